@@ -1,7 +1,8 @@
 """A witness: an exec host whose word counts when hosts that may be the master ask for the right to be it.
 
 Owns the door for them and this host's promise; what may be promised is `gridengine.lease`'s to know. A cell whose master cannot
-be taken over by another host has none. Called by the supervisor. Source: docs/adr/0146.
+be taken over by another host has none, unless it could once: what was promised is told to any master that starts (adr/0174).
+Called by the supervisor. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import aiohttp
 
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys
-from daemons.runtime.lease_voter import LeaseVoter
-from daemons.runtime.peers import serve_peers, until_shadowed
+from daemons.runtime.lease_voter import PROMISE, LeaseVoter
+from daemons.runtime.peers import PeerRequest, serve_peers
 
-_LOOK_S = 10.0
+_LOOK_S = 2.0
 
 
 class Witness:
@@ -28,18 +29,35 @@ class Witness:
         self._voter = LeaseVoter(cell.execd_spool(host) / "promise")
 
     async def run(self) -> None:
-        """Answer until cancelled, from the moment when the cell has several hosts that may be the master; one that is among them
-        answers as such. Raises OSError, CellFault."""
+        """Answer while this host is a witness, until cancelled; one that may be the master answers as such, by another daemon.
+        Raises OSError, CellFault."""
         while True:
-            if self._host not in await until_shadowed(self._cell):
-                try:
-                    keys = exec_host_keys(self._cell, self._host)
-                    await serve_peers(self._cell, self._host, keys, {"lease": self._asked})
-                except OSError as error:
-                    if error.errno != errno.EADDRINUSE:
-                        raise
-                    # another exec host of this machine answers for all of them
+            if self._is_witness():
+                await self._serve()
             await asyncio.sleep(_LOOK_S)
+
+    def _is_witness(self) -> bool:
+        """Whether several other hosts may be the master, or might when this one promised something. Raises CellFault."""
+        candidates = self._cell.candidates()
+        return self._host not in candidates and bool(candidates or self._voter.promise.epoch)
+
+    async def _serve(self) -> None:
+        """Keep the door open as long as this host is a witness. Raises OSError, CellFault."""
+        told: dict[str, PeerRequest] = {PROMISE: self._voter.tell}
+        keys = exec_host_keys(self._cell, self._host)
+        door = asyncio.create_task(serve_peers(self._cell, self._host, keys, {"lease": self._asked}, of_any_host=told))
+        try:
+            while self._is_witness() and not door.done():
+                await asyncio.wait((door,), timeout=_LOOK_S)
+            if door.done():
+                await door
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            # another exec host of this machine answers for all of them
+        finally:
+            door.cancel()
+            await asyncio.gather(door, return_exceptions=True)
 
     async def _asked(self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         return 200, await self._voter.answer(await body.read(), caller=caller)

@@ -34,6 +34,9 @@ def start(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="begin with an empty spool although the cell has run before: its own is lost")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="though another host was the master later: what it acknowledged is lost with it")
+    ] = False,
     version: Annotated[bool, typer.Option("--version", help="only say which release this is")] = False,
 ) -> None:
     if version:
@@ -64,7 +67,7 @@ def start(
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "qmaster", cell.json_log)
     renewal = Renewal(lambda: master_program(cell, host))
-    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal), pid_file, renewal)
+    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal, force), pid_file, renewal)
     pid_file.release()
     raise SystemExit(status)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,8 @@ from daemons.runtime.cell import CellFault
 from daemons.runtime.lease_file import boottime
 from gridengine.lease import Ask, Promise, Vote, Voter
 
+PROMISE = "promise"
+"""The request of any host of the cell for what this one has promised; the answer is a `Promise` as JSON."""
 _MAX_BYTES = 65536
 """Of an ask: names of a few hosts."""
 
@@ -46,6 +48,10 @@ class LeaseVoter:
     def unbound_s(self) -> float:
         """For how many seconds nobody has had this voter's word; below 0 for how many somebody will still have it."""
         return self._clock() - self._voter.bound_until
+
+    async def tell(self, _caller: str, _headers: Mapping[str, str], _body: object) -> tuple[int, bytes]:
+        """What is promised, for `serve_peers`: nobody is bound by having said it."""
+        return 200, msgspec.json.encode(self.promise)
 
     async def answer(self, body: bytes, position: Callable[[], tuple[int, int]] = _nowhere, caller: str = "") -> bytes:
         """The vote on an ask, both JSON; what is no ask, and what cannot be kept, is refused.

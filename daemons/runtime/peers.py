@@ -1,7 +1,7 @@
 """The road between the hosts that may be the master, and those that grant it: TLS at `shadow_port`, requests answered in bytes.
 
-Owns who may ask (the hosts of `common/shadow_masters`, by their certificates) and how long one is waited for. What is asked is
-the business of the seat, of the replication and of the voter. Source: docs/adr/0146.
+Owns who may ask (by their certificates the hosts of `common/shadow_masters`, and for a few requests any host of the cell) and how
+long one is waited for. What is asked is the business of the seat, of the replication and of the voter. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from types import MappingProxyType
 
 import aiohttp
 from aiohttp import web
@@ -79,22 +80,28 @@ class Peers:
 
 
 async def serve_peers(
-    cell: Cell, host: str, keys: Keys, requests: Mapping[str, PeerRequest], opened: Callable[[], None] = lambda: None
+    cell: Cell,
+    host: str,
+    keys: Keys,
+    requests: Mapping[str, PeerRequest],
+    opened: Callable[[], None] = lambda: None,
+    of_any_host: Mapping[str, PeerRequest] = MappingProxyType({}),
 ) -> None:
     """Answer the requests of other hosts that may be the master until cancelled. Raises OSError (the port), CellFault (keys).
 
-    `opened` is called when the port is open.
+    `opened` is called when the port is open. `of_any_host`: requests that each host with keys of the cell may make.
     """
 
     async def answer(name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         names = {candidate[:_NAME]: candidate for candidate in cell.candidates()}
         caller = names.get(_caller(request), "")
-        if not caller:
+        if not caller and name not in of_any_host:
             return web.Response(status=403, reason="Not a host that may be the master")
         connection.vouched()
-        if name not in requests:
+        answering = of_any_host.get(name) or requests.get(name)
+        if answering is None:
             return web.Response(status=404, reason="No such request")
-        status, body = await requests[name](caller, request.headers, request.content)
+        status, body = await answering(caller, request.headers, request.content)
         return web.Response(status=status, body=body)
 
     doors = HttpDoors(Room(), answer)

@@ -1,67 +1,120 @@
 """Whether another host is the master, or was later: asked before a qmaster serves that needs nobody's vote.
 
-Owns that rule. Two facts refuse: this host has promised itself, as a voter, to another host and was not elected since; or a host
-that has keys of the cell has a server of its own at the qmaster's port. A host that does not answer refuses nothing, so that a
-cell of which all hosts are off can start. Called by `program` and by the seat. Source: docs/adr/0173.
+Owns that rule. Two facts refuse: another host with keys of the cell serves at the qmaster's port; or a voter, this host or any
+other, has promised itself to another master after it did to this one. A host that does not answer refuses nothing, so that a
+cell of which all hosts are off can start. Called by `program` and by the seat. Source: docs/adr/0174.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 
-from daemons.qmaster.shadow.promotion import shadow_directory, voters
+import msgspec
+
+from daemons.qmaster.shadow.promotion import voters
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.keys import known_hosts, master_keys
-from daemons.runtime.lease_voter import LeaseVoter
+from daemons.runtime.keys import known_hosts, own_keys
+from daemons.runtime.lease_voter import PROMISE, LeaseVoter
+from daemons.runtime.peers import PeerAway, Peers
+from gridengine.lease import LEASE_S, RENEW_S, Ask, Promise, Vote
+
+_log = logging.getLogger(__name__)
 
 _CONNECT_S = 1.5
-_AT_A_TIME = 256
+#: seconds that all hosts together may take, and how many are asked at a time
+_ALL_S, _AT_A_TIME = 10.0, 256
 
 
-async def refuse_second_master(cell: Cell, host: str, force: bool = False) -> None:
-    """Raises CellFault, with what to do, where another host is the master or, without `force`, was later; SpoolError."""
+async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: bool = False) -> None:
+    """Raises CellFault, with what to do, where another host is the master or was later; SpoolError. `voter`: that of this host.
+
+    `force`: a later master was lost for good, with what it acknowledged; this host is bound to itself from now on.
+    """
     if any(len(names) > 1 for names in voters(cell)) and host in cell.candidates():
         return  # a majority of the voters decides
-    promise_file = shadow_directory(cell) / "promise"
-    promise = LeaseVoter(promise_file).promise
-    if promise.holder not in ("", host) and not force:
+    serving, promises = await _ask_hosts(cell, host)
+    if serving:
         raise CellFault(
-            f"host {promise.holder} was the master after this host (epoch {promise.epoch}), and the spool here lacks what it "
-            f"acknowledged: start {promise.holder}, and gridengine shadow take-over moves the master; if that host is lost for "
-            f"good, remove {promise_file}"
+            f"host {serving[0]} serves as the master of this cell: gridengine status there; to move the master here, "
+            f"gridengine shadow add {host} on {serving[0]}, then gridengine shadow take-over here"
         )
-    for other in await serving_hosts(cell, host):
+    own = voter.promise.epoch if voter.promise.holder == host else 0
+    later = max((voter.promise, *promises), key=lambda promise: promise.epoch)
+    if later.holder in ("", host) or later.epoch <= own:
+        return
+    if not force:
         raise CellFault(
-            f"host {other} serves as the master of this cell: gridengine status there; to move the master here, "
-            f"gridengine shadow add {host} on {other}, then gridengine shadow take-over here"
+            f"host {later.holder} was the master after this host (epoch {later.epoch}), and the spool here lacks what it "
+            f"acknowledged: start {later.holder}, and gridengine shadow take-over moves the master; if that host is lost for "
+            "good: sge_qmaster --force"
         )
+    _log.warning("host %s was the master later (epoch %d), and is given up", later.holder, later.epoch)
+    await _bind(voter, host, later.epoch + 1)
 
 
-async def serving_hosts(cell: Cell, host: str) -> list[str]:
-    """The other hosts with keys of the cell that prove who they are at the qmaster's port, by name. Raises CellFault."""
-    context = master_keys(cell).client_context()
-    turn = asyncio.Semaphore(_AT_A_TIME)
+async def _bind(voter: LeaseVoter, host: str, epoch: int) -> None:
+    """Promise this host to itself; while it may still be bound to another one, wait. Raises CellFault."""
+    ask = msgspec.json.encode(Ask(epoch, host, force=True))
+    for _ in range(int(2 * LEASE_S / RENEW_S)):
+        vote = msgspec.json.decode(await voter.answer(ask), type=Vote)
+        if vote.granted:
+            return
+        await asyncio.sleep(RENEW_S)
+    raise CellFault(f"this host cannot promise itself to itself: {vote.reason}")
+
+
+async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[Promise]]:
+    """The other hosts with keys of the cell that serve as its master, by name, and what hosts have promised as voters.
+    Raises CellFault."""
+    keys = own_keys(cell, host)
+    context, turn = keys.client_context(), asyncio.Semaphore(_AT_A_TIME)
     try:
         own = cell.address(host)
         hosts = sorted(path.name for path in known_hosts(cell).iterdir() if path.name != host)
     except (OSError, CellFault):
-        return []
-    found = await asyncio.gather(*(_serves(cell, other, own, context, turn) for other in hosts))
-    return [other for other, serves in zip(hosts, found, strict=True) if serves]
+        return [], []
+    peers = Peers(cell, keys)
 
-
-async def _serves(cell: Cell, other: str, own: str, context: ssl.SSLContext, turn: asyncio.Semaphore) -> bool:
-    async with turn:
-        try:
-            address = await asyncio.to_thread(cell.address, other)
+    async def ask(other: str) -> tuple[str, Promise]:
+        async with turn:
+            try:
+                address = await asyncio.to_thread(cell.address, other)
+            except CellFault:
+                return "", Promise()
             if address == own:
-                return False  # a host that this machine plays, too
-            async with asyncio.timeout(_CONNECT_S):
-                _, writer = await asyncio.open_connection(
-                    address, cell.qmaster_port, ssl=context, server_hostname=other
-                )
-        except (OSError, TimeoutError, CellFault):
-            return False
-        writer.close()
-        return True
+                return "", Promise()  # a host that this machine plays, too
+            serves, promise = await asyncio.gather(_serves(cell, other, address, context), _promise(peers, other))
+            return other if serves else "", promise
+
+    tasks = [asyncio.create_task(ask(other)) for other in hosts]
+    try:
+        done, late = await asyncio.wait(tasks, timeout=_ALL_S) if tasks else (set(), set())
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+    finally:
+        await peers.close()
+    answers = [task.result() for task in done]
+    return sorted(name for name, _ in answers if name), [promise for _, promise in answers]
+
+
+async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) -> bool:
+    """Whether the host proves who it is at the qmaster's port."""
+    try:
+        async with asyncio.timeout(_CONNECT_S):
+            _, writer = await asyncio.open_connection(address, cell.qmaster_port, ssl=context, server_hostname=host)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+async def _promise(peers: Peers, host: str) -> Promise:
+    """What the host has promised as a voter; nothing where it does not answer, or is of an earlier release."""
+    try:
+        status, said = await peers.call(host, PROMISE)
+        return msgspec.json.decode(said, type=Promise) if status == 200 else Promise()
+    except (PeerAway, msgspec.MsgspecError, UnicodeDecodeError):
+        return Promise()

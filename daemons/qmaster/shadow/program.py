@@ -12,11 +12,13 @@ import logging
 from daemons.qmaster.serve.seat_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
+from daemons.qmaster.shadow.promotion import shadow_directory
 from daemons.qmaster.shadow.seat import Seat
-from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys, take_keys
+from daemons.runtime.lease_voter import LeaseVoter
 from daemons.runtime.peers import until_shadowed
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
@@ -29,11 +31,16 @@ def master_program(cell: Cell, host: str) -> str:
     return "sge_qmaster" if cell.master_host() == host else "sge_shadowd"
 
 
-async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal) -> int:
-    """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon."""
+async def serve_cell(
+    cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, force: bool = False
+) -> int:
+    """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon. `force`: though
+    another host, which is lost, was the master later."""
     try:
-        await refuse_second_master(cell, host)
-    except (CellFault, SpoolError) as fault:
+        if force:
+            make_closed(shadow_directory(cell))
+        await refuse_second_master(cell, host, LeaseVoter(shadow_directory(cell) / "promise"), force)
+    except (CellFault, SpoolError, OSError) as fault:
         _log.error("%s", plain_fault(fault))
         startup.failed(f"sge_qmaster: {plain_fault(fault)}")
         return 1

@@ -37,7 +37,7 @@ from daemons.runtime.daemon import Startup, pause
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
-from daemons.runtime.lease_voter import LeaseVoter
+from daemons.runtime.lease_voter import PROMISE, LeaseVoter
 from daemons.runtime.peers import PeerAway, PeerRequest, Peers, serve_peers
 from daemons.runtime.qmaster_link import QmasterLink, read_proof
 from daemons.runtime.renewal import Renewal
@@ -92,8 +92,9 @@ class Seat:
             FILES: self._files.asked,
             **{name: partial(self._asked_as_shadow, name) for name in self._door.handlers},
         }
+        told: dict[str, PeerRequest] = {PROMISE: self._voter.tell}
         tasks = [
-            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, opened.set)),
+            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, opened.set, told)),
             asyncio.create_task(serve_seat(self._cell.run_dir / SEAT_SOCKET, self._asked_here)),
             asyncio.create_task(self._files.follow(self._peers)),
         ]
@@ -198,7 +199,7 @@ class Seat:
         try:
             sets = voters(self._cell)
             if not sets:  # nobody else is asked for a vote
-                await refuse_second_master(self._cell, self._host, wish.force)
+                await refuse_second_master(self._cell, self._host, self._voter, wish.force)
                 sets = (frozenset((self._host,)),)
         except (SpoolError, CellFault) as error:
             self._complain(str(error))

@@ -57,7 +57,7 @@ def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int,
 
     async def play() -> tuple[int, bytes]:
         opened = asyncio.Event()
-        server = asyncio.create_task(serve_peers(cell, "m", served, {"who": who}, opened.set))
+        server = asyncio.create_task(serve_peers(cell, "m", served, {"who": who}, opened.set, {"any": who}))
         peers = Peers(cell, caller)
         try:
             waiting = asyncio.ensure_future(opened.wait())
@@ -77,6 +77,7 @@ def test_who_asks_is_the_host_of_his_certificate(cell: Cell, authority: Signed, 
     served = keys(tmp_path / "m", authority, "m")
     assert ask(cell, served, keys(tmp_path / "s", authority, "s")) == (200, b"s what is there")
     assert ask(cell, served, keys(tmp_path / "h1", authority, "h1"))[0] == 403
+    assert ask(cell, served, keys(tmp_path / "h2", authority, "h2"), "any") == (200, b" what is there")
     assert ask(cell, served, served, "something")[0] == 404
 
 

@@ -108,12 +108,16 @@ def test_a_link_asks_the_next_host_that_may_be_the_master(two_hosts: Cell, monke
                 (await link.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
             (two_hosts.common / "act_qmaster").write_text("localhost\n")
             (await link.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
+            # an old copy of the files, which name the master no more
+            (two_hosts.common / "act_qmaster").write_text("m\n")
+            two_hosts.shadow_masters.unlink()
+            (await link.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
         finally:
             await link.close()
             server.close()
         return asked
 
-    assert asyncio.run(play()) == ["m", "localhost", "localhost", "localhost"]
+    assert asyncio.run(play()) == ["m", "localhost", "localhost", "localhost", "m", "localhost"]
 
 
 def test_one_host_alone_has_nobody_in_its_place(cell: Cell) -> None:

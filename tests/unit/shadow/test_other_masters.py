@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import pwd
+import shutil
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,10 +19,13 @@ import pytest
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import utc_now
+from clients.admin.free_ports import free_ports
+from daemons.execd.witness import Witness
 from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.promotion import shadow_directory
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import Keys
+from daemons.runtime.lease_voter import LeaseVoter
 from gridengine.lease import Promise
 
 
@@ -31,14 +36,25 @@ def cell(tmp_path: Path) -> Cell:
     cell = Cell(tmp_path, "c", "x", tmp_path / "q", tmp_path / "e", tmp_path / "r", 1, 2, aliases=aliases)
     cell.common.mkdir(parents=True)
     shadow_directory(cell).mkdir(parents=True)
+    cell.act_qmaster.write_text("m\n")
     authority = Authority(CellFiles(cell.root, cell.name), cell.qmaster_spool_dir, pwd.getpwuid(os.geteuid()).pw_name)
     authority.found("m", ["10.0.0.1"], utc_now())
     authority.add("n", ["127.0.0.1"], utc_now())
     return cell
 
 
-def promise(cell: Cell, holder: str) -> None:
-    (shadow_directory(cell) / "promise").write_bytes(msgspec.json.encode(Promise(epoch=7, holder=holder)))
+def voter(cell: Cell, holder: str = "", epoch: int = 7) -> LeaseVoter:
+    """That of host m, with what it has promised."""
+    path = shadow_directory(cell) / "promise"
+    if holder:
+        path.write_bytes(msgspec.json.encode(Promise(epoch, holder)))
+    seconds = itertools.count(0.0, 10.0)  # each look at the clock finds it later than any promise binds
+    return LeaseVoter(path, lambda: next(seconds))
+
+
+def begin(cell: Cell, own: LeaseVoter, force: bool = False) -> None:
+    """What host m asks before it serves. Raises CellFault."""
+    asyncio.run(refuse_second_master(cell, "m", own, force))
 
 
 @asynccontextmanager
@@ -49,29 +65,69 @@ async def server(context: ssl.SSLContext | None) -> AsyncIterator[int]:
         yield listening.sockets[0].getsockname()[1]
 
 
+async def listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
 def test_a_cell_of_which_all_hosts_are_off_starts(cell: Cell) -> None:
-    asyncio.run(refuse_second_master(cell, "m"))
+    begin(cell, voter(cell))
 
 
 @pytest.mark.parametrize(("holder", "refused"), [("m", False), ("n", True)])
 def test_a_host_that_another_one_followed_as_the_master_does_not_serve(cell: Cell, holder: str, refused: bool) -> None:
     """A former shadow whose own files name it as the only master: its copy of the spool is old."""
-    promise(cell, holder)
+    own = voter(cell, holder)
     if not refused:
-        return asyncio.run(refuse_second_master(cell, "m"))
-    with pytest.raises(CellFault, match=r"host n was the master after this host \(epoch 7\)"):
-        asyncio.run(refuse_second_master(cell, "m"))
+        return begin(cell, own)
+    with pytest.raises(CellFault, match=r"host n was the master after this host \(epoch 7\).*sge_qmaster --force"):
+        begin(cell, own)
+    begin(cell, own, force=True)
+    assert (own.promise.holder, own.promise.epoch) == ("m", 8)
+    begin(cell, voter(cell))
 
 
 @pytest.mark.parametrize("whose", ["n", "a program without TLS"])
-def test_a_host_that_serves_is_found(cell: Cell, whose: str) -> None:
+@pytest.mark.parametrize("force", [False, True])
+def test_a_host_that_serves_is_found(cell: Cell, whose: str, force: bool) -> None:
     async def start() -> None:
         keys = Keys(cell.secrets / "n", cell.common / "tls.crt", "")
         async with server(keys.server_context(callers_need_keys=True) if whose == "n" else None) as port:
-            await refuse_second_master(replace(cell, qmaster_port=port), "m")
+            await refuse_second_master(replace(cell, qmaster_port=port), "m", voter(cell), force)
 
     if whose == "n":
         with pytest.raises(CellFault, match="host n serves as the master of this cell"):
+            asyncio.run(start())
+    else:
+        asyncio.run(start())
+
+
+@pytest.mark.parametrize(("theirs", "own", "refused"), [(8, 0, True), (8, 7, True), (7, 8, False), (0, 0, False)])
+def test_exec_hosts_say_whom_they_followed_later(cell: Cell, theirs: int, own: int, refused: bool) -> None:
+    """The promise of this host was lost with its disk, or is of before; host x, which n tells of, is off."""
+    (port,) = free_ports(1)
+    cell = replace(cell, shadow_port=port)
+    keys = cell.execd_spool("n") / "keys"
+    shutil.copytree(cell.secrets / "n", keys)
+    if theirs:
+        (keys.parent / "promise").write_bytes(msgspec.json.encode(Promise(theirs, "x")))
+
+    async def start() -> None:
+        witness = asyncio.create_task(Witness(cell, "n").run())
+        try:
+            while theirs and not await listens(port):
+                await asyncio.sleep(0.01)
+            await refuse_second_master(cell, "m", voter(cell, "m" if own else "", own))
+        finally:
+            witness.cancel()
+            await asyncio.gather(witness, return_exceptions=True)
+
+    if refused:
+        with pytest.raises(CellFault, match=rf"host x was the master after this host \(epoch {theirs}\)"):
             asyncio.run(start())
     else:
         asyncio.run(start())
