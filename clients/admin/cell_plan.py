@@ -20,13 +20,14 @@ from clients.admin.free_ports import free_cell_ports
 from clients.admin.host_consumables import memory_size
 from clients.admin.machine import Machine, this_machine
 from clients.admin.refusal import Refusal
+from gridengine import bootstrap
 
 #: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
 QMASTER_PORT = 6444
 RAY_PORT = 6446
 #: What Ray's nodes and interactive sessions listen on; a node needs RAY_BLOCK of them (docs/security.md).
-RAY_PORTS = "6447-6510"
-RAY_BLOCK = 16
+RAY_PORTS = "{}-{}".format(*bootstrap.RAY_PORTS)
+RAY_BLOCK = bootstrap.PORT_BLOCK
 
 #: A Unix socket's path may have 107 bytes, and the longest name in the run directory is `dbwriter.sock`.
 RUN_DIR_BYTES = 107 - len("/dbwriter.sock")

@@ -12,21 +12,12 @@ import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, get_args
 
 from gridengine import cell_files
+from gridengine.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
 from gridengine.errors import SyntaxFault
-from gridengine.units import parse_memory
 
-WaitFor = Literal["one", "none", "majority"]
-_REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
 LOOPBACK = "127.0.0.1"
-
-#: What Ray's nodes and interactive sessions listen on where bootstrap says nothing: enough for four nodes on a machine.
-RAY_PORTS = (6447, 6510)
-#: Ports that one node may need: two of its raylet, one an actor, one of interactive sessions.
-PORT_BLOCK = 16
-_LARGEST = 2**30
 
 
 class CellFault(Exception):
@@ -196,31 +187,16 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
     name = environment.get("SGE_CELL") or "default"
     common = Path(root).absolute() / name / "common"
     path = common / "bootstrap"
-    settings = parse_settings(_read(path), path, _REQUIRED)
-    domain = settings.get("default_domain", "none")
-    return Cell(
-        root=Path(root).absolute(),
-        name=name,
-        admin_user=settings["admin_user"],
-        qmaster_spool_dir=Path(settings["qmaster_spool_dir"]),
-        execd_spool_dir=Path(settings["execd_spool_dir"]),
-        run_dir=Path(settings["run_dir"]),
-        qmaster_port=_port(settings, "qmaster_port", path),
-        ray_port=_port(settings, "ray_port", path),
-        execd_port=_port(settings, "execd_port", path) if "execd_port" in settings else 0,
-        ray_ports=_port_range(settings["ray_ports"], path) if "ray_ports" in settings else RAY_PORTS,
-        limits=Limits(**{each.name: _size(settings, each.name, path) for each in fields(Limits) if each.name in settings}),
-        backup_hour=_number(settings, "backup_hour", 2, 23, path),
-        backup_keep=_number(settings, "backup_keep", 7, 1000, path),
-        shadow_port=_port(settings, "shadow_port", path) if "shadow_port" in settings else _usual_shadow_port(settings),
-        answers_wait_for=_wait_for(settings, path),
-        spooling_method=settings.get("spooling_method", "sqlite"),
-        security_mode=settings.get("security_mode", "tls"),
-        json_log=_switch(settings, "json_log", path),
-        ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
-        default_domain="" if domain.lower() == "none" else domain,
-        aliases=_read_aliases(common / "host_aliases"),
-    )
+    settings = parse_settings(_read(path), path, REQUIRED)
+    try:
+        values = read_values(settings)
+    except SyntaxFault as fault:
+        raise CellFault(f"{path}: {fault}") from None
+    limits = Limits(**{each.name: values.pop(each.name) for each in fields(Limits) if each.name in values})
+    # the one behind the port of the qmaster, which was the port of sge_execd in Grid Engine
+    values.setdefault("shadow_port", values["qmaster_port"] + 1)
+    aliases = _read_aliases(common / "host_aliases")
+    return Cell(root=Path(root).absolute(), name=name, limits=limits, aliases=aliases, **values)
 
 
 def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dict[str, str]:
@@ -239,62 +215,6 @@ def parse_aliases(text: str) -> dict[str, str]:
 
 def _read_aliases(path: Path) -> dict[str, str]:
     return parse_aliases(_read(path)) if path.exists() else {}
-
-
-def _port(settings: Mapping[str, str], key: str, path: Path) -> int:
-    text = settings[key]
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
-        raise CellFault(f'{path}: {key} "{text}" is not a port from 1 to 65535')
-    return int(text)
-
-
-def _number(settings: Mapping[str, str], key: str, usual: int, most: int, path: Path) -> int:
-    text = settings.get(key, str(usual))
-    if not (text.isascii() and text.isdigit() and int(text) <= most):
-        raise CellFault(f'{path}: {key} "{text}" is not a number from 0 to {most}')
-    return int(text)
-
-
-def _usual_shadow_port(settings: Mapping[str, str]) -> int:
-    """The one behind the port of the qmaster, which was the port of sge_execd in Grid Engine."""
-    return int(settings["qmaster_port"]) + 1
-
-
-def _switch(settings: Mapping[str, str], key: str, path: Path) -> bool:
-    """Whether something is wanted; not, where nothing is said."""
-    text = settings.get(key, "false")
-    if text.lower() not in ("true", "false"):
-        raise CellFault(f'{path}: {key} "{text}" is not true or false')
-    return text.lower() == "true"
-
-
-def _wait_for(settings: Mapping[str, str], path: Path) -> WaitFor:
-    choices: tuple[WaitFor, ...] = get_args(WaitFor)
-    text = settings.get("answers_wait_for", choices[0])
-    for choice in choices:
-        if choice == text:
-            return choice
-    raise CellFault(f'{path}: answers_wait_for "{text}" is not one of {", ".join(choices)}')
-
-
-def _size(settings: Mapping[str, str], key: str, path: Path) -> int:
-    """A number with or without a letter for its unit: `16M`."""
-    text = settings[key]
-    try:
-        found = parse_memory(text)
-    except SyntaxFault:
-        found = 0
-    if not 1 <= found <= _LARGEST:
-        raise CellFault(f'{path}: {key} "{text}" is not a number from 1 to 1G')
-    return int(found)
-
-
-def _port_range(text: str, path: Path) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    low, high = (int(word) if word.isascii() and word.isdigit() else 0 for word in (first, last))
-    if not (1 <= low and high <= 65535 and high - low + 1 >= PORT_BLOCK):
-        raise CellFault(f'{path}: ray_ports "{text}" is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to 65535')
-    return low, high
 
 
 def _read(path: Path) -> str:

@@ -12,8 +12,9 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import PORT_BLOCK, Cell, CellFault
+from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.locks import try_lock
+from gridengine.bootstrap import PORT_BLOCK
 
 
 @dataclass(slots=True)

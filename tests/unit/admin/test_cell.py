@@ -21,7 +21,7 @@ def test_comments_and_unknown_keys_are_no_faults():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (WHOLE + "admin_user\n", "line 9: admin_user has no value"),
+        (WHOLE + "admin_user\n", f"line {len(BOOTSTRAP_KEYS) + 1}: admin_user has no value"),
         (WHOLE.replace("run_dir /1\n", ""), "does not say run_dir"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from daemons.runtime.cell import Cell, CellFault, Limits, parse_aliases, read_cell
+from gridengine.bootstrap import SETTINGS, wrong_values
 
 BOOTSTRAP = """\
 # made by init
@@ -130,4 +132,15 @@ def test_a_limit_that_is_none_is_refused(root: Path, text: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(f"{BOOTSTRAP}max_request_size {text}\n")
     with pytest.raises(CellFault, match=f'max_request_size "{text}" is not a number from 1 to 1G'):
+        read(root)
+
+
+@pytest.mark.parametrize("key", sorted(set(SETTINGS) - {"admin_user", "spooling_method", "security_mode", "default_domain"}))
+def test_daemons_and_the_admin_program_refuse_the_same_values(root: Path, key: str) -> None:
+    settings = dict(line.split() for line in BOOTSTRAP.splitlines()[1:]) | {key: "-"}
+    (wrong,) = wrong_values(settings)
+    assert wrong.startswith(f'{key} "-" is not ')
+    path = root / "default" / "common" / "bootstrap"
+    path.write_text("".join(f"{name} {text}\n" for name, text in settings.items()))
+    with pytest.raises(CellFault, match=re.escape(f"{path}: {wrong}")):
         read(root)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from clients.admin.free_ports import free_range
-from daemons.runtime.cell import LOOPBACK, PORT_BLOCK, RAY_PORTS, Cell, CellFault
+from daemons.runtime.cell import LOOPBACK, Cell, CellFault
 from daemons.runtime.ports import claim_block, session_ports, taken_port
+from gridengine.bootstrap import PORT_BLOCK, RAY_PORTS
 
 
 @pytest.fixture
