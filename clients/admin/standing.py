@@ -42,7 +42,8 @@ def standing(cell: InstalledCell, host: str, just_begun: bool = False) -> HostSt
         return unanswered
     try:
         if not gdi.call("ping", {"host": host, "port": 1, "name": "execd"}).data:
-            return unanswered if word is None else HostStanding("waits", f"{host} is about to join")
+            hint = "if it stays so, a firewall may be in between (gridengine doctor, on both hosts)"
+            return unanswered if word is None else HostStanding("waits", f"{host} is about to join; {hint}")
         slots = _slots(host)
     except gdi.Unreachable:
         return HostStanding("waits", f"{host} waits for the master host {cell.master_host}, which does not answer")
