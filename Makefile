@@ -28,6 +28,7 @@
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
 #   make simulate SEEDS=1000 FROM=0  as many seeds of the simulation, each a cell of its own that everything befalls
+#   make masters SEEDS=200 FROM=0  random histories of shadows, takeovers, lost power and old files: never two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
 #   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
 #   make unmodified            Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap as they are, on a cell
@@ -38,7 +39,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types fresh fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate scale clean
+.PHONY: --web help setup test lint types fresh fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -207,6 +208,9 @@ bench-web: setup
 
 torture: setup
 	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)" $(if $(SHADOW),shadow)
+
+masters: setup
+	@$(BIN)/python -m tests.property.masters_world --seeds "$(or $(SEEDS),200)" --from "$(or $(FROM),0)"
 
 simulate: setup
 	@$(BIN)/python -m tests.simulation --seeds "$(or $(SEEDS),1000)" --from "$(or $(FROM),0)"

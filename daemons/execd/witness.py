@@ -26,12 +26,14 @@ class Witness:
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
-        self._voter = LeaseVoter(cell.execd_spool(host) / "promise")
+        seats = cell.qmaster_spool_dir / "shadow" / "promise"  # of sge_qmaster and sge_shadowd, while this host may be the master
+        self._voter = LeaseVoter(cell.execd_spool(host) / "promise", other=seats)
 
     async def run(self) -> None:
         """Answer while this host is a witness, until cancelled; one that may be the master answers as such, by another daemon.
         Raises OSError, CellFault."""
         while True:
+            self._voter.load()
             if self._is_witness():
                 await self._serve()
             await asyncio.sleep(_LOOK_S)
@@ -45,7 +47,8 @@ class Witness:
         """Keep the door open as long as this host is a witness. Raises OSError, CellFault."""
         told: dict[str, PeerRequest] = {PROMISE: self._voter.tell}
         keys = exec_host_keys(self._cell, self._host)
-        door = asyncio.create_task(serve_peers(self._cell, self._host, keys, {"lease": self._asked}, of_any_host=told))
+        serving = serve_peers(self._cell, self._host, keys, {"lease": self._asked}, self._voter.load, told)
+        door = asyncio.create_task(serving)
         try:
             while self._is_witness() and not door.done():
                 await asyncio.wait((door,), timeout=_LOOK_S)

@@ -30,14 +30,20 @@ def _nowhere() -> tuple[int, int]:
 
 
 class LeaseVoter:
-    """Answers asks, one at a time. Raises CellFault, at the start, for a promise that cannot be read: a voter that had forgotten
-    what it promised could help a second master into being."""
+    """Answers asks, one at a time. `other`: where this host kept its promise in another role, as a witness or as one that may be
+    the master; it is one voter in both. Raises CellFault, at the start, for a promise that cannot be read: a voter that had
+    forgotten what it promised could help a second master into being."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = boottime) -> None:
-        self._path = path
+    def __init__(self, path: Path, clock: Callable[[], float] = boottime, other: Path | None = None) -> None:
+        self._path, self._other = path, other
         self._clock = clock
-        self._voter = Voter(_read(path), clock())
         self._turn = asyncio.Lock()
+        self.load()
+
+    def load(self) -> None:
+        """Begin with what is on disk: the later promise of both files. Called when the door is this voter's. Raises CellFault."""
+        read = [_read(path) for path in (self._path, self._other) if path]
+        self._voter = Voter(max(read, key=lambda promise: (promise.epoch, promise.version)), self._clock())
 
     @property
     def promise(self) -> Promise:

@@ -7,7 +7,9 @@ long one is waited for. What is asked is the business of the seat, of the replic
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -30,6 +32,8 @@ PeerRequest = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable
 #: seconds: for an answer where nothing else is said, for a connection, between two requests, for which an address is used
 ANSWER_S, _CONNECT_S, _KEPT_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
 _LOOK_S = 2.0
+#: seconds for which a port that another daemon holds is waited for
+_PORT_S, _PORT_LOOK_S = 10.0, 0.2
 #: letters of a host name that a certificate has room for
 _NAME = 64
 
@@ -105,12 +109,25 @@ async def serve_peers(
         return web.Response(status=status, body=body)
 
     doors = HttpDoors(Room(), answer)
-    doors.open(tcp_listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
+    doors.open(await _listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
     opened()
     try:
         await asyncio.Event().wait()
     finally:
         await doors.close()
+
+
+async def _listener(address: str, port: int) -> socket.socket:
+    """A listening socket; another daemon of this host may hold the port for a moment, until it sees that its role is over. Raises
+    OSError."""
+    end = time.monotonic() + _PORT_S
+    while True:
+        try:
+            return tcp_listener(address, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end:
+                raise
+        await asyncio.sleep(_PORT_LOOK_S)
 
 
 async def until_shadowed(cell: Cell) -> tuple[str, ...]:

@@ -37,26 +37,43 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
     serving, promises = await _ask_hosts(cell, host)
     if serving:
         raise CellFault(
-            f"host {serving[0]} serves as the master of this cell: gridengine status there; to move the master here, "
-            f"gridengine shadow add {host} on {serving[0]}, then gridengine shadow take-over here"
+            f"host {serving[0]} serves as the master of this cell: where the files here are old, name it in {cell.act_qmaster} "
+            f"and gridengine start; to move the master here, gridengine shadow add {host} on {serving[0]}, then take-over here"
         )
-    own = voter.promise.epoch if voter.promise.holder == host else 0
-    later = max((voter.promise, *promises), key=lambda promise: promise.epoch)
-    if later.holder in ("", host) or later.epoch <= own:
+    later, why = _later_master(host, voter.promise, promises)
+    if not why:
         return
     if not force:
         raise CellFault(
-            f"host {later.holder} was the master after this host (epoch {later.epoch}), and the spool here lacks what it "
-            f"acknowledged: start {later.holder}, and gridengine shadow take-over moves the master; if that host is lost for "
-            "good: sge_qmaster --force"
+            f"{why}: start the host that was the master last, and gridengine shadow take-over moves it; if it is lost for good: "
+            "sge_qmaster --force"
         )
-    _log.warning("host %s was the master later (epoch %d), and is given up", later.holder, later.epoch)
+    _log.warning("%s, which is given up", why)
     await _bind(voter, host, later.epoch + 1)
+
+
+def _later_master(host: str, own: Promise, others: list[Promise]) -> tuple[Promise, str]:
+    """Who was the master after this host, and why it seems so, "" for nobody.
+
+    A promise of version 0 is to a candidate that may not have been elected. One of another voter says nothing then; this host's
+    own to itself says that it stood, so another one was the master.
+    """
+    epoch = own.epoch if own.holder == host and own.version else 0
+    known = [each for each in others if each.version and each.holder not in ("", host) and each.epoch > epoch]
+    if own.holder not in ("", host):
+        known.append(own)
+    if known:
+        later = max(known, key=lambda promise: promise.epoch)
+        after = f"host {later.holder} was the master after this host (epoch {later.epoch})"
+        return later, f"{after}, and the spool here lacks what it acknowledged"
+    if own.holder == host and not epoch:
+        return own, f"this host asked to be the master in epoch {own.epoch} and was not elected"
+    return own, ""
 
 
 async def _bind(voter: LeaseVoter, host: str, epoch: int) -> None:
     """Promise this host to itself; while it may still be bound to another one, wait. Raises CellFault."""
-    ask = msgspec.json.encode(Ask(epoch, host, force=True))
+    ask = msgspec.json.encode(Ask(epoch, host, in_sync=(host,), version=1, force=True))  # as one that is elected
     for _ in range(int(2 * LEASE_S / RENEW_S)):
         vote = msgspec.json.decode(await voter.answer(ask), type=Vote)
         if vote.granted:

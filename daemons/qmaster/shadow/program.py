@@ -12,13 +12,12 @@ import logging
 from daemons.qmaster.serve.seat_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
-from daemons.qmaster.shadow.promotion import shadow_directory
+from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
 from daemons.qmaster.shadow.seat import Seat
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys, take_keys
-from daemons.runtime.lease_voter import LeaseVoter
 from daemons.runtime.peers import until_shadowed
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
@@ -39,7 +38,7 @@ async def serve_cell(
     try:
         if force:
             make_closed(shadow_directory(cell))
-        await refuse_second_master(cell, host, LeaseVoter(shadow_directory(cell) / "promise"), force)
+        await refuse_second_master(cell, host, own_voter(cell, host), force)
     except (CellFault, SpoolError, OSError) as fault:
         _log.error("%s", plain_fault(fault))
         startup.failed(f"sge_qmaster: {plain_fault(fault)}")

@@ -19,6 +19,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.cell_identity import settle
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys, master_keys
+from daemons.runtime.lease_voter import LeaseVoter
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,11 @@ _SHADOW, _SUPERSEDED = "shadow", "superseded"
 def shadow_directory(cell: Cell) -> Path:
     """Where a shadow keeps its copy of the spool, and a voter its promise."""
     return cell.qmaster_spool_dir / _SHADOW
+
+
+def own_voter(cell: Cell, host: str) -> LeaseVoter:
+    """The voter of a host that may be the master, with what it promised as a witness before. Raises CellFault."""
+    return LeaseVoter(shadow_directory(cell) / "promise", other=cell.execd_spool(host) / "promise")
 
 
 def latest(cell: Cell) -> Path:

@@ -22,7 +22,7 @@ from daemons.qmaster.serve.seat_link import LEASE, SEAT_SOCKET, NotAgreed
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.copy_door import CopyDoor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
-from daemons.qmaster.shadow.promotion import position, shadow_directory, take_office, voters
+from daemons.qmaster.shadow.promotion import own_voter, position, shadow_directory, take_office, voters
 from daemons.qmaster.shadow.seat_files import FILES, SeatFiles
 from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
@@ -37,7 +37,7 @@ from daemons.runtime.daemon import Startup, pause
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
-from daemons.runtime.lease_voter import PROMISE, LeaseVoter
+from daemons.runtime.lease_voter import PROMISE
 from daemons.runtime.peers import PeerAway, PeerRequest, Peers, serve_peers
 from daemons.runtime.qmaster_link import QmasterLink, read_proof
 from daemons.runtime.renewal import Renewal
@@ -71,7 +71,7 @@ class Seat:
         self._heir = ""  # who is to be the master after this host
         self._inheriting: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
-        self._voter = LeaseVoter(shadow_directory(cell) / "promise")
+        self._voter = own_voter(cell, host)
         self._file = LeaseFile(cell.run_dir / LEASE)
         self._copy, self._door = self._open_copy()
         self._standing, self._still = False, asyncio.Lock()
@@ -84,6 +84,9 @@ class Seat:
         """Take part until `stop` is set; the exit code of the daemon."""
         self._peers = Peers(self._cell, self._keys)
         opened = asyncio.Event()
+        def is_open() -> None:
+            self._voter.load()  # sge_execd may have answered here, as a witness, until now
+            opened.set()
         requests: dict[str, PeerRequest] = {
             "lease": self._asked_for_lease,
             "hand_over": self._asked_to_hand_over,
@@ -92,9 +95,8 @@ class Seat:
             FILES: self._files.asked,
             **{name: partial(self._asked_as_shadow, name) for name in self._door.handlers},
         }
-        told: dict[str, PeerRequest] = {PROMISE: self._voter.tell}
         tasks = [
-            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, opened.set, told)),
+            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, is_open, {PROMISE: self._voter.tell})),
             asyncio.create_task(serve_seat(self._cell.run_dir / SEAT_SOCKET, self._asked_here)),
             asyncio.create_task(self._files.follow(self._peers)),
         ]

@@ -51,6 +51,16 @@ def test_what_was_promised_holds_after_a_restart(path: Path) -> None:
     assert vote(again, ask(4, "s")).granted
 
 
+def test_a_host_is_one_voter_in_both_roles(path: Path) -> None:
+    """A witness that may be the master from now on, and the other way."""
+    clock, witness = Clock(), path.with_name("witness")
+    seat = LeaseVoter(path, clock, witness)
+    assert vote(LeaseVoter(witness, clock), ask(3)).granted
+    assert seat.promise.epoch == 0
+    seat.load()
+    assert seat.promise == LeaseVoter(witness, clock, path).promise and seat.unbound_s < 0
+
+
 def test_the_file_is_the_daemons_alone_and_no_draft_stays(path: Path) -> None:
     path.with_name(".promise").write_text("left of one that died")
     vote(LeaseVoter(path, Clock()), ask())

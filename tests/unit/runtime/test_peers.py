@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -97,3 +99,12 @@ def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> N
             await peers.close()
 
     asyncio.run(play())
+
+
+def test_a_port_that_another_daemon_gives_up_is_waited_for(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+    served = keys(tmp_path / "m", authority, "m")
+    held = socket.create_server(("127.0.0.1", cell.shadow_port))
+    timer = threading.Timer(0.5, held.close)
+    timer.start()
+    assert ask(cell, served, served)[0] == 200
+    timer.join()

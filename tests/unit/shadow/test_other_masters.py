@@ -43,11 +43,11 @@ def cell(tmp_path: Path) -> Cell:
     return cell
 
 
-def voter(cell: Cell, holder: str = "", epoch: int = 7) -> LeaseVoter:
+def voter(cell: Cell, holder: str = "", epoch: int = 7, version: int = 1) -> LeaseVoter:
     """That of host m, with what it has promised."""
     path = shadow_directory(cell) / "promise"
     if holder:
-        path.write_bytes(msgspec.json.encode(Promise(epoch, holder)))
+        path.write_bytes(msgspec.json.encode(Promise(epoch, holder, version=version)))
     seconds = itertools.count(0.0, 10.0)  # each look at the clock finds it later than any promise binds
     return LeaseVoter(path, lambda: next(seconds))
 
@@ -91,6 +91,15 @@ def test_a_host_that_another_one_followed_as_the_master_does_not_serve(cell: Cel
     begin(cell, voter(cell))
 
 
+def test_a_host_that_was_not_elected_does_not_serve_alone(cell: Cell) -> None:
+    """Its promise to itself is all that is left of the one to the master."""
+    own = voter(cell, "m", version=0)
+    with pytest.raises(CellFault, match="asked to be the master in epoch 7 and was not elected"):
+        begin(cell, own)
+    begin(cell, own, force=True)
+    begin(cell, own)
+
+
 @pytest.mark.parametrize("whose", ["n", "a program without TLS"])
 @pytest.mark.parametrize("force", [False, True])
 def test_a_host_that_serves_is_found(cell: Cell, whose: str, force: bool) -> None:
@@ -114,7 +123,7 @@ def test_exec_hosts_say_whom_they_followed_later(cell: Cell, theirs: int, own: i
     keys = cell.execd_spool("n") / "keys"
     shutil.copytree(cell.secrets / "n", keys)
     if theirs:
-        (keys.parent / "promise").write_bytes(msgspec.json.encode(Promise(theirs, "x")))
+        (keys.parent / "promise").write_bytes(msgspec.json.encode(Promise(theirs, "x", version=1)))
 
     async def start() -> None:
         witness = asyncio.create_task(Witness(cell, "n").run())

@@ -1,0 +1,399 @@
+"""A cell whose hosts have copies of common/ of their own, on virtual time: shadows are added, removed, take over, hosts lose
+their power, files are put back as they were. For tests/property/test_masters.py and `make masters`.
+
+What decides is the product's: the exchange of files, the lease, who votes, and what a qmaster asks before it serves; here are the
+hosts, the clock and the network between them, which loses nothing. After each second the world asks whether two serve, and
+whether a job number was given twice. At most one host is off or cut off at a time: more than that may leave a qmaster that needs
+no vote with nobody to ask, and it serves then, as a cold start must (adr/0174).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from daemons.qmaster.shadow import other_masters
+from daemons.runtime.cell import Cell, CellFault, read_cell
+from daemons.runtime.cell_copy import CellCopy, Offers, follow, mark
+from daemons.runtime.lease_voter import LeaseVoter
+from gridengine.lease import Ask, Lease, Promise, Sets, Vote, Voter, choose_voters
+
+NAMES = ("a", "b", "c", "d", "e")
+BOOTSTRAP = "admin_user root\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /r\nqmaster_port 6444\nray_port 6446\n"
+
+
+class Broken(AssertionError):
+    """The cell is in a state that must not be."""
+
+
+@dataclass(frozen=True)
+class Spool:
+    """`incarnation` 0: there is none. `last`: the latest job number."""
+
+    incarnation: int = 0
+    last: int = 0
+    voters: Sets = ()
+
+    @property
+    def position(self) -> tuple[int, int]:
+        return self.incarnation, self.last
+
+
+@dataclass(eq=False)
+class Seat:
+    """A running qmaster or shadow. `alone`: it asks nobody for a vote."""
+
+    alone: bool
+    wants: bool
+    voter: Voter
+    lease: Lease | None = None
+    in_sync: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Host:
+    """`seat_promise`, `promise` (as a witness), `spool` and the files are on its disk."""
+
+    name: str
+    cell: Cell
+    spool: Spool = Spool()
+    seat_promise: Promise = Promise()
+    promise: Promise = Promise()
+    up: bool = True
+    cut: bool = False
+    seat: Seat | None = None
+    witness: Voter | None = None
+    answered: str = ""  # the master that its sge_execd heard last
+    old: list[dict[str, str]] = field(default_factory=list)  # its files at other times
+
+
+def list_files(host: Host) -> dict[str, str]:
+    """The files that differ between hosts, "" for one that is not there."""
+    paths = (host.cell.act_qmaster, host.cell.shadow_masters)
+    return {path.name: path.read_text() if path.exists() else "" for path in paths}
+
+
+def latest(host: Host) -> Promise:
+    """What a host promised, in either role: it is one voter."""
+    return max(host.seat_promise, host.promise, key=lambda promise: (promise.epoch, promise.version))
+
+
+class SeatVoter(LeaseVoter):
+    """That of a host which begins, with its promise in memory."""
+
+    def __init__(self, promise: Promise) -> None:
+        self._voter = Voter(promise, 0.0)
+
+
+class World:
+    """`rule`: whether a qmaster asks before it serves; a test takes it away."""
+
+    def __init__(self, seed: int, place: Path, rule: bool = True) -> None:
+        self.random, self.rule = random.Random(seed), rule
+        self.now, self.lives, self.given = 0.0, count(1), set[int]()
+        self.did: list[str] = []
+        self.refused = self.elections = self.followed = 0
+        self.hosts = {name: self.made(place / name, name) for name in NAMES}
+        first = self.hosts["a"]
+        first.spool, first.seat = Spool(1), Seat(True, True, Voter(Promise(), self.now))
+
+    def made(self, root: Path, name: str) -> Host:
+        common = root / "c" / "common"
+        common.mkdir(parents=True)
+        (common / "bootstrap").write_text(BOOTSTRAP)
+        (common / "act_qmaster").write_text("a\n")
+        mark(common)
+        return Host(name, read_cell({"SGE_ROOT": str(root), "SGE_CELL": "c"}))
+
+    def reaches(self, one: Host, other: Host) -> bool:
+        return other.up and one.up and (one is other or not (one.cut or other.cut))
+
+    def serves(self, host: Host) -> bool:
+        seat = host.seat
+        return host.up and seat is not None and (seat.alone or (seat.lease is not None and self.now < seat.lease.until()))
+
+    def serving(self) -> list[Host]:
+        return [host for host in self.hosts.values() if self.serves(host)]
+
+    def check(self) -> None:
+        if len(serving := self.serving()) > 1:
+            raise Broken(f"{' and '.join(host.name for host in serving)} serve at {self.now:.0f} s: {'; '.join(self.did)}")
+
+    # --- what administrators and accidents do ----------------------------------------------------------------------
+
+    def act(self) -> None:
+        draw, hosts = self.random, list(self.hosts.values())
+        host, masters = draw.choice(hosts), self.serving()
+        kinds = ["start", "start", "take-over", "take-over", "stop", "off", "cut", "stale", "stale", "alone"]
+        kind = draw.choice([*kinds, *(["add", "add", "remove"] if masters else [])])
+        self.did.append(f"{self.now:.0f} {kind} {host.name}")
+        ill = [each for each in hosts if not each.up or each.cut]
+        if kind in ("add", "remove"):
+            self.change_list(masters[0], host.name, kind)
+        elif kind in ("off", "cut"):
+            for each in ill:  # comes back; not before the next one goes
+                each.cut, each.up = False, True
+            if not ill:
+                host.cut, host.up = kind == "cut", kind == "cut"
+                if kind == "off":
+                    host.seat = host.witness = None
+        elif kind == "stop" and host.seat:
+            self.resign(host)
+            host.seat = None
+        elif kind == "start":
+            self.start(host)
+        elif kind == "take-over" and host.seat and not host.seat.alone and not self.serves(host):
+            for master in masters:
+                if self.reaches(host, master) and host.name in master.seat.in_sync:  # type: ignore[union-attr]
+                    self.resign(master, host.name)
+                    host.seat.wants = True
+        elif kind in ("stale", "alone"):
+            others = [each for each in hosts if each.spool.incarnation and not self.serves(each)]
+            self.put_back(draw.choice(others or [host]), kind == "alone")
+
+    def change_list(self, master: Host, name: str, kind: str) -> None:
+        listed = list(master.cell.candidates()) or [master.name]
+        if kind == "add" and name not in listed and len(listed) < 4:
+            listed.append(name)
+        elif kind == "remove" and name in listed and name != master.name:
+            listed.remove(name)
+        master.cell.shadow_masters.write_text("".join(f"{each}\n" for each in listed))
+
+    def put_back(self, host: Host, alone: bool) -> None:
+        """The host begins again with files of another time, or such that name it as the only master."""
+        if not host.up or self.serves(host):
+            return
+        host.seat = host.witness = None
+        files = {"act_qmaster": f"{host.name}\n", "shadow_masters": ""} if alone else self.random.choice(host.old or [{}])
+        for name, text in files.items():
+            (host.cell.common / name).unlink(missing_ok=True)
+            if text:
+                (host.cell.common / name).write_text(text)
+        if self.random.random() < 0.7:
+            self.start(host)  # before sge_execd has asked anybody
+
+    def start(self, host: Host) -> None:
+        """`gridengine start`: the program that the files name."""
+        named, candidates = host.cell.master_host(), host.cell.candidates()
+        if host.seat or not host.up or not (named == host.name or host.name in candidates):
+            return
+        if named == host.name and not self.may_serve(host):
+            return
+        alone = named == host.name and host.name not in candidates
+        host.seat_promise, host.witness = latest(host), None
+        host.seat = Seat(alone, named == host.name, Voter(latest(host), self.now), candidates=candidates)
+
+    def may_serve(self, host: Host) -> bool:
+        """What the product asks before it serves without a vote."""
+        if not host.spool.incarnation:
+            return False  # `settle` refuses without the spool of a cell that has run
+        if not self.rule:
+            return True
+
+        async def asked(_cell: Cell, name: str) -> tuple[list[str], list[Promise]]:
+            others = [each for each in self.hosts.values() if each.name != name and self.reaches(host, each)]
+            told = (self.tells(each) for each in others)
+            return [each.name for each in others if self.serves(each)], [each for each in told if each]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(other_masters, "_ask_hosts", asked)
+            patch.setattr(other_masters, "voters", lambda _: host.spool.voters)
+            try:
+                asyncio.run(other_masters.refuse_second_master(host.cell, host.name, SeatVoter(latest(host))))
+            except CellFault:
+                self.refused += 1
+                return False
+        return True
+
+    def tells(self, host: Host) -> Promise | None:
+        """What a host answers to `promise`: by its seat, or by its sge_execd as a witness."""
+        if host.seat and not host.seat.alone:
+            return host.seat_promise
+        return latest(host) if self.is_witness(host) else None
+
+    def is_witness(self, host: Host) -> bool:
+        candidates = host.cell.candidates()
+        return host.name not in candidates and bool(candidates or latest(host).epoch)
+
+    def tick(self) -> None:
+        self.now += 1.0
+        hosts = list(self.hosts.values())
+        self.random.shuffle(hosts)
+        for host in hosts:
+            if host.up:
+                self.follow_files(host)
+                if host.seat:
+                    self.tick_seat(host, host.seat)
+            self.check()
+
+    def follow_files(self, host: Host) -> None:
+        """The hello of sge_execd, or the seat's question; a qmaster that serves follows nobody."""
+        if host.seat and (host.seat.alone or self.serves(host)):
+            return
+        if host.seat:
+            bound = self.now < host.seat.voter.bound_until
+            asked = [host.seat_promise.holder] if bound and host.seat_promise.holder != host.name else []
+        else:
+            asked = list(dict.fromkeys((host.cell.master_host(), host.answered, *host.cell.candidates())))
+        for name in filter(None, asked):
+            master = self.hosts[name]
+            if not (self.reaches(host, master) and self.serves(master)):
+                continue
+            host.answered = name
+            if (files := list_files(host)) != list_files(master):
+                host.old.append(files)
+                state = CellCopy(host.cell.common).state()
+                offered = asyncio.run(Offers(master.cell.common, name).to(state["files"], state["files_mark"]))  # type: ignore[arg-type]
+                self.followed += bool(follow(host.cell.common, offered))
+            return
+
+    def tick_seat(self, host: Host, seat: Seat) -> None:
+        if seat.alone:
+            self.give_number(host)
+            if host.name in host.cell.candidates():  # it starts anew as one of several
+                host.seat = Seat(False, True, Voter(latest(host), self.now), candidates=host.cell.candidates())
+            return
+        if seat.lease is None:
+            listed = host.seat_promise.in_sync
+            by_itself = host.seat_promise.epoch and self.now > seat.voter.bound_until + 2 and host.name in listed
+            if seat.wants or (by_itself and not host.seat_promise.closed and host.spool.incarnation):
+                self.stand(host, seat)
+            return
+        if self.now >= seat.lease.until():
+            self.resign(host)
+            return
+        self.lead(host, seat, seat.lease)
+
+    def stand(self, host: Host, seat: Seat) -> None:
+        sets = host.spool.voters
+        if not sets:
+            if not self.may_serve(host):
+                return
+            sets = (frozenset((host.name,)),)
+        lease = Lease(host.name, host.seat_promise.epoch + 1, sets, f"life{next(self.lives)}")
+        seat.lease = lease
+        self.ask_voters(host, lease, lease.ask((), host.spool.position))
+        if self.now < lease.until():
+            self.elections += 1
+            seat.wants, seat.in_sync, seat.candidates = False, (), host.cell.candidates()
+            host.spool = Spool(max(host.spool.incarnation, lease.epoch) + 1, host.spool.last, host.spool.voters)
+            (host.cell.common / "act_qmaster").write_text(f"{host.name}\n")
+        else:
+            bound = self.now < seat.voter.bound_until and host.seat_promise.holder != host.name
+            seat.wants = seat.wants and not bound
+            self.resign(host)
+
+    def lead(self, host: Host, seat: Seat, lease: Lease) -> None:
+        """Renew, give out a job number, and let shadows have everything."""
+        shadows = [
+            each
+            for each in self.hosts.values()
+            if each is not host and each.name in host.cell.candidates() and self.reaches(host, each)
+            if each.seat and not each.seat.alone and each.seat.lease is None and each.seat_promise.holder == host.name
+        ]
+        seat.in_sync = tuple(sorted(each.name for each in shadows))
+        for each in shadows:
+            each.spool = host.spool
+        self.ask_voters(host, lease, lease.ask(seat.in_sync, host.spool.position))
+        for name in sorted(set(host.cell.candidates()) - lease.voters):  # they hear of it without a vote, too
+            self.ask(host, self.hosts[name], lease, lease.ask(seat.in_sync, host.spool.position))
+        if self.now >= lease.until():
+            return
+        agreed = set(lease.agreed()) - {host.name}
+        if agreed <= set(seat.in_sync):
+            self.give_number(host)
+            for each in shadows:
+                each.spool = host.spool
+            self.change_voters(host, lease)
+
+    def change_voters(self, host: Host, lease: Lease) -> None:
+        written = host.spool.voters or lease.sets
+        if written != lease.sets:
+            lease.change(written)
+            return
+        up = [each.name for each in self.hosts.values() if self.reaches(host, each)]
+        candidates = list(dict.fromkeys((host.name, *host.cell.candidates())))
+        chosen = frozenset(choose_voters(candidates, up, frozenset().union(*written)))
+        after = written[1:] if len(written) > 1 else (*written, chosen) if chosen not in written else written
+        host.spool = Spool(host.spool.incarnation, host.spool.last, after)
+
+    def give_number(self, host: Host) -> None:
+        number = host.spool.last + 1
+        if number in self.given:
+            raise Broken(f"{host.name} gives {number} a second time at {self.now:.0f} s: {'; '.join(self.did)}")
+        self.given.add(number)
+        host.spool = Spool(host.spool.incarnation, number, host.spool.voters)
+
+    def resign(self, host: Host, heir: str = "") -> None:
+        """Give the lease back, if there is one, or stop serving."""
+        if host.seat and host.seat.lease:
+            lease, host.seat.lease = host.seat.lease, None
+            self.ask_voters(host, lease, lease.give_up(heir))
+
+    def ask_voters(self, host: Host, lease: Lease, ask: Ask) -> None:
+        for name in sorted(lease.voters):
+            self.ask(host, self.hosts[name], lease, ask)
+
+    def ask(self, host: Host, voter: Host, lease: Lease, ask: Ask) -> None:
+        if (vote := self.vote(host, voter, ask)) is not None:
+            lease.note(voter.name, vote, ask, self.now)
+
+    def vote(self, host: Host, voter: Host, ask: Ask) -> Vote | None:
+        """None: the door is closed, or does not know the caller as one that may be the master."""
+        if not self.reaches(host, voter) or (host is not voter and host.name not in voter.cell.candidates()):
+            return None
+        if voter.seat and not voter.seat.alone:
+            vote = voter.seat.voter.answer(ask, self.now, voter.spool.position)
+            voter.seat_promise = voter.seat.voter.promise
+            return vote
+        if voter.up and self.is_witness(voter):
+            if voter.witness is None:
+                voter.witness = Voter(latest(voter), self.now)
+            vote = voter.witness.answer(ask, self.now)
+            voter.promise = voter.witness.promise
+            return vote
+        return None
+
+
+def play(seed: int, steps: int = 60, rule: bool = True) -> World:
+    """One random history. Raises Broken."""
+    with TemporaryDirectory() as directory:
+        world = World(seed, Path(directory), rule)
+        for _ in range(steps):
+            world.act()
+            for _ in range(world.random.choice([1, 3, 10])):
+                world.tick()
+    return world
+
+
+def main() -> None:
+    """Play many histories and say what happened."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    chosen = parser.parse_args()
+    began, worlds = time.monotonic(), []
+    for seed in range(chosen.first, chosen.first + chosen.seeds):
+        try:
+            worlds.append(play(seed))
+        except Broken as broken:
+            raise SystemExit(f"seed {seed}: {broken}") from None
+    print(
+        f"{len(worlds)} histories, {sum(world.now for world in worlds) / 3600:.1f} h of their time, in "
+        f"{time.monotonic() - began:.0f} s: {sum(world.elections for world in worlds)} elections, "
+        f"{sum(world.refused for world in worlds)} qmasters refused, {sum(world.followed for world in worlds)} copies of "
+        f"common/ followed, {sum(len(world.given) for world in worlds)} job numbers, none twice; never two masters"
+    )
+
+
+if __name__ == "__main__":
+    main()
