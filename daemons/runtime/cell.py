@@ -105,10 +105,14 @@ class Cell:
 
         Raises CellFault.
         """
+        hosts = self.listed_masters()
+        return hosts if len(hosts) > 1 else ()
+
+    def listed_masters(self) -> tuple[str, ...]:
+        """Return the hosts that the file names now, though it may be one alone. Raises CellFault."""
         lines = _read(self.shadow_masters).splitlines() if self.shadow_masters.exists() else []
         names = (line.partition("#")[0].strip() for line in lines)
-        hosts = tuple(dict.fromkeys(self.unique_name(name) for name in names if name))
-        return hosts if len(hosts) > 1 else ()
+        return tuple(dict.fromkeys(self.unique_name(name) for name in names if name))
 
     @property
     def cell_id_file(self) -> Path:

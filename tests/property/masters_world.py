@@ -349,7 +349,7 @@ class World:
 
     def vote(self, host: Host, voter: Host, ask: Ask) -> Vote | None:
         """None: the door is closed, or does not know the caller as one that may be the master."""
-        if not self.reaches(host, voter) or (host is not voter and host.name not in voter.cell.candidates()):
+        if not self.reaches(host, voter) or (host is not voter and host.name not in voter.cell.listed_masters()):
             return None
         if voter.seat and not voter.seat.alone:
             vote = voter.seat.voter.answer(ask, self.now, voter.spool.position)

@@ -101,6 +101,14 @@ def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> N
     asyncio.run(play())
 
 
+def test_the_last_host_of_the_list_is_still_heard(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+    """A master whose only shadow was removed keeps its lease with the votes of witnesses."""
+    served, caller = keys(tmp_path / "m", authority, "m"), keys(tmp_path / "s", authority, "s")
+    cell.shadow_masters.write_text("s\n")
+    assert cell.candidates() == () and ask(cell, served, caller)[0] == 200
+    assert ask(cell, served, served)[0] == 403
+
+
 def test_a_port_that_another_daemon_gives_up_is_waited_for(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     served = keys(tmp_path / "m", authority, "m")
     held = socket.create_server(("127.0.0.1", cell.shadow_port))
