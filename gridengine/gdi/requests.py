@@ -296,9 +296,8 @@ class Shutdown(RequestBody):
 
 
 class OpenSession(RequestBody):
-    """`session`: where and with which ticket the owner of an interactive job connects to its streams.
-
-    `slave`: those of a slave task of a parallel job, by its number.
+    """`session`: where and with which ticket the owner of an interactive job connects to its streams; `slave`: to those of a
+    slave task of a parallel job, by its number.
     """
 
     job_id: JobNumber
@@ -331,10 +330,9 @@ class RestartHosts(RequestBody):
 class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
-    `session_port`: where clients of interactive jobs connect to, 0 for nowhere. `cell_id`: of the cell that it joined first,
-    "" if it never joined one. `protocol`, `ray`: see `gridengine.protocol`; a host that does not say them is of a release before
-    these. `release`: it runs this one; `installed`: it would go on as this one, `refusal`: and why it did not (docs/adr/0149).
-    `files`, `files_mark`: digests of its copy of the cell's files (docs/adr/0173). Hosts of later releases may say more.
+    `session_port`: of interactive jobs. `cell_id`: of the cell that it joined first. `protocol`, `ray`: see gridengine.protocol.
+    `release`: it runs this one, and would go on as `installed`; `refusal`: why it did not (adr/0149). `files`, `files_mark`: of
+    its copy of the cell's files (adr/0173). 0 or "": it has none, or is of an earlier release; later ones may say more.
     """
 
     host: Name

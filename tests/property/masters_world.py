@@ -308,8 +308,8 @@ class World:
             self.ask(host, self.hosts[name], lease, lease.ask(seat.in_sync, host.spool.position))
         if self.now >= lease.until():
             return
-        agreed = set(lease.agreed()) - {host.name}
-        if agreed <= set(seat.in_sync):
+        agreed = lease.agreed()
+        if agreed and {*agreed} <= {host.name, *seat.in_sync}:
             self.give_number(host)
             for each in shadows:
                 each.spool = host.spool
