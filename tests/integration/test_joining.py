@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import TESTBED, Done, TestbedCell, eventually, run
+from tests.integration.cells import TEST_PREFIX, TESTBED, Done, TestbedCell, eventually, run
 
 BARE = "bare1"
 ROOT = "/opt/local/cells"
@@ -110,3 +110,56 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     assert late.returncode == 1 and "takes no new hosts in" in late.stderr
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
     assert "exited with exit code 0" in job.stdout, "the others take jobs again"
+
+
+def take_over(cell: TestbedCell, host: str, root: str, other: str, others_root: str) -> None:
+    """A host takes over; the other one has its name in its own directory then."""
+    eventually("all is there", lambda: cell.on(cell.master, "gridengine", "shadow", "show").returncode == 0)
+    moved = cell.on(host, "env", f"SGE_ROOT={root}", "gridengine", "shadow", "take-over")
+    assert moved.returncode == 0, moved.stderr
+    eventually("it follows", lambda: cell.on(other, "cat", f"{others_root}/test/common/act_qmaster").stdout.strip() == host)
+
+
+def submits_by_pages(cell: TestbedCell) -> bool:
+    """Whether the web server of the master, which is no exec host, is believed: a job of a user by REST."""
+    token = cell.as_user("alice", cell.master, "gridengine", "web", "--token").stdout.strip()
+    headers = ("-H", f"Authorization: Bearer {token}", "-H", "Content-Type: application/json")
+    body = ("-d", '{"script_file": "/bin/true", "binary": true}')
+    url = "http://localhost:8646/api/v1/jobs"
+    said = cell.as_user("alice", cell.master, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *headers, *body, url)
+    return said.stdout.startswith("2")
+
+
+@pytest.mark.statement("SH-2")
+def test_a_former_shadow_with_old_files_serves_beside_no_other_master(bare: TestbedCell) -> None:
+    """Both hosts have a common directory of their own, and nothing is copied by hand."""
+    token = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").strip()
+    said = joins(bare, BARE, token, "--root", ROOT)
+    assert said.returncode == 0, said.stderr
+    there(bare, "gridengine", "start")
+    common = f"{ROOT}/test/common"
+    try:
+        at_master(bare, "gridengine", "web")
+        assert submits_by_pages(bare)
+        at_master(bare, "gridengine", "shadow", "add", BARE)
+        eventually("it knows that it may be the master", lambda: bare.on(BARE, "grep", BARE, f"{common}/shadow_masters").stdout)
+        there(bare, "gridengine", "start")
+        eventually("the pages are believed", lambda: submits_by_pages(bare))
+        at_master(bare, "gridengine", "web", "--stop")
+        at_master(bare, "gridengine", "web")
+        eventually("and those that start now", lambda: submits_by_pages(bare))
+        at_master(bare, "gridengine", "web", "--stop")
+        take_over(bare, BARE, ROOT, bare.master, str(TEST_PREFIX / "cells"))
+        take_over(bare, bare.master, str(TEST_PREFIX / "cells"), BARE, ROOT)
+        assert re.search(f"master host +{bare.master}", there(bare, "gridengine", "status"))
+    finally:
+        removed = bare.on(bare.master, "gridengine", "shadow", "remove", BARE)
+    assert removed.returncode == 0, removed.stderr
+    there(bare, "gridengine", "stop")
+    there(bare, "sh", "-c", f"cd {common}; echo {BARE} > act_qmaster; rm -f shadow_masters")
+    refused = bare.on(BARE, "env", f"SGE_ROOT={ROOT}", "gridengine", "start")
+    assert refused.returncode == 1, refused.stdout
+    assert f"host {bare.master} serves as the master of this cell" in refused.stderr, refused.stderr
+    there(bare, "sh", "-c", f"echo {bare.master} > {common}/act_qmaster")
+    there(bare, "gridengine", "start")
+    eventually("it takes jobs", lambda: len(row(bare).split()) == 5)
