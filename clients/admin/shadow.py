@@ -55,7 +55,8 @@ def add(context: typer.Context, name: Name) -> None:
     typer.echo(f"host {name} may be the master in place of {', '.join(listed[:-1])}")
     typer.echo(f"next: gridengine start on {name}, which starts sge_shadowd there")
     typer.echo(f"where {name} has a common directory of its own it follows within seconds if sge_execd runs there")
-    typer.echo("the qmaster of this host starts anew within seconds, as one of them; jobs go on")
+    if len(listed) == 2:
+        typer.echo("the qmaster of this host starts anew within seconds, as one of them; jobs go on")
 
 
 @shadow.command()

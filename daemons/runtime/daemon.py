@@ -122,9 +122,12 @@ class Startup:
 
     def __init__(self, pipe: int = -1) -> None:
         self._pipe = pipe
+        self.is_ready = False
+        """Whether the daemon has said that it serves."""
 
     def ready(self) -> None:
         """Say that the daemon serves."""
+        self.is_ready = True
         self._tell(_OK)
         notify("READY=1")
 

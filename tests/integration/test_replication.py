@@ -91,7 +91,7 @@ def test_what_was_acknowledged_is_with_the_shadows(tmp_path: Path) -> None:
             voters.append(list(in_sync))
 
         replication = Replication(
-            *(cell.master, cell.patches, MASTER, [MASTER, *SHADOWS], "one", shadows.post, agree),
+            *(cell.master, cell.patches, MASTER, lambda: [MASTER, *SHADOWS], "one", shadows.post, agree),
             *(lambda: True, tmp_path / "master" / "authority"),
         )
         service = Service(cell.master, no_orders, nothing, nothing, dict, nothing, replication=replication)
@@ -149,7 +149,7 @@ def test_who_is_not_the_master_turns_everybody_away(tmp_path: Path) -> None:
         async def agree(_in_sync: Sequence[str], _sets: Sequence[Sequence[str]]) -> None:
             pass
 
-        replication = Replication(cell.master, cell.patches, MASTER, [MASTER], "one", nothing, agree, lambda: False)  # type: ignore[arg-type]
+        replication = Replication(cell.master, cell.patches, MASTER, lambda: [MASTER], "one", nothing, agree, lambda: False)  # type: ignore[arg-type]
         service = Service(cell.master, no_orders, nothing, nothing, dict, nothing, replication=replication)
         await service.start(tmp_path / "gdi.sock", MASTER, lambda _: "")
         connector = aiohttp.UnixConnector(str(tmp_path / "gdi.sock"))

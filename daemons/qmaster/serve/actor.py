@@ -143,7 +143,7 @@ class QmasterActor:
             self._master,
             patches,
             self._host,
-            cell.candidates(),
+            cell.candidates,
             cell.answers_wait_for,
             seat.post,
             seat.agree,

@@ -23,6 +23,7 @@ from daemons.qmaster.serve.shadow_sender import Post, ShadowSender
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.runtime.cell import CellFault
 from gridengine.lease import Sets, choose_voters
 
 _log = logging.getLogger(__name__)
@@ -42,15 +43,15 @@ Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
 
 
 class Replication:
-    """`candidates`: hosts that may be the master, with `own_host`. `held()`: whether this host is. `progressed` is called when
-    more may be announced than before."""
+    """`listed()`: hosts that may be the master, as the cell's file names them now; raises CellFault. `held()`: whether this host
+    is the master. `progressed` is called when more may be announced than before."""
 
     def __init__(
         self,
         master: Master,
         patches: RecentPatches,
         own_host: str,
-        candidates: Sequence[str],
+        listed: Callable[[], Sequence[str]],
         mode: Mode,
         post: Post,
         agree: Agree,
@@ -61,24 +62,24 @@ class Replication:
         self.held = held
         self.progressed: Callable[[], None] = lambda: None
         self._master, self._patches, self._own, self._mode = master, patches, own_host, mode
-        self._candidates = [own_host, *(host for host in candidates if host != own_host)]
-        self._agree, self._clock = agree, clock
-        self._shadows = {
-            host: ShadowSender(host, patches, master.spool.path, post, held, self._reckon, authority)
-            for host in self._candidates[1:]
-        }
+        self._listed, self._agree, self._clock = listed, agree, clock
+        self._post, self._authority = post, authority
+        self._candidates = [own_host]  # by preference
+        self._shadows: dict[str, ShadowSender] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by shadow, and "" for the one that tends
+        self._told, self._joining = set[str](), dict[str, int]()
+        self._sets = self._may_vote = self._stored_sets() or (frozenset((own_host,)),)
+        self._sets_commit = patches.last.commit
+        self._follow_list()
+        # after a start hosts must have said first that they are up
+        self._sets_changed, self._chosen_from = clock(), self._candidates if self._stored_sets() else []
         self._allowed = -1
         # what the voters may believe, whom else is waited for, and what a majority of the voters is known to believe
         self._told = set(self._shadows)
-        self._joining: dict[str, int] = {}
         self._agreed: frozenset[str] | None = None
-        self._sets = self._may_vote = self._stored_sets() or (frozenset((own_host,)),)
-        self._sets_commit = patches.last.commit
-        self._sets_changed = clock() if self._stored_sets() else clock() - VOTERS_S
         self._seen: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
         self._away_since: dict[str, float] = {}
         self._complaint = ""
-        self._tasks: list[asyncio.Task[None]] = []
         patches.added = self._wake
 
     # --- what the service asks -----------------------------------------------------------------------------
@@ -97,9 +98,8 @@ class Replication:
 
     def start(self) -> None:
         """Begin to send, on the running loop."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(shadow.run()) for shadow in self._shadows.values()]
-        self._tasks.append(loop.create_task(self._tending()))
+        self._tasks[""] = asyncio.get_running_loop().create_task(self._tending())
+        self._send()
 
     async def settle(self, patience_s: float = _END_S) -> None:
         """Return when all shadows that may take over have everything, or they have had their time."""
@@ -110,10 +110,10 @@ class Replication:
     async def stop(self) -> None:
         """End, after what `settle` waits for."""
         await self.settle()
-        for task in self._tasks:
+        tasks, self._tasks = list(self._tasks.values()), {}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks = []
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     # --- what may be announced ------------------------------------------------------------------------------
 
@@ -155,6 +155,28 @@ class Replication:
 
     # --- who may take over ----------------------------------------------------------------------------------
 
+    def _follow_list(self) -> None:
+        """Send to the hosts that are listed now. One that was removed stays until the voters know that it is out of sync.
+        Raises CellFault."""
+        others = [host for host in self._listed() if host != self._own]
+        self._candidates = [self._own, *others]
+        for host in others:
+            if host not in self._shadows:
+                spool = self._master.spool.path
+                sender = ShadowSender(host, self._patches, spool, self._post, self.held, self._reckon, self._authority)
+                self._shadows[host] = sender
+        for host in self._shadows.keys() - {*others, *self._waited_for}:
+            del self._shadows[host]
+            if task := self._tasks.pop(host, None):
+                task.cancel()
+        if self._tasks:
+            self._send()
+
+    def _send(self) -> None:
+        """Start to send to each shadow to which nothing is sent yet."""
+        for host in self._shadows.keys() - self._tasks.keys():
+            self._tasks[host] = asyncio.get_running_loop().create_task(self._shadows[host].run())
+
     async def _tending(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
@@ -164,11 +186,16 @@ class Replication:
     async def tend(self) -> None:
         """Take shadows off the list and put them on it, and change the voters: what is due now."""
         now = self._note_time()
-        late = {host for host in self._waited_for if self._is_late(host, now)}
+        try:
+            self._follow_list()
+        except CellFault as error:
+            self._complain("the hosts that may be the master stay as they are", error)
+        late = {host for host in self._waited_for if host not in self._candidates or self._is_late(host, now)}
         for host in late & self._joining.keys():
             del self._joining[host]
         for host, shadow in self._shadows.items():
-            if host not in self._waited_for and shadow.acked >= self._seen[-2 if len(self._seen) > 1 else -1][1]:
+            listed = host in self._candidates
+            if listed and host not in self._waited_for and shadow.acked >= self._seen[-2 if len(self._seen) > 1 else -1][1]:
                 self._joining[host] = self._allowed  # from now on it is waited for; this much it must have at least
         ready = {host for host, commit in self._joining.items() if self._shadows[host].acked >= commit}
         try:
@@ -229,6 +256,9 @@ class Replication:
             after = f" again, after {now - since:.0f} s" if since is not None else ""
             _log.warning("shadow %s has everything%s: it may take over", host, after)
         for host in sorted(before - wanted):
+            if host not in self._candidates:
+                _log.warning("shadow %s was removed: it cannot take over any more", host)
+                continue
             self._away_since[host] = now
             why = self._shadows[host].complaint
             what = f"does not answer ({why})" if why else "does not keep up"
@@ -245,8 +275,10 @@ class Replication:
         """Begin a change of the voters, or end one: who is elected finds in his spool whom to ask."""
         if len(self._sets) > 1 and self._stored_sets() == self._sets:
             self._store_sets(self._sets[-1:])  # both count by now, so the former may go
-        elif len(self._sets) == 1 and now >= self._sets_changed + VOTERS_S and (self._stored_sets() or self._sets) == self._sets:
-            self._sets_changed = now  # looked at; the next time is later
+            return
+        due = now >= self._sets_changed + VOTERS_S or self._chosen_from != self._candidates
+        if due and len(self._sets) == 1 and (self._stored_sets() or self._sets) == self._sets:
+            self._sets_changed, self._chosen_from = now, self._candidates
             current = self._sets[0]
             up = [name for name, host in self._master.state.hosts.items() if host.up]
             chosen = frozenset(choose_voters(self._candidates, up, current))

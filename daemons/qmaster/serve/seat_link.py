@@ -28,8 +28,8 @@ class NotAgreed(Exception):
 
 
 def seat_link(cell: Cell, host: str) -> SeatLink | None:
-    """The link to this host's seat; None where it is the only one. Raises CellFault, OSError."""
-    return SeatLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.candidates() else None
+    """The link to this host's seat; None where it needs no lease. Raises CellFault, OSError."""
+    return SeatLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.listed_masters() else None
 
 
 class SeatLink:

@@ -26,20 +26,18 @@ from daemons.qmaster.shadow.promotion import own_voter, position, shadow_directo
 from daemons.qmaster.shadow.seat_files import FILES, SeatFiles
 from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
+from daemons.qmaster.shadow.shadow_gateway import serve_commands
 from daemons.qmaster.shadow.spool_copy import SpoolCopy
 from daemons.qmaster.shadow.succession import INHERIT, Wish, no_room, resign_without_room
 from daemons.qmaster.shadow.term import TermOfOffice
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.connections import Room
 from daemons.runtime.daemon import Startup, pause
-from daemons.runtime.gateway import Gateway
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.lease_voter import PROMISE
 from daemons.runtime.peers import PeerAway, PeerRequest, Peers, serve_peers
-from daemons.runtime.qmaster_link import QmasterLink, read_proof
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 from gridengine.lease import LEASE_S, RENEW_S
@@ -48,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.2
 #: seconds: at most so long two shadows that miss the master at the same moment wait for each other, and a failed try for the next
-_CHANCE_S, _AGAIN_S = 0.5, 1.0
+_CHANCE_S, _AGAIN_S, _LONGEST_AGAIN_S = 0.5, 1.0, 30.0
 #: seconds after which the program that was started says that it runs, though it does not lead yet
 _PATIENCE_S = 20.0
 #: seconds that the qmaster may take to end; it takes one on a machine that is not busy
@@ -78,6 +76,7 @@ class Seat:
         self._heard = False  # of a master, since the start
         self._outbid = 0  # the latest epoch that somebody told
         self._complaints: set[str] = set()
+        self._candidates: tuple[str, ...] = ()
         self._files = SeatFiles(cell, host, self._leads, self._followed, self._still)
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -127,7 +126,7 @@ class Seat:
 
     async def _live(self, stop: asyncio.Event) -> int:
         """Follow and lead in turn."""
-        began = boottime()
+        began, wait_s = boottime(), _AGAIN_S
         while not stop.is_set():
             wish = await self._follow(stop, began)
             if stop.is_set():
@@ -139,16 +138,20 @@ class Seat:
                 await pause(stop, _AGAIN_S * (0.5 + random.random()))
                 continue
             self._wish = None
-            status = await self._lead(term, stop)
-            if status:
-                return status
+            if not await self._lead(term, stop):
+                wait_s = _AGAIN_S
+            elif self._startup.is_ready:  # a master that cannot begin now may do so soon, and another host meanwhile
+                await pause(stop, wait_s)
+                wait_s = min(2 * wait_s, _LONGEST_AGAIN_S)
+            else:
+                return 1
         return 0
 
     # --- following -------------------------------------------------------------------------------------------------
 
     async def _follow(self, stop: asyncio.Event, began: float) -> Wish:
         """Return when this host is to stand."""
-        gateway = asyncio.create_task(self._serve_commands())
+        gateway = asyncio.create_task(serve_commands(self._cell, self._host, self._renewal, self._complain))
         chance = _CHANCE_S * random.random()
         try:
             while not stop.is_set():
@@ -171,19 +174,6 @@ class Seat:
         """Whether this host may take over by itself, as far as it knows; the voters know better."""
         promise = self._voter.promise
         return bool(promise.epoch) and not promise.closed and self._host in promise.in_sync and self._position() > (0, 0)
-
-    async def _serve_commands(self) -> None:
-        """Pass on what users of this host ask, as an exec host does; one that is an exec host, too, has a gateway already."""
-        link = QmasterLink(self._cell, self._host, read_proof(self._cell, self._host))
-        try:
-            while True:
-                try:
-                    await Gateway(self._cell, link, Room(), lambda: self._renewal.due).run()
-                except (OSError, CellFault) as error:
-                    self._complain(f"gateway: {plain_fault(error)}")
-                await asyncio.sleep(_AGAIN_S)
-        finally:
-            await link.close()
 
     # --- standing --------------------------------------------------------------------------------------------------
 
@@ -250,7 +240,7 @@ class Seat:
         exit code, 1 when it could not begin."""
         self._term, self._heir = term, ""
         self._done.clear()
-        keeping = asyncio.create_task(term.keep(self._cell.candidates()))
+        keeping = asyncio.create_task(term.keep(self._list_candidates))
         end = asyncio.Event()
         serving: asyncio.Task[int] | None = None
         stopped = asyncio.create_task(stop.wait())
@@ -346,6 +336,14 @@ class Seat:
             self._renewal.begin()
         return 200, release_word(self._renewal)
 
+    def _list_candidates(self) -> tuple[str, ...]:
+        """The hosts that may be the master, as they were where the file cannot be read."""
+        try:
+            self._candidates = self._cell.candidates()
+        except CellFault as error:
+            self._complain(str(error))
+        return self._candidates
+
     def _leads(self) -> bool:
         return self._term is not None and self._term.held
 
@@ -363,7 +361,7 @@ class Seat:
         elif name == "take_over":
             await self._take_over(bool(fields.get("force")))
         elif name == "releases":
-            others = [host for host in self._cell.candidates() if host != self._host]
+            others = [host for host in self._list_candidates() if host != self._host]
             return await releases_of(self._peers, others, str(fields.get("restart", "")))
         return self._status()
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
@@ -72,16 +72,19 @@ class TermOfOffice:
         await self.give_back()
         return False
 
-    async def keep(self, shown_to: Sequence[str] = ()) -> None:
-        """Renew until the lease is lost. `shown_to`: hosts that are told, too, though they do not count."""
-        self._others = frozenset(shown_to)
+    async def keep(self, shown_to: Callable[[], Collection[str]] = tuple) -> None:
+        """Renew until the lease is lost. `shown_to()`: hosts that are asked, too, though they do not count."""
         try:
             while self.held:
                 if self.lease.outbid:
                     await self._go_over()
-                for voter in self.lease.voters | self._others:
-                    if voter not in self._loops:
-                        self._loops[voter] = asyncio.create_task(self._renewing(voter))
+                self._others = frozenset(shown_to())
+                asked = self.lease.voters | self._others
+                for voter in asked - self._loops.keys():
+                    self._loops[voter] = asyncio.create_task(self._renewing(voter))
+                for voter in self._loops.keys() - asked:
+                    self._loops.pop(voter).cancel()
+                    self.away.pop(voter, None)
                 self._file.extend(self.lease.until(), self.lease.epoch)
                 await self._wait(min(RENEW_S, max(0.0, self.lease.until() - boottime())))
         finally:

@@ -56,6 +56,7 @@ class Hall:
         self.promised = dict.fromkeys(self.names, (MASTER, 3))
         self.doors = {name: self._door(name, directory / name) for name in self.names}
         self.silent: set[str] = set()
+        self.listed = [MASTER, *self.names]
         self.requests: list[tuple[str, str]] = []
         self.cut: dict[tuple[str, str], int] = {}
         self.voters: list[str] | None = None
@@ -65,7 +66,7 @@ class Hall:
         self.log: list[str] = []
         self.authority = directory / "master" / "authority"
         self.replication = Replication(
-            *(cell.master, cell.patches, MASTER, [MASTER, *self.names], mode, self._post, self._agree),
+            *(cell.master, cell.patches, MASTER, lambda: self.listed, mode, self._post, self._agree),
             held=lambda: self.leads,
             authority=self.authority,
             clock=lambda: self.now,
@@ -92,13 +93,15 @@ class Hall:
         """Play something while the shadows are sent what they lack."""
 
         async def played() -> None:
-            tasks = [asyncio.ensure_future(shadow.run()) for shadow in self.replication._shadows.values()]
+            tasks = self.replication._tasks
+            tasks[""] = asyncio.ensure_future(asyncio.Event().wait())  # type: ignore[assignment]  # plays say when it tends
+            self.replication._send()
             try:
                 await play()
             finally:
-                for task in tasks:
+                for task in tasks.values():
                     task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await asyncio.gather(*tasks.values(), return_exceptions=True)
 
         try:
             asyncio.run(played())

@@ -138,7 +138,7 @@ def test_one_that_has_nearly_caught_up_is_waited_for_and_not_told_yet(cell: Foll
         hall.silent.clear()
         await hall.until(lambda: hall.replication.allowed() == last(cell))
         await hall.pass_time(0.25)
-        assert hall.voters == [MASTER, "s1"]
+        assert hall.voters == [MASTER, "s1"]  # the voters change meanwhile
 
     hall.run(play)
 
@@ -227,7 +227,7 @@ def test_the_pause_of_a_master_that_stood_still_is_nobodys_silence(cell: Followe
         await hall.pass_time(0.5)
         hall.now += 60
         await hall.replication.tend()
-        assert hall.voters == [MASTER, "s1"]
+        assert hall.voters == [MASTER, "s1"]  # the voters change meanwhile
 
     hall.run(play)
 
@@ -383,3 +383,30 @@ def test_without_room_the_voters_stay_and_are_changed_later(cell: FollowedCell, 
         assert ["h1", "master", "s1"] in hall.sets
 
     hall.run(play)
+
+
+def test_the_list_of_hosts_is_followed(cell: FollowedCell, tmp_path: Path) -> None:
+    """Who is added may take over when it has everything; once the others are removed the master needs nobody's vote."""
+    hall = Hall(cell, tmp_path, 2, old=False)
+
+    async def settle(*others: str) -> None:
+        """Steps of a change of the voters, each after the shadows have the one before."""
+        hall.listed = [MASTER, *others]
+        for _ in range(6):
+            await hall.pass_time(0.25)
+            await hall.until(lambda: all(map(hall.has, others)))
+        assert hall.voters == hall.listed
+
+    async def play() -> None:
+        await settle("s1")
+        assert hall.sets == [["h1", MASTER, "s1"]]
+        await settle("s1", "s2")
+        assert hall.sets == [[MASTER, "s1", "s2"]]
+        await settle()
+        assert hall.sets == [[MASTER]]
+        hall.silent = {"s1", "s2"}
+        cell.submit()
+        assert hall.replication.allowed() == cell.patches.last.commit, "nobody else is waited for"
+
+    hall.run(play)
+    assert not hall.replication._shadows

@@ -1,0 +1,32 @@
+"""The gateway of a shadow: it passes on to the master what users of its host ask, as that of an exec host does.
+
+Owns that it is there again after a fault; on a host that is an exec host, too, there is a gateway already. Called by the seat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.connections import Room
+from daemons.runtime.gateway import Gateway
+from daemons.runtime.qmaster_link import QmasterLink, read_proof
+from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
+
+_AGAIN_S = 1.0
+
+
+async def serve_commands(cell: Cell, host: str, renewal: Renewal, complain: Callable[[str], None]) -> None:
+    """Serve until cancelled. `complain(text)`: is called with each fault."""
+    link = QmasterLink(cell, host, read_proof(cell, host))
+    try:
+        while True:
+            try:
+                await Gateway(cell, link, Room(), lambda: renewal.due).run()
+            except (OSError, CellFault) as error:
+                complain(f"gateway: {plain_fault(error)}")
+            await asyncio.sleep(_AGAIN_S)
+    finally:
+        await link.close()
