@@ -22,6 +22,9 @@ LARGEST = 2**63 - 1
 DRAFT = ".new"
 #: What the file is called; and what since the shepherd has put one of 8.1.9's form in its place, for methods to read.
 CONFIG, PRIVATE_CONFIG = "config", "config.json"
+#: What the execd has to know of a task after a restart (`daemons.execd.remembered`); the record of the end of its job has a copy
+#: of it, under this name too, since the file itself may not be on disk when a host loses its power.
+EXECD = "execd"
 
 
 class TaskFileError(ValueError):

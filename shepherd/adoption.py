@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from gridengine.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
-from gridengine.task_file import TaskFileError
+from gridengine.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError
 from shepherd import containment, preparation, process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
@@ -24,11 +24,24 @@ _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup 
 
 
 def task_directories(spool: Path) -> list[Path]:
-    """Directories of tasks whose shepherd was started and has not written `exit`."""
+    """Directories of tasks whose shepherd was started, or may have been before the host crashed, and has not written `exit`."""
     active = spool / "active_jobs"
     if not active.is_dir():
         return []
-    return sorted(each for each in active.iterdir() if is_started(each) and not is_finished(each))
+    return sorted(each for each in active.iterdir() if (is_started(each) or _is_of_earlier_boot(each)) and not is_finished(each))
+
+
+def _is_of_earlier_boot(directory: Path) -> bool:
+    """Whether the task was to begin before the host was booted: that it did may not have reached the disk, even its `pid`."""
+    if directory.name.startswith("."):
+        return False  # it was being made, and is removed by the execd
+    written = _configured(directory)
+    return 0 < written < process_tree.boot_time()
+
+
+def _configured(directory: Path) -> float:
+    """When the task was given its configuration, epoch seconds; 0 without one."""
+    return max(_written(directory / CONFIG), _written(directory / PRIVATE_CONFIG))
 
 
 def is_started(directory: Path) -> bool:
@@ -67,12 +80,14 @@ def clear(directory: Path) -> None:
 def bury(directory: Path) -> None:
     """Write `exit` for a job whose shepherd is dead, when the job has been ended and cleared.
 
-    Of a job that had ended, before its epilog for instance, that end counts, with 100: it does not run again. Else `failed` is 19
-    when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18 (sge_status(5)). The
-    job is not run again from here: whether it may is for the qmaster to say.
+    Of a job that had ended that end counts; where a method was to follow, an epilog for instance, with 100: it does not run
+    again. Else `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18
+    (sge_status(5)). The job is not run again from here: whether it may is for the qmaster to say.
     """
     ended = task_files.read_job_end(directory)
-    if ended:
+    if task_files.is_final(ended):
+        record = ended
+    elif ended:
         failed, reason = ended["failed"] or AFTER_JOB, ended["reason"] or task_files.stamped("the shepherd died after the job")
         record = ended | {"failed": failed, "reason": reason}
     else:
@@ -111,11 +126,11 @@ def _written(path: Path) -> float:
 
 
 def _failed(directory: Path, had_started: bool) -> int:
-    written = _written(directory / task_files.PID)
-    if not written:
-        return BEFORE_PID
-    if written < process_tree.boot_time():
+    claimed = _written(directory / task_files.PID)
+    if 0 < (claimed or _configured(directory)) < process_tree.boot_time():
         return HOST_CRASHED
+    if not claimed:
+        return BEFORE_PID
     return AFTER_JOB if had_started else SHEPHERD_ERROR
 
 

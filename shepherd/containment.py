@@ -97,9 +97,9 @@ class Containment:
             for name in ("memory.events", "memory.oom_control"):
                 try:
                     words = (cgroup / name).read_text().split()
-                except OSError:
+                    return int(words[words.index("oom_kill") + 1])
+                except (OSError, ValueError, IndexError):  # a kernel that does not count them
                     continue
-                return int(words[words.index("oom_kill") + 1])
         return 0
 
     def release(self, directory: Path) -> bool:

@@ -146,7 +146,7 @@ def plan(config: TaskConfig) -> list[Step]:
 
 
 def goes_on_after_job(config: TaskConfig) -> bool:
-    """Whether a method follows the job, which may take long, so that the end of the job is noted first (adr/0090)."""
+    """Whether a method follows the job, which may change what is said of its end."""
     return bool(config.clean_command or config.pe_stop or config.epilog)
 
 

@@ -155,8 +155,12 @@ class TaskRun:
             self._ended(step, Ended(128 + signal.SIGKILL, signal.SIGKILL))
             return
         self._current, self._current_status = step, None
-        self._started = self._start(step)
-        if self._started is None:
+        if is_job:
+            task_files.job_begins(self._directory)
+        try:
+            self._started = self._begin(step)
+        except OSError as error:
+            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}", fault_of(error))
             return
         self._processes.awaited = self._started.pid
         if is_job:
@@ -171,13 +175,6 @@ class TaskRun:
         self._current = self._until = None
         self._processes.awaited = 0
         self._ended(step, self._how_ended(self._current_status))
-
-    def _start(self, step: plan.Run) -> process.Started | None:
-        try:
-            return self._begin(step)
-        except OSError as error:
-            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}", fault_of(error))
-            return None
 
     def _begin(self, step: plan.Run) -> process.Started:
         """Start the process of a step. Raises OSError."""
@@ -207,36 +204,38 @@ class TaskRun:
         setup_failed, reason, fault = self._started.setup_failure()
         self._started = None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        reason = reason or self._late
-        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason, fault)
+        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason or self._late, fault)
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
         self._handed_over.after(step)
         if step.name == "job":
-            self._await_checkpoint()
-            self._job_over = True
-            self._control.ended()
-            self._usage.ended(time.monotonic())
-            if ended.setup_failed:
-                self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
-            elif self._start_time:
-                self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
-            if ended.exit_status and self._processes.containment.oom_kills():
-                self._control.out_of_memory()
-                self._usage.had_memory(int(summed_limit(self._config, "h_vmem") or 0))
-                ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
-            if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
-                self._control.killed_by_unknown(self._usage.cpu_s)
-            why = task_files.stamped(self._control.why_died(ended.signal))
-            self._outcome.job_ended(ended, why, self._control.migrating, self._control.limit_enforced)
-            self._method_files.job_ended(self._record)
-            if self._start_time and plan.goes_on_after_job(self._config):
-                task_files.write_job_end(self._directory, self._record())
+            self._job_ended(ended)
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, task_files.stamped(self._control.why_died(ended.signal)))
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
+
+    def _job_ended(self, ended: Ended) -> None:
+        self._await_checkpoint()
+        self._job_over = True
+        self._control.ended()
+        self._usage.ended(time.monotonic())
+        if ended.setup_failed:
+            self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
+        elif self._start_time:
+            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
+        if ended.exit_status and self._processes.containment.oom_kills():
+            self._control.out_of_memory()
+            self._usage.had_memory(int(summed_limit(self._config, "h_vmem") or 0))
+            ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
+        if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
+            self._control.killed_by_unknown(self._usage.cpu_s)
+        why = task_files.stamped(self._control.why_died(ended.signal))
+        self._outcome.job_ended(ended, why, self._control.migrating, self._control.limit_enforced)
+        if self._start_time:  # before anything that may take long, as what is left of it may to be removed
+            task_files.write_job_end(self._directory, self._record(), final=not plan.goes_on_after_job(self._config))
+        self._method_files.job_ended(self._record)
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gridengine.task_file import CONFIG as CONFIG
-from gridengine.task_file import DRAFT
+from gridengine.task_file import DRAFT, EXECD
 from shepherd.process_tree import start_ticks
 
 PID = "pid"
@@ -23,10 +23,12 @@ JOB_PID = "job_pid"
 TRACE = "trace"
 EXIT = "exit"
 JOB_END = "job_end"
+_FINAL, _TASK = "final", "task"  # of the record in it
 USAGE = "usage"
 COMMANDS = "commands"
 CHECKPOINT = "checkpoint"
 _RETRY_S = 1.0
+_PROCESS_BYTES = 24
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 SESSION = "session"
@@ -38,7 +40,7 @@ FAULTS = "faults"
 def claim(directory: Path) -> bool:
     """Write `pid` for this process; False when another shepherd was first: a task has one shepherd ever. Raises OSError."""
     temporary = f"{directory}/{PID}.{os.getpid()}"
-    _write(temporary, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode())
+    os.close(_write(temporary, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode()))
     try:
         return claim_again(directory, temporary)
     finally:
@@ -79,12 +81,23 @@ def drop_claims(spool: Path) -> None:
             os.unlink(f"{spool}/{SHEPHERDS}/{name}")
 
 
+def job_begins(directory: Path) -> None:
+    """Write `job_pid` without a process yet: whatever happens from now on, the job may have run."""
+    with suppress(OSError):
+        replace(directory / JOB_PID, _process_line("-", 0))
+
+
 def write_process(path: Path, pid: int) -> None:
     """Write `job_pid`: process id and its start time in clock ticks. A job whose file cannot be written goes on: whoever
     has to bury it finds its processes by their marks.
     """
     with suppress(OSError):
-        replace(path, f"{pid} {start_ticks(pid) or 0}\n".encode())
+        os.close(_write(str(path), _process_line(str(pid), start_ticks(pid) or 0)))
+
+
+def _process_line(pid: str, ticks: int) -> bytes:
+    """Of one length, so that one is written over the other."""
+    return f"{pid} {ticks}".ljust(_PROCESS_BYTES).encode() + b"\n"
 
 
 def read_process(path: Path) -> tuple[int, int] | None:
@@ -147,10 +160,13 @@ def running(path: Path) -> int | None:
 
 
 def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -> None:
-    """Write a file by rename. `durable`: it is on disk before the name appears. `mode`: of a new one."""
+    """Write a file by rename. `durable`: it is on disk before the name appears, and the name when this returns. `mode`: of a new
+    one."""
     temporary = f"{path}{DRAFT}"
-    _write(temporary, data, durable, mode)
+    os.close(_write(temporary, data, durable, mode))
     os.rename(temporary, path)
+    if durable:
+        _sync(path.parent)
 
 
 def add_fault(directory: Path, text: str) -> None:
@@ -171,16 +187,44 @@ def read_usage(directory: Path) -> dict[str, float]:
     return {name: float(value) for name, value in _read_json(directory / USAGE).items()}
 
 
-def write_job_end(directory: Path, record: dict[str, object]) -> None:
+def write_job_end(directory: Path, record: dict[str, object], final: bool) -> None:
     """Write what `exit` would say now that the job has ended, for the case that the shepherd or the host does not live to write
-    that; on disk when this returns, unless there is no room."""
+    that; on disk when this returns, unless there is no room. `final`: no method follows that could change it.
+
+    One sync is enough for content and name, since the file has its name by then. So a host that loses its power before may
+    show that name with what an earlier task left: the record says whose it is.
+    """
+    known = record | {_FINAL: final, _TASK: directory.name} | _execds_own(directory)
     with suppress(OSError):
-        replace(directory / JOB_END, json.dumps(record).encode() + b"\n", durable=True, mode=0o600)
+        draft = f"{directory}/{EXIT}{DRAFT}"
+        descriptor = _write(draft, _encoded(known), mode=0o600)
+        try:
+            os.rename(draft, directory / JOB_END)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _sync(directory)
 
 
 def read_job_end(directory: Path) -> dict[str, Any]:
-    """What `exit` would have said at the end of the job; empty where it had not ended, or no step follows it."""
-    return _read_json(directory / JOB_END)
+    """What `exit` would have said at the end of the job; empty where nobody has seen it end."""
+    found = _read_json(directory / JOB_END)
+    return found if found.get(_TASK, directory.name) == directory.name else {}
+
+
+def is_final(job_end: dict[str, Any]) -> bool:
+    """Whether nothing followed the end of the job that could have changed it."""
+    return bool(job_end.get(_FINAL))
+
+
+def _execds_own(directory: Path) -> dict[str, object]:
+    """By which the execd knows the task after a crash (`gridengine.task_file.EXECD`)."""
+    known = _read_json(directory / EXECD)
+    return {EXECD: known} if known else {}
+
+
+def _encoded(record: dict[str, object]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -192,8 +236,13 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def write_exit(directory: Path, record: dict[str, object]) -> None:
-    """Write `exit`, the last thing that happens in a task's directory; nobody else reads how the job ended."""
-    replace(directory / EXIT, json.dumps(record).encode() + b"\n", durable=True, mode=0o600)
+    """Write `exit`, the last thing that happens in a task's directory; nobody else reads how the job ended. What is on disk
+    already, as the end of most jobs, only gets its name."""
+    known = read_job_end(directory)
+    if is_final(known) and known.items() >= record.items():
+        os.rename(directory / JOB_END, directory / EXIT)
+    else:
+        replace(directory / EXIT, _encoded(record | _execds_own(directory)), durable=True, mode=0o600)
 
 
 def leave_exit(directory: Path, record: dict[str, object]) -> None:
@@ -273,8 +322,8 @@ def _open_new(directory: Path, name: str) -> int:
         return os.open(path, flags | os.O_CREAT, 0o600)
 
 
-def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> None:
-    """Over what is there, rather than into a new file: see `daemons.execd.spare_directories`."""
+def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> int:
+    """Over what is there, rather than into a new file: see `daemons.execd.spare_directories`. Its descriptor."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         if os.write(descriptor, data) < len(data):
@@ -282,5 +331,16 @@ def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> 
         os.ftruncate(descriptor, len(data))
         if durable:
             os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _sync(directory: Path) -> None:
+    """Names of files in it are on disk when this returns. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -7,6 +7,7 @@ Blocking file work, all of it short. Called by `tasks`. Source: docs/architectur
 from __future__ import annotations
 
 import grp
+import logging
 import os
 import pwd
 import re
@@ -18,7 +19,7 @@ import msgspec
 from daemons.execd import spare_directories
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
-from daemons.execd.remembered import Remembered, remember, remembered
+from daemons.execd.remembered import Remembered, remember, remembered, remembered_at_end
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
@@ -26,10 +27,12 @@ from gridengine import task_file
 from gridengine.delivery import Ended, Start
 from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_CONFIG, EARLY
-from gridengine.reserved_usage import Allocation
+from gridengine.reserved_usage import Allocation, reserved
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Usage
 from gridengine.task_key import TaskKey
+
+_log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
@@ -112,13 +115,23 @@ def tasks_on_disk(site: HostSite) -> dict[TaskKey, Remembered]:
             continue
         if (directory / _KEPT).exists():
             continue
-        try:
-            known = remembered(directory)
-        except (OSError, msgspec.DecodeError):
-            continue
-        if site.task_directory(known.key) == directory:  # else the host lost its power before this task's own was on disk
+        known = _known(site, directory)
+        if known is not None:
             found[known.key] = known
     return found
+
+
+def _known(site: HostSite, directory: Path) -> Remembered | None:
+    """What is known of the task there. Where the host lost its power before the task's own file was on disk, that says nothing or
+    is an earlier task's; the end of the job is there first if it counts."""
+    for read in (remembered_at_end, remembered):
+        try:
+            known = read(directory)
+        except (OSError, msgspec.DecodeError, KeyError):
+            continue
+        if site.task_directory(known.key) == directory:
+            return known
+    return None
 
 
 def read_end(key: TaskKey, directory: Path) -> Ended | None:
@@ -133,10 +146,14 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
         return Ended(key, failed=EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
 
 
-def read_allocation(directory: Path) -> Allocation:
-    """What the task was given. Raises OSError, ConfigError."""
-    config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
-    return Allocation.of(config.slots, config.limits, config.per_job_limits)
+def reserved_usage(directory: Path, seconds: float) -> dict[str, float]:
+    """What the task had of the host in that time. What a crash of the host has made unreadable says nothing."""
+    try:
+        config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
+    except (OSError, task_file.TaskFileError) as error:
+        _log.warning("%s: the usage that was measured counts: %s", directory.name, plain_fault(error))
+        return {}
+    return reserved(Allocation.of(config.slots, config.limits, config.per_job_limits), seconds)
 
 
 def holder_in(directory: Path) -> tuple[str, float]:

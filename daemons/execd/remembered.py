@@ -16,11 +16,9 @@ from daemons.execd.spare_directories import overwrite
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
-from gridengine.task_file import stored
+from gridengine.task_file import EXECD, stored
 from gridengine.task_key import SlaveKey, TaskKey
 from gridengine.topology import Core
-
-_FILE = "execd"
 
 
 class Remembered(Struct, omit_defaults=True):
@@ -56,15 +54,27 @@ def remember(directory: Path, start: Start, restraint: Restraint, confinement: C
     """Write it down for a task that is about to start. Raises OSError."""
     cores, gpus = list(restraint.cores), list(restraint.gpus)
     known = Remembered(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
-    overwrite(directory / _FILE, _encode(known))
+    overwrite(directory / EXECD, _encode(known))
 
 
 def remembered(directory: Path) -> Remembered:
     """What is known of the task in `directory`. Raises OSError or msgspec.DecodeError: the directory is no task's."""
     try:
-        return _decode((directory / _FILE).read_bytes())
+        return _decode((directory / EXECD).read_bytes())
     except FileNotFoundError:
         return _of_earlier_release(directory)
+
+
+def remembered_at_end(directory: Path) -> Remembered:
+    """The same by the record of the end of its job, which is on disk where the file of its own may not be yet when the host
+    loses its power. Raises OSError, msgspec.DecodeError, KeyError: there is no such record, or it does not say."""
+    for name in ("exit", "job_end"):
+        try:
+            record = msgspec.json.decode((directory / name).read_bytes(), type=dict[str, object])
+        except FileNotFoundError:
+            continue
+        return _decode(_encode(record[EXECD]))
+    raise FileNotFoundError(directory)
 
 
 def _of_earlier_release(directory: Path) -> Remembered:

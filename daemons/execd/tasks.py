@@ -41,7 +41,6 @@ from gridengine.delivery import (
 )
 from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
-from gridengine.reserved_usage import reserved
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Usage
 from gridengine.task_key import TaskKey
@@ -317,7 +316,7 @@ class Tasks:
         self._release(key)
         self._ended.add(key)
         if self._reports_allocation and end.start_time:
-            end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), end.usage.get("ru_wallclock", 0.0))
+            end.usage |= active_jobs.reserved_usage(self.directories[key], end.usage.get("ru_wallclock", 0.0))
         self._say_faults(key)
         task_log.ended(end, self._owner(key))
         self._report(end)
@@ -395,5 +394,4 @@ class Tasks:
         if usage is None or not self._reports_allocation:
             return usage
         running_s = active_jobs.running_seconds(directory, time.clock_gettime(time.CLOCK_BOOTTIME))
-        values = reserved(active_jobs.read_allocation(directory), running_s)
-        return msgspec.structs.replace(usage, **values)
+        return msgspec.structs.replace(usage, **active_jobs.reserved_usage(directory, running_s))

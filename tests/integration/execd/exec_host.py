@@ -133,7 +133,7 @@ class ExecHost:
     def job_process(self, job_id: int) -> psutil.Process:
         """The process of a job that has begun."""
         path = self.spool / "active_jobs" / f"{job_id}.1" / "job_pid"
-        eventually(f"job {job_id} runs", path.exists)
+        eventually(f"job {job_id} runs", lambda: path.exists() and not path.read_text().startswith("-"))
         return psutil.Process(int(path.read_text().split()[0]))
 
     def kill(self, *words: str) -> None:

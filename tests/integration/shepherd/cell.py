@@ -259,4 +259,4 @@ class Task:
 
     def job_pid(self) -> int:
         path = self.directory / "job_pid"
-        return int(wait_for(lambda: path.exists() and path.read_text(), "job_pid").split()[0])
+        return int(wait_for(lambda: path.exists() and path.read_text().split()[0].strip("-"), "job_pid"))

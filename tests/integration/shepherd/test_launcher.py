@@ -204,6 +204,29 @@ def test_task_of_before_a_reboot_is_not_run_again(user_cell: Cell) -> None:
     assert not Path(task.config["stdout"]).exists()
 
 
+@pytest.mark.statement("EX-4", "EX-10")
+@pytest.mark.parametrize("lost", [("exit",), ("exit", "pid"), ("exit", "pid", "job_end")])
+def test_the_end_of_a_job_outlives_the_loss_of_power_that_took_later_files(user_cell: Cell, lost: tuple[str, ...]) -> None:
+    task = user_cell.run("echo ran; exit 3\n")
+    end = task.exit
+    user_cell.stop_launcher()
+    if "job_end" not in lost:
+        (task.directory / "exit").rename(task.directory / "job_end")
+    for path in task.directory.iterdir():
+        if path.name in lost:
+            path.unlink()
+        else:
+            os.utime(path, (1.0, 1.0))
+    user_cell.start_launcher()
+    wait_for((task.directory / "exit").exists, "the exit file")
+    if "job_end" in lost:
+        assert task.exit["failed"] == 19
+    else:
+        assert task.exit == end
+    task.start()
+    assert task.stdout == "ran\n", "it has not begun again"
+
+
 def test_client_that_does_not_listen_is_dropped_and_disturbs_nobody(user_cell: Cell) -> None:
     deaf = Client(user_cell.spool / "launcher.sock")
     deaf.socket.setblocking(False)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.active_jobs import create, find_account, holder_in, read_allocation, running_seconds, tasks_on_disk
+from daemons.execd.active_jobs import create, find_account, holder_in, reserved_usage, running_seconds, tasks_on_disk
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
 from gridengine.delivery import Origin, Start
-from gridengine.reserved_usage import Allocation
+from gridengine.reserved_usage import Allocation, reserved
 from gridengine.state.jobs import Confinement, Grant
 from gridengine.task_file import decode
 from gridengine.task_key import TaskKey
@@ -53,6 +53,27 @@ def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path)
     assert holder_in(site.task_directory(given.key)) == (own, given.submit_time)
 
 
+@pytest.mark.statement("EX-9", "EX-10")
+@pytest.mark.parametrize("own", ['{"key": [6, 1, 1]}', "", "{", None])
+@pytest.mark.parametrize("record", ["exit", "job_end"])
+def test_a_task_that_has_ended_is_known_by_its_end_where_its_own_file_was_lost(
+    tmp_path: Path, own: str | None, record: str
+) -> None:
+    """A host that lost its power soon after the task's start: the file is empty, or what an earlier task had there."""
+    site = HostSite("g1", "/opt/ge", "default", tmp_path)
+    prepare_spool(site.spool)
+    key = TaskKey(7, 1, 2)
+    directory = site.task_directory(key)
+    directory.mkdir()
+    (directory / "config").write_text("")
+    if own is not None:
+        (directory / "execd").write_text(own)
+    assert tasks_on_disk(site) == {}
+    (directory / record).write_text('{"failed": 0, "task": "7.1", "execd": {"key": [7, 1, 2], "submitted": 5.0}}')
+    assert tasks_on_disk(site)[key].submitted == 5.0
+    assert reserved_usage(directory, 5.0) == {}
+
+
 @pytest.mark.statement("EX-9", "EX-18")
 def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None:
     """What is the execd's own in their `config`, and whose they are, as they were before an upgrade."""
@@ -65,7 +86,8 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
     assert bound.confinement == Confinement("SCTTCTT", "h_vmem by cgroup")
     assert bound.origin == Origin("alice", 1.0, granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)], pe="mpi")
     assert holder_in(site.task_directory(TaskKey(13, 1, 1))) == ("alice", 1700000001.5)
-    assert read_allocation(site.task_directory(TaskKey(12, 1, 3))) == Allocation(2, 2.0**31)
+    allocation = reserved(Allocation(2, 2.0**31), 5.0)
+    assert reserved_usage(site.task_directory(TaskKey(12, 1, 3)), 5.0) == allocation
     (site.task_directory(TaskKey(13, 1, 1)) / "origin").unlink()
     assert tasks_on_disk(site)[TaskKey(13, 1, 1)].origin == Origin()
 

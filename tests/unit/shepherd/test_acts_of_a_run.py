@@ -245,7 +245,7 @@ def test_what_a_job_left_behind_is_ended_if_there_was_one(task: TaskRun, told: l
 @pytest.mark.parametrize("method", ["suspend_method", "nothing"])
 def test_a_method_is_run_for_a_job_that_runs_alone(task: TaskRun, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     started: list[plan.Run] = []
-    monkeypatch.setattr(task, "_start", started.append)
+    monkeypatch.setattr(task, "_begin", started.append)
     monkeypatch.setattr(control.Control, "method", lambda _, name: None)
     task._act([RunMethod(method)])
     assert started == []

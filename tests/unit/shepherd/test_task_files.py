@@ -110,7 +110,7 @@ def test_only_the_end_of_a_task_waits_for_the_disk(tmp_path: Path, monkeypatch: 
     assert ((tmp_path / "usage").read_text(), synced) == ('{"cpu": 1.5}\n', [])
     opened = open_descriptors()
     task_files.write_exit(tmp_path, {"failed": 0})
-    assert ((tmp_path / "exit").read_text(), len(synced)) == ('{"failed": 0}\n', 1)
+    assert ((tmp_path / "exit").read_text(), len(synced)) == ('{"failed": 0}\n', 2), "it and its name"
     assert open_descriptors() == opened
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exit", "usage"], "no half-written file stays"
     task_files.write_usage(tmp_path / "no", {"cpu": 1.5})
