@@ -216,7 +216,7 @@ class JobTable:
             ("Master task hard requested queues", details["master_queues"]),
             ("Predecessor Jobs (request)", details["predecessors_requested"]),
             ("Predecessor Jobs", details["predecessors"]),
-            ("Predecessor Array Jobs (request)", details["array_predecessors"]),
+            ("Predecessor Array Jobs (request)", details["array_predecessors_requested"]),
             ("Predecessor Array Jobs", details["array_predecessors"]),
         ):
             if values:

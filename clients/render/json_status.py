@@ -119,10 +119,15 @@ def _shares(details: "Fields") -> "Fields":
     }
 
 
+_SAME_REQUESTS = (
+    "hard_queues soft_queues master_queues checkpoint binding predecessors_requested predecessors "
+    "array_predecessors_requested array_predecessors"
+).split()
+
+
 def _requests(details: "Fields") -> "Fields":
     """What -r adds."""
-    same = "hard_queues soft_queues master_queues checkpoint binding predecessors_requested predecessors array_predecessors"
-    found = {name: details[name] for name in same.split()}
+    found = {name: details[name] for name in _SAME_REQUESTS}
     found["hard"] = [{"name": name, "value": value, "urgency": urgency} for name, value, urgency in details["hard"]]
     found["soft"] = [{"name": name, "value": value} for name, value in details["soft"]]
     requested, granted = details["pe"], details["granted_pe"]

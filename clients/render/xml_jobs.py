@@ -210,7 +210,7 @@ def _requests(name: str, details: "dict[str, Any]", indent: str, binding: bool) 
         ("master_hard_req_queue", details["master_queues"]),
         ("predecessor_jobs_req", details["predecessors_requested"]),
         ("predecessor_jobs", details["predecessors"]),
-        ("ad_predecessor_jobs_req", details["array_predecessors"]),
+        ("ad_predecessor_jobs_req", details["array_predecessors_requested"]),
         ("ad_predecessor_jobs", details["array_predecessors"]),
     ):
         for value in values:

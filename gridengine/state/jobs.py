@@ -184,6 +184,7 @@ class Job(JobRequest, omit_defaults=True):
     predecessors: tuple[int, ...] = ()
     predecessors_requested: tuple[str, ...] = ()
     array_predecessors: tuple[int, ...] = ()
+    array_predecessors_requested: tuple[str, ...] = ()
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
     #: why the job can never run, "" if it can
     doomed: str = ""
@@ -207,6 +208,11 @@ class Job(JobRequest, omit_defaults=True):
     @property
     def is_array(self) -> bool:
         return self.array is not None
+
+    @property
+    def requested_arrays(self) -> tuple[str, ...]:
+        """-hold_jid_ad as it was requested; a job of an earlier release has numbers alone."""
+        return self.array_predecessors_requested or tuple(map(str, self.array_predecessors))
 
     @property
     def task_step(self) -> int:
@@ -254,7 +260,7 @@ if TYPE_CHECKING:
         """What `qalter` changes of a job: what it asks for, and what that is resolved to."""
 
 else:
-    _OF_LISTS = ("predecessors", "predecessors_requested", "array_predecessors", "conditions")
+    _OF_LISTS = ("predecessors", "predecessors_requested", "array_predecessors", "array_predecessors_requested", "conditions")
     _RESOLVED = ("name", "hard", "soft", "ar_time", *_OF_LISTS)
     JobChanges = field_changes("JobChanges", Job, (*REQUEST_FIELDS, *_RESOLVED))
 

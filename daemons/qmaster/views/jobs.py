@@ -244,6 +244,7 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
             "binding": job.binding,
             "predecessors_requested": job.predecessors_requested,
             "predecessors": state.waits_for(job),
+            "array_predecessors_requested": job.requested_arrays,
             "array_predecessors": job.array_predecessors,
         }
     return found

@@ -273,6 +273,18 @@ def test_each_kind_of_hold(shell: Shell) -> None:
     assert names("huhs") == names("huhs+") == ["user", "system"]
 
 
+@pytest.mark.statement("DP-4", "ST-18")
+def test_array_predecessors_are_shown_as_requested_too(shell: Shell) -> None:
+    shell("qsub -b y -h -t 1-3 -N parts true")
+    shell("qsub -b y -h -t 1-3 -hold_jid_ad 'pa*,nosuch' true")
+    text, xml = shell("qstat -r").out, shell("qstat -r -xml").out
+    assert "       Predecessor Array Jobs (request): pa*, nosuch\n       Predecessor Array Jobs: 1\n" in text
+    assert "<ad_predecessor_jobs_req>pa*</ad_predecessor_jobs_req>" in xml
+    assert "<ad_predecessor_jobs>1</ad_predecessor_jobs>" in xml
+    shell("qalter -hold_jid_ad nosuch 2")
+    assert "Predecessor Array Jobs (request): nosuch\n       Binding" in shell("qstat -r").out
+
+
 @pytest.mark.statement("ST-30")
 def test_default_options(busy: Shell) -> None:
     (busy.common / "sge_qstat").write_text("# mine\n-s p -u '*'\n")

@@ -31,6 +31,7 @@ def dependency_fields(
     fields: dict[str, Any] = {}
     if "hold_jid_ad" in changed:
         fields["array_predecessors"] = tuple(_arrays(state, wish, owner, world))
+        fields["array_predecessors_requested"] = wish.hold_jid_ad
     if FIELDS & set(changed) - {"hold_jid_ad"}:
         plain, conditions = _kept(job, changed)
         if "hold_jid" in changed:

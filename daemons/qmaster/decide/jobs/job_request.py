@@ -22,7 +22,7 @@ def request_of(job: Job) -> Submit:
         soft=[f"{name}={value}" for name, value in job.soft.items()],
         tasks=range_text(job),
         hold_jid=job.predecessors_requested,
-        hold_jid_ad=tuple(map(str, job.array_predecessors)),
+        hold_jid_ad=job.requested_arrays,
         **{name: getattr(job, name) for name in REQUEST_FIELDS},
     )
 
