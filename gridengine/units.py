@@ -64,7 +64,7 @@ def _constant(text: str, what: str) -> float:
 
 
 def parse_time(text: str) -> float:
-    """Seconds of a time specifier: a constant, `h:m:s` with empty fields for zero, or INFINITY.
+    """Seconds of a time specifier: a constant, `h:m:s` with empty fields for zero, or INFINITY; parts of a second count.
 
     Source: CQ-34, sge_types(5) time_specifier. Infinite gives `INFINITY`.
     """
@@ -72,13 +72,20 @@ def parse_time(text: str) -> float:
         return INFINITY
     if ":" not in text:
         return _constant(text, "a time")
-    fields = text.split(":")
-    if len(fields) != 3 or not all(field == "" or (field.isascii() and field.isdigit()) for field in fields):
+    fields = [_time_field(field) for field in text.split(":")]
+    if len(fields) != 3 or None in fields:
         raise SyntaxFault(f'"{text}" is not a time: seconds, hours:minutes:seconds or INFINITY is expected')
-    if max(map(len, fields)) > 15:
+    if max(map(len, text.split(":"))) > 15:
         raise SyntaxFault(f'"{text}" is too long for a time')
-    hours, minutes, seconds = (int(field or "0") for field in fields)
+    hours, minutes, seconds = (field or 0 for field in fields)
     return hours * 3600 + minutes * 60 + seconds
+
+
+def _time_field(text: str) -> float | None:
+    """A number between colons, 0 for none: decimal, also with a fraction or leading zeros, or hexadecimal. None for others."""
+    if not text or (text.isascii() and text.isdigit()):
+        return int(text[:16] or "0")
+    return _based(text) if text[:2] in ("0x", "0X") else _decimal(text)
 
 
 def parse_memory(text: str) -> float:

@@ -76,7 +76,7 @@ void add_environment(struct text *body, const char *name) {
     text_puts(body, "{");
     for (char **variable = environ; variable && *variable; variable++) {
         const char *equals = strchr(*variable, '=');
-        if (!equals || equals == *variable || !is_utf8(*variable, strlen(*variable)) || memchr(*variable, ' ', equals - *variable))
+        if (!equals || equals == *variable || !is_utf8(*variable, strlen(*variable)))
             continue;
         text_puts(body, text_last(body) == '{' ? "" : ",");
         text_json(body, *variable, equals - *variable);

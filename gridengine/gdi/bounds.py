@@ -119,7 +119,7 @@ Note = Annotated[str, Text(4 * KB, lines=True)]
 Path = Annotated[str, Text(4 * KB, printable=False)]
 Script = Annotated[str, Text(16 * MB, printable=False, without="")]
 """A NUL in a script has an answer of its own."""
-Variable = Annotated[str, Text(1000, without="= ")]
+Variable = Annotated[str, Text(1000, without="=")]
 Value = Annotated[str, Text(130_000, printable=False)]
 """A value of a variable, or an argument: the kernel takes 128 KB with the name (execve(2), MAX_ARG_STRLEN)."""
 Binding = Annotated[str, Text(512, form=BindingRequest.parse)]

@@ -85,7 +85,8 @@ class Conversation:
         lines = [f"PARAM {name} {escape(value)}" for name, value in (*self._head, *parameters(self.request))]
         if self._send_environment:
             environment = self.request.get("environment", {})
-            names = [name for name in self.request.get("environment_names", ()) if name in environment]
+            # a name with a blank would read as another variable, whose value the verifier then believes
+            names = [name for name in self.request.get("environment_names", ()) if name in environment and " " not in name]
             lines += [f"ENV ADD {name} {escape(environment[name])}" for name in names]
         return [*lines, "BEGIN"]
 

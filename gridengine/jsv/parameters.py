@@ -8,6 +8,8 @@ from gridengine.errors import SyntaxFault
 from gridengine.field_names import FIELD_NAMES
 from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
 from gridengine.ranges import format_slot_ranges, parse_slot_ranges
+from gridengine.syntax.lists import quoted_items
+from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ TEXTS, NUMBERS, LISTS = _of_form("text"), _of_form("number"), _of_form("list")
 SWITCHES, PATHS, DATES = _of_form("switch"), _of_form("paths"), _of_form("date")
 #: field of a request -> the parameter that names it in jsv_allowed_mod
 PARAMETER_OF = {field.name: field.parameter for field in FIELD_NAMES if field.parameter}
+_REQUESTS = ("l_hard", "l_soft")
 _PE, _TASKS, _CHECKPOINT = ("pe_name", "pe_min", "pe_max"), ("t_min", "t_max", "t_step"), ("c_occasion", "c_interval")
 _ORDER = (
     "a ac ar A b c_interval c_occasion ckpt cwd dl e hold_jid hold_jid_ad hold_jid_ok hold_jid_fail h i j js l_hard l_soft m M "
@@ -120,18 +123,18 @@ def _correct(request: "Request", name: str, value: str) -> None:
     elif name in NUMBERS:
         request[NUMBERS[name]] = int(value or 0)
     elif name in LISTS:
-        request[LISTS[name]] = [item for item in value.split(",") if item]
+        request[LISTS[name]] = split_requests(value) if name in _REQUESTS else quoted_items(value)
     elif name in SWITCHES:
         request[SWITCHES[name]] = None if name == "r" and not value else _switch(value or "n")
     elif name == "shell":
         request["no_shell"] = not _switch(value or "y")
     elif name in PATHS:
-        pairs = [item.rpartition(":") for item in value.split(",") if item]
+        pairs = [item.rpartition(":") for item in quoted_items(value)]
         request[PATHS[name]] = [[host, path] for host, _, path in pairs]
     elif name in DATES:
         request[DATES[name]] = _seconds(value)
     elif name == "ac":
-        pairs = [item.partition("=") for item in value.split(",") if item]
+        pairs = [item.partition("=") for item in quoted_items(value)]
         request["context"] = {variable: text for variable, _, text in pairs}
     elif name == "h":
         request["holds"] = "" if value == "n" else value

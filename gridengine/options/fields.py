@@ -4,6 +4,7 @@ Called through the rows of `gridengine.options.status`, `control` and `accountin
 """
 
 from gridengine.errors import SyntaxFault
+from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def names(target: Target, field: str, values: Values) -> None:
 
 
 def items(target: Target, field: str, values: Values) -> None:
-    """Requests between commas, at least one, added up (-l)."""
-    target.setdefault(field, []).extend(_some([item for item in values[0].split(",") if item], values))
+    """Requests, at least one, added up (-l)."""
+    target.setdefault(field, []).extend(_some(split_requests(values[0]), values))
 
 
 def _names(values: Values) -> list[str]:

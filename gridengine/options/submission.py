@@ -6,6 +6,8 @@ the caller come in as arguments.
 """
 
 from gridengine.errors import SyntaxFault
+from gridengine.syntax.lists import quoted_items
+from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -69,18 +71,7 @@ def split_list(text: str) -> list[str]:
 
     Within quotes a comma does not divide, and the quotes stay.
     """
-    if '"' in text or "'" in text:
-        items, quote = [""], ""
-        for letter in text:
-            if letter == "," and not quote:
-                items.append("")
-                continue
-            items[-1] += letter
-            if quote or letter in "\"'":
-                quote = "" if letter == quote else quote or letter
-    else:
-        items = text.split(",")
-    found = [item for item in items if item]
+    found = quoted_items(text)
     if not found:
         raise SyntaxFault(f'"{text}" is not a list: nothing is in it')
     return found
@@ -190,13 +181,11 @@ def paths(target: Submission, field: str, values: Values) -> None:
 
 
 def requests(target: Submission, field: str, values: Values) -> None:
-    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18). Blanks around the
-    items do not count (O)."""
+    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18)."""
     requested = target.collection("soft" if target.soft else "hard")
-    for item in split_list(values[0]) if values[0] else []:
-        item = item.strip()
+    for item in split_requests(values[0]):
         resource = item.partition("=")[0]
-        if not resource.strip():
+        if not resource:
             raise SyntaxFault(f'"{values[0]}" is not a list of resource=value')
         position = next((i for i, other in enumerate(requested) if other.partition("=")[0] == resource), len(requested))
         requested[position : position + 1] = [item]
@@ -244,7 +233,7 @@ def variables(target: Submission, field: str, values: Values) -> None:
     """
     for item in split_list(values[0]):
         variable, equals, value = item.partition("=")
-        if not variable or " " in variable:
+        if not variable:
             raise SyntaxFault(f'"{item}" is not a variable to export')
         if equals:
             _export(target, variable, value)

@@ -84,6 +84,26 @@ def join_names(names: Iterable[str], separator: str = " ") -> str:
     return separator.join(names) or "NONE"
 
 
+def quoted_items(text: str, separators: str = ",") -> list[str]:
+    """Items between separators, which do not divide within quotes; quotes stay, empty items are passed over.
+
+    A quote that is not closed ends with the text.
+    """
+    if '"' not in text and "'" not in text:
+        for separator in separators[1:]:
+            text = text.replace(separator, separators[0])
+        return [item for item in text.split(separators[0]) if item]
+    items, quote = [""], ""
+    for letter in text:
+        if letter in separators and not quote:
+            items.append("")
+            continue
+        items[-1] += letter
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+    return [item for item in items if item]
+
+
 def split_pairs(text: str, value_required: bool = True) -> list[tuple[str, str]]:
     """The `name=value` elements of a list divided by commas or blanks, in order; [] for NONE.
 

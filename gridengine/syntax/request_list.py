@@ -3,21 +3,29 @@
 Owns their division and print form; knows nothing of types. Must not import anything slow: clients load it.
 Called by the option table, the JSV protocol and selection commands. Readers raise SyntaxFault.
 
-Grammar (sge_submit(1) -l): requests = request {"," request}      request = name ["=" value]
+Grammar (sge_submit(1) -l): requests = request {("," | " ") request}      request = name ["=" value]
 A name alone asks for TRUE. Text between two equal quotes is taken as it is, without the quotes.
+Deviation: in 8.1.9 separators divide within quotes, too. Source of the blank: O.
 """
 
 from collections.abc import Iterable
 
 from gridengine.errors import SyntaxFault
+from gridengine.syntax.lists import quoted_items
+
+_SEPARATORS = ", "
+
+
+def split_requests(text: str) -> list[str]:
+    """The requests as they were written, with their quotes."""
+    return quoted_items(text, _SEPARATORS)
 
 
 def parse_requests(text: str) -> list[tuple[str, str]]:
     """(name, value) of each request in order; of several for one name the last counts, at the first one's place."""
     requests: dict[str, str] = {}
-    for element in _divide(text):
-        name, equal, value = element.partition("=")
-        name = name.strip()
+    for element in split_requests(text):
+        name, equal, value = _unquoted(element).partition("=")
         if not name:
             raise SyntaxFault(f'"{text}": a resource name is missing')
         if equal and value == "":
@@ -27,33 +35,29 @@ def parse_requests(text: str) -> list[tuple[str, str]]:
 
 
 def format_requests(requests: Iterable[tuple[str, str]]) -> str:
-    """`a=b,c=d`; a value with a comma or a quote in it is quoted."""
+    """`a=b,c=d`; a value with a separator or a quote in it is quoted."""
     return ",".join(f"{name}={_quoted(value)}" for name, value in requests)
 
 
 def _quoted(value: str) -> str:
-    if not any(character in value for character in ",\"'"):
+    if not any(character in value for character in ", \"'"):
         return value
     quote = "'" if '"' in value else '"'
     return f"{quote}{value}{quote}"
 
 
-def _divide(text: str) -> list[str]:
-    """The elements between commas outside of quotes, quotes removed."""
-    elements = [""]
-    quote = ""
+def _unquoted(text: str) -> str:
+    """The text without its quotes. Raises SyntaxFault for one that is not closed."""
+    if "'" not in text and '"' not in text:
+        return text
+    plain, quote = "", ""
     for character in text:
-        if quote:
-            if character == quote:
-                quote = ""
-            else:
-                elements[-1] += character
-        elif character in "\"'":
-            quote = character
-        elif character == ",":
-            elements.append("")
+        if character == quote:
+            quote = ""
+        elif quote or character not in "\"'":
+            plain += character
         else:
-            elements[-1] += character
+            quote = character
     if quote:
         raise SyntaxFault(f"the closing {quote} is missing in {text}")
-    return elements
+    return plain

@@ -150,6 +150,19 @@ def test_a_conversation_with_corrections() -> None:
     assert FULL["name"] == "jtest"
 
 
+@pytest.mark.statement("JV-3", "SO-18")
+def test_lists_of_a_verifier_are_read_as_those_of_qsub() -> None:
+    assert corrected({}, {"l_hard": "a=1 b=2,c='x, y'"})["hard"] == ["a=1", "b=2", "c='x, y'"]
+    assert corrected({}, {"q_hard": "a.q,,b.q", "M": "'a,b'@c"}) == {"hard_queues": ["a.q", "b.q"], "mail_list": ["'a,b'@c"]}
+
+
+@pytest.mark.statement("JV-4")
+def test_no_variable_passes_for_another_one() -> None:
+    talk = Conversation({"environment": {"A": "1", "A x": "2"}, "environment_names": ["A", "A x"]}, "client", "qsub", "u", "g")
+    talk.receive("SEND ENV")
+    assert [line for line in talk.receive("STARTED") if line.startswith("ENV")] == ["ENV ADD A 1"]
+
+
 @pytest.mark.statement("JV-2", "JV-4", "JV-8")
 def test_accept_keeps_changes_and_the_environment_comes_on_request_only() -> None:
     talk = Conversation(FULL, "server", "qmaster", "alice", "users", 17)

@@ -362,6 +362,9 @@ def test_a_job_may_name_hundreds_of_hosts(shell: Shell, cell: Cell) -> None:
         ("h_rt=1.5", "h_rt=2"),
         ("h_rt=59.9", "h_rt=60"),
         (",h_rt=9,,s_rt=8,", "h_rt=9,s_rt=8"),
+        ("h_rt=0.5,s_rt=2.5", "h_rt=0,s_rt=2"),
+        ("h_rt=0:0:1.5,s_rt=0:1.5:0", "h_rt=2,s_rt=90"),
+        ("'h_rt=1 s_rt=2'", "h_rt=1,s_rt=2"),
         ("flag=", "flag=TRUE"),
     ],
 )
@@ -369,6 +372,20 @@ def test_odd_forms_of_requests_mean_what_they_mean_in_8_1_9(shell: Shell, cell: 
     cell.add("complex", "flag", shortcut="flag", type="BOOL", relop="==")
     assert shell(f"qsub -h -b y -l {requested} true").status == 0
     assert f"hard resource_list:         {shown}\n" in shell("qstat -j 1").out
+
+
+@pytest.mark.statement("SO-18")
+@pytest.mark.parametrize("nothing", [",", "''", "' '", "', ,'"])
+def test_a_list_of_no_requests_asks_for_nothing(shell: Shell, nothing: str) -> None:
+    assert shell(f"qsub -h -b y -l {nothing} true").status == 0
+    assert shell(f"qalter -l {nothing} 1").status == 0
+    assert shell.cell.state.jobs[1].hard == {}
+
+
+@pytest.mark.statement("SO-39")
+def test_a_variable_may_have_a_blank_in_its_name(shell: Shell) -> None:
+    assert shell("qsub -h -b y -v 'A B=1, C=2' true").status == 0
+    assert shell.submitted["environment_names"] == ["A B", " C"]
 
 
 @pytest.mark.statement("SO-5", "SB-2")

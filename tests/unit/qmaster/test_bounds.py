@@ -32,7 +32,6 @@ SUBMISSIONS: list[tuple[dict[str, Any], str]] = [
     ({"stdout": [["", "/a\0b"]]}, "stdout must not contain NUL"),
     ({"environment": {"A=B": "x"}}, 'environment must not contain "="'),
     ({"environment": {"A 1\nPARAM l_hard h_rt=5\nENV ADD B": "x"}}, "environment contains a character that cannot be printed"),
-    ({"environment": {"A B": "x"}}, 'environment must not contain " "'),
     ({"environment": {"": "x"}}, "environment has an item without a name"),
     ({"environment": {"A": "x" * 200 * KB}}, "environment is longer than 130000 bytes"),
     ({"environment": {f"A{n}": "x" * 100 * KB for n in range(12)}}, "environment is longer than 524288 bytes in all"),

@@ -53,7 +53,9 @@ def test_requests() -> None:
     assert parse_requests("exclusive,mem=1G,mem=2G") == [("exclusive", "TRUE"), ("mem", "2G")]
     assert parse_requests("arch=\"lx*|sol*\",x='a,b'") == [("arch", "lx*|sol*"), ("x", "a,b")]
     assert parse_requests("a=b=c") == [("a", "b=c")]
-    for text in ("", "a=", "=b", "a=1,", 'a="b'):
+    assert parse_requests("") == []
+    assert parse_requests(", a=1 b=2,,c='3 4',") == [("a", "1"), ("b", "2"), ("c", "3 4")]
+    for text in ("a=", "=b", "a =1", 'a="b'):
         with pytest.raises(SyntaxFault):
             parse_requests(text)
     pairs = [("x", "a,b"), ("y", "it's"), ("z", "1")]

@@ -35,6 +35,10 @@ from gridengine.units import (
         ("::5", 5),
         ("24:0:10", 86410),
         ("00:00:60", 60),
+        ("0:0:1.5", 1.5),
+        ("0:1.5:0", 90),
+        ("1.5:08:0x10", 5896),
+        ("0:0:1e1", 10),
         ("INFINITY", INFINITY),
         ("infinity", INFINITY),
     ],
@@ -44,7 +48,7 @@ def test_time(text: str, seconds: float) -> None:
 
 
 @pytest.mark.statement("CQ-34", "CX-45")
-@pytest.mark.parametrize("text", ["", "abc", "1:2", "1:2:3:4", "-5", "1h", "0x", "089", "1:-2:3", "1:1.5:0"])
+@pytest.mark.parametrize("text", ["", "abc", "1:2", "1:2:3:4", "-5", "1h", "0x", "089", "1:-2:3", "1:+1:0", "0:0: 1", "0:0:0x"])
 def test_wrong_times_are_refused(text: str) -> None:
     with pytest.raises(SyntaxFault):
         parse_time(text)

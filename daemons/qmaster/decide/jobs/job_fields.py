@@ -150,7 +150,7 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
     for name, value in found.items():
         if state.complexes[name].type == "TIME":
             seconds = parse_time(value)
-            found[name] = str(int(seconds + 0.5)) if seconds < INFINITY else value
+            found[name] = str(round(seconds)) if seconds < INFINITY else value
     if "hostname" in found and not is_pattern(found["hostname"]):
         found["hostname"] = known_host(state, world, found["hostname"])
     return found
