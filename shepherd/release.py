@@ -5,10 +5,11 @@ Owns that one lock. Called by `guardian`. Source: docs/adr/0149.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+
+from gridengine.release_lock import share_release
 
 
 def hold_release() -> list[int]:
@@ -16,5 +17,5 @@ def hold_release() -> list[int]:
     held = []
     with suppress(OSError):  # a disk that does not answer keeps no job from running
         held.append(os.open(Path(__file__).resolve().parents[2] / "lock", os.O_RDONLY | os.O_CLOEXEC))
-        fcntl.flock(held[0], fcntl.LOCK_SH)
+        share_release(held[0])
     return held

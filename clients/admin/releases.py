@@ -25,6 +25,7 @@ from pathlib import Path
 
 from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
+from gridengine.release_lock import have_release_alone
 
 FACTS, LOCK = "release.json", "lock"
 _OF_BEFORE = "-before"
@@ -118,7 +119,9 @@ class Releases:
     def _remove(self, place: Path) -> bool:
         with (place / LOCK).open("r+b") as lock:  # NFS wants the right to write for this kind of lock
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # how releases before this kind of lock hold it
+                if not have_release_alone(lock.fileno()):
+                    return False
             except OSError:
                 return False
             (place / FACTS).unlink()  # what is not whole is no release, however far the rest comes

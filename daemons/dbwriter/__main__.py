@@ -53,7 +53,7 @@ def serve(
     try:
         pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
         listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
-        become_user(cell.admin_user, directory, pid_file.path)
+        become_user(cell.admin_user, directory, *pid_file.files)
         _step_back()
         open_messages(directory / "messages", "main", cell.own_name(), "log_info", "dbwriter", cell.json_log)
         writer = Writer(settings, lambda: open_database(settings.database, settings.reader))

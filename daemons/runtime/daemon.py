@@ -45,7 +45,9 @@ class DaemonFault(Exception):
 
 
 class PidFile:
-    """The file that names the running daemon: `PID START_TICKS RELEASE`, locked for as long as the daemon lives.
+    """The file that names the running daemon: `PID START_TICKS RELEASE`, with a lock file that is locked while the daemon lives.
+
+    Everybody may read who runs; the lock is in a file of its own that others cannot open, and therefore cannot lock.
 
     The start time in clock ticks tells the daemon from a later process of the same number. `ending` in place of the release
     says that the daemon has been told to end: a new one may be started, which waits for this one's end.
@@ -56,16 +58,15 @@ class PidFile:
 
         DaemonFault: another process has it for good or for longer than `patience_s`, or the file cannot be written.
         """
-        self.path = path
-        try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
+        self.path, self.files = path, (path, path.with_suffix(".lock"))
+        self._descriptor = _opened(path, 0o644)
+        self._lock = _opened(self.files[1], 0o600)
         until = time.monotonic() + patience_s
-        while not try_lock(self._descriptor):
+        while not try_lock(self._lock) or _names_another(path):
             pid, ending = _read_pid_file(path)
             if not ending or time.monotonic() > until:
                 os.close(self._descriptor)
+                os.close(self._lock)
                 state = "has not ended yet" if ending else "runs already"
                 raise DaemonFault(f"{program} {state}, as process {pid or '?'} ({path})")
             time.sleep(_POLL_S)
@@ -76,6 +77,23 @@ class PidFile:
         """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+        os.close(self._lock)
+
+
+def _opened(path: Path, mode: int) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    except OSError as error:
+        raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
+
+
+def _names_another(path: Path) -> bool:
+    """Whether another process that lives is in a pid file: a daemon of a release that had no lock file."""
+    words = path.read_text(errors="replace").split()[:2]
+    if len(words) < 2 or not all(word.isdecimal() for word in words):
+        return False
+    pid, ticks = map(int, words)
+    return pid != os.getpid() and start_ticks(pid) == ticks > 0
 
 
 def announce_end(path: Path) -> int:

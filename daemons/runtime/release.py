@@ -6,13 +6,14 @@ releases themselves are `make install`'s. Source: docs/adr/0149.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+from gridengine.release_lock import share_release
 
 CHECKOUT = "checkout"
 """Name of what runs without an installation."""
@@ -38,7 +39,7 @@ def ray_version() -> str:
 def hold_release() -> None:
     """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
     with suppress(OSError):  # a file system that knows no locks is no reason not to serve
-        fcntl.flock(os.open(_PLACE / "lock", os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
+        share_release(os.open(_PLACE / "lock", os.O_RDONLY | os.O_CLOEXEC))
 
 
 def _name_of(place: Path) -> str:

@@ -51,7 +51,7 @@ def serve(
         tls, proof = tls_of(cell, host, settings), read_proof(cell, host)
         # while there is the right to, and no other server
         pages, links = tcp_listener(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET)
-        become_user(cell.admin_user, directory, pid_file.path)
+        become_user(cell.admin_user, directory, *pid_file.files)
         open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 
         async def serving(stop: asyncio.Event) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import daemons.runtime.release
+import shepherd.release
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Releases
+from gridengine.release_lock import have_release_alone, share_release
 
 
 def built(prefix: Path, name: str, *programs: str, libraries: str = "all") -> None:
@@ -71,7 +76,8 @@ def test_what_is_not_whole_is_not_put_into_use(tmp_path: Path) -> None:
     assert releases.current().name == "1" and releases.names() == ["1"]
 
 
-def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [share_release, lambda held: fcntl.flock(held, fcntl.LOCK_SH)], ids=["record", "flock"])
+def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path, share: Callable[[int], object]) -> None:
     names = ["1", "2", "3", "4", "5"]
     for name in names:
         built(tmp_path, name, "qsub", libraries=f"of-{name}")
@@ -79,12 +85,29 @@ def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path) -> None:
     releases = Releases(tmp_path)
     releases.make_current("5")
     with (tmp_path / "releases" / "1" / "lock").open() as held:
-        fcntl.flock(held, fcntl.LOCK_SH)
+        share(held.fileno())
         assert releases.prune(2) == ["2"]
         assert releases.names() == ["5", "4", "3", "1"]
         assert sorted(os.listdir(tmp_path / "libraries")) == ["of-1", "of-3", "of-4", "of-5"]
     assert releases.prune(2) == ["1"]
     assert sorted(os.listdir(tmp_path / "releases")) == ["3", "4", "5"]
+
+
+@pytest.mark.parametrize("module", [daemons.runtime.release, shepherd.release], ids=["daemon", "shepherd"])
+def test_who_may_only_read_a_release_keeps_nothing_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
+) -> None:
+    (tmp_path / "lock").touch()
+    monkeypatch.setattr(daemons.runtime.release, "_PLACE", tmp_path)
+    monkeypatch.setattr(shepherd.release, "__file__", str(tmp_path / "lib" / "shepherd" / "release.py"))
+    with (tmp_path / "lock").open() as another_users, (tmp_path / "lock").open("r+b") as removing:
+        fcntl.flock(another_users, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match="Bad file descriptor"):  # not without the right to write
+            have_release_alone(another_users.fileno())
+        held = module.hold_release()
+        assert not have_release_alone(removing.fileno())
+    for descriptor in held or ():
+        os.close(descriptor)
 
 
 def test_an_installation_that_stands_the_old_way_becomes_a_release(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def contents(*tops: Path) -> dict[str, tuple[str, bytes]]:
     """Rights and content of every file and directory; what a lock and the side files of a look into the spool are is left out."""
     found = {}
     for path in (each for top in tops for each in sorted(top.rglob("*"))):
-        if not path.name.endswith((".pid", "-wal", "-shm")):
+        if not path.name.endswith((".pid", ".lock", "-wal", "-shm")):
             found[str(path)] = (stat.filemode(path.lstat().st_mode), path.read_bytes() if path.is_file() else b"")
     return found
 

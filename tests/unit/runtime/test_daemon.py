@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,26 @@ def test_one_daemon_only(tmp_path: Path) -> None:
         PidFile(path, "sge_x")
     first.release()
     assert path.read_text() == ""
+    PidFile(path, "sge_x").release()
+
+
+def test_who_may_only_read_cannot_take_the_place_of_a_daemon(tmp_path: Path) -> None:
+    """flock(2) asks for no right to write: what is locked must be a file that no other user can open."""
+    path = tmp_path / "x.pid"
+    PidFile(path, "sge_x").release()
+    with path.open() as another_users:
+        fcntl.flock(another_users, fcntl.LOCK_EX)
+        daemon = PidFile(path, "sge_x", patience_s=-1)
+    assert [stat.filemode(each.stat().st_mode) for each in daemon.files] == ["-rw-r--r--", "-rw-------"]
+    daemon.release()
+
+
+def test_a_daemon_of_a_release_without_lock_files_is_known_by_its_pid_file(tmp_path: Path) -> None:
+    path, parent = tmp_path / "x.pid", os.getppid()
+    path.write_text(f"{parent} {start_ticks(parent)} 0.1.0-1\n")
+    with pytest.raises(DaemonFault, match=f"sge_x runs already, as process {parent} "):
+        PidFile(path, "sge_x")
+    path.write_text(f"{parent} {start_ticks(parent) + 1} 0.1.0-1\n")  # its number is another process's by now
     PidFile(path, "sge_x").release()
 
 
