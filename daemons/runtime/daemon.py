@@ -288,11 +288,15 @@ def module_command(module: str) -> list[str]:
 
 
 def module_environment(base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return `base` with a way to our modules for a child, whether they are installed or in a checkout."""
+    """Return `base` with a way to our modules for a child, whether they are installed or in a checkout.
+
+    No variable of the starter decides what Python loads, as for our programs (-I): `su -m` and `sudo -E` keep another user's.
+    """
+    kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
     top = Path(__file__).resolve().parents[2]
     if str(top) == sysconfig.get_path("purelib"):
-        return dict(base)  # found without help; site-packages must not come before the standard library
-    return {**base, "PYTHONPATH": os.pathsep.join(filter(None, (str(top), base.get("PYTHONPATH", ""))))}
+        return kept  # found without help; site-packages must not come before the standard library
+    return {**kept, "PYTHONPATH": str(top)}
 
 
 def die_with_parent(parent: int = 0, number: int = signal.SIGKILL) -> None:

@@ -61,8 +61,9 @@ def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, mon
     second.release()
 
 
-def test_children_find_our_modules() -> None:
-    assert module_environment({"PYTHONPATH": "/x"})["PYTHONPATH"] == f"{TOP}:/x"
+def test_children_find_our_modules_and_no_others() -> None:
+    of_another_user = {name: "/home/alice" for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONWARNINGS")}
+    assert module_environment({**of_another_user, "LANG": "C"}) == {"LANG": "C", "PYTHONPATH": str(TOP)}
 
 
 @pytest.fixture
