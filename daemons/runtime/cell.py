@@ -96,6 +96,15 @@ class Cell:
         return self.qmaster_spool_dir.parent / "web"
 
     @property
+    def backups_dir(self) -> Path:
+        """Where the qmaster keeps its daily backups."""
+        return self.qmaster_spool_dir / "backups"
+
+    def daily_backups(self) -> list[Path]:
+        """The daily backups that there are, the oldest first, which their names tell."""
+        return sorted(self.backups_dir.glob(f"{self.name}-????????T??????Z.tar.gz"))
+
+    @property
     def shadow_masters(self) -> Path:
         """Names the hosts that may be the master, the usual one first. Source: shadow_masters(5), SH-1."""
         return self.common / "shadow_masters"

@@ -20,6 +20,7 @@ from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.web.drained import Drains
 from daemons.web.job_rows import JobRows
+from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
 from daemons.web.usage_history import UsageHistory
 from gridengine.errors import SyntaxFault
@@ -61,14 +62,14 @@ class Web:
     """`link` is the road to the qmaster. `zone`: the one that people and calendars mean.
 
     `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside; `usage`: what running tasks
-    used over time.
+    used over time; `end_counts`: how many tasks ended with which code.
     """
 
     def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
-        self.drains, self.usage = Drains(mirror), UsageHistory(mirror)
+        self.drains, self.usage, self.end_counts = Drains(mirror), UsageHistory(mirror), EndCounts(mirror)
         self._link = link
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:

@@ -1,7 +1,7 @@
 """The daily backups of a cell, beside its spool: when one is due, and which are kept.
 
-Owns their directory and names. `backup_hour` and `backup_keep` of `bootstrap` say when, in local time, and how many. Called by
-the program, and by the supervisor, which starts that. Source: adr/0141.
+Owns when they are made and how many stay. `backup_hour` and `backup_keep` of `bootstrap` say when, in local time, and how many.
+Called by the program, and by the supervisor, which starts that. Source: adr/0141.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import time
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.backup.saving import save
@@ -24,26 +23,21 @@ def is_due(cell: Cell, now: float) -> bool:
     should = moment.replace(hour=cell.backup_hour, minute=0, second=0, microsecond=0)
     if should > moment:
         should -= timedelta(days=1)
-    made = [path.stat().st_mtime for path in _backups(cell)]
+    made = [path.stat().st_mtime for path in cell.daily_backups()]
     return cell.backup_keep > 0 and not any(should.timestamp() <= when <= now for when in made)
 
 
 def save_daily(cell: Cell, now: float) -> str:
     """Make a backup, then remove the oldest until as many as wanted are left; what was done, in a line. Raises as `save` does."""
-    directory = cell.qmaster_spool_dir / "backups"
+    directory = cell.backups_dir
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         for left in directory.glob(f"*{_END}.part"):  # of one that was killed
             shutil.rmtree(left, ignore_errors=True)
         saved = save(cell, directory / f"{cell.name}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}{_END}", now)
-        old = _backups(cell)[: -cell.backup_keep] if cell.backup_keep else []
+        old = cell.daily_backups()[: -cell.backup_keep] if cell.backup_keep else []
         for path in old:
             path.unlink()
     except OSError as error:
         raise BackupFault(f"daily backup: {error.filename}: {error.strerror}") from error
     return f"{saved.path}: {saved.what}, {saved.size} bytes; removed {len(old)} older"
-
-
-def _backups(cell: Cell) -> list[Path]:
-    """The oldest first, which their names tell."""
-    return sorted((cell.qmaster_spool_dir / "backups").glob(f"{cell.name}-????????T??????Z{_END}"))

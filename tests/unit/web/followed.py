@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -112,7 +113,9 @@ def web_of(followed: Followed, directory: Path) -> tuple[Web, Link]:
         **{"unique_name": str, "own_name": lambda: "h1", "master_host": lambda: MASTER, "admin_user": "root", "name": "default"},
         **{"common": directory, "run_dir": directory, "qmaster_spool_dir": directory / "qmaster"},
         **{"execd_spool_dir": directory / "execd", "execd_spool": (directory / "execd").joinpath},
+        backups_dir=directory / "qmaster" / "backups",
     )
+    installed.daily_backups = partial(InstalledCell.daily_backups, installed)
     assert asyncio.get_running_loop()
     link: Any = Link(followed)
     return Web(_as_cell(installed), followed.mirror, link, UTC), link

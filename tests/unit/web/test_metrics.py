@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,27 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from daemons.web.app import build_app
 from gridengine.delivery import Load
+from tests.harness import MASTER, USERS, Cell
 from tests.unit.web.followed import Followed, web_of
 
 
-def get(followed: Followed, directory: Path, path: str) -> tuple[int, str]:
+def get(followed: Followed, directory: Path, path: str, before: Callable[[Any], None] = lambda shared: None) -> tuple[int, str]:
+    """Ask for a page; `before` is given what the handlers share, when the web server has started."""
+
     async def play() -> tuple[int, str]:
-        async with TestClient(TestServer(build_app(web_of(followed, directory)[0]))) as client:
+        shared = web_of(followed, directory)[0]
+        before(shared)
+        async with TestClient(TestServer(build_app(shared))) as client:
             response = await client.get(path)
             return response.status, await response.text()
 
     return asyncio.run(play())
 
 
-def samples(followed: Followed, directory: Path) -> dict[tuple[str, ...], float]:
-    status, text = get(followed, directory, "/metrics")
+def samples(
+    followed: Followed, directory: Path, before: Callable[[Any], None] = lambda shared: None
+) -> dict[tuple[str, ...], float]:
+    status, text = get(followed, directory, "/metrics", before)
     assert status == 200
     families = text_string_to_metric_families(text)
     return {
@@ -68,6 +77,93 @@ def test_hosts_and_reservations(followed: Followed, tmp_path: Path) -> None:
     assert found["gridengine_reservations", "w"] == 1
 
 
+def test_slots_by_user_and_project_and_the_oldest_wait(followed: Followed, tmp_path: Path) -> None:
+    cell = followed.cell
+    cell.add("project", "physics")
+    cell.submit(tasks="1-12", project="physics")
+    cell.cycle()
+    cell.submit("bob", pe="make", pe_range="2-4")
+    cell.submit("bob", holds="u")
+    cell.pass_time(100)
+    cell.submit(tasks="1-3")
+    followed.take()
+    found = samples(followed, tmp_path)
+    slots = {key[1:]: value for key, value in found.items() if key[0] in ("gridengine_user_slots", "gridengine_project_slots")}
+    assert slots == {
+        **{("used", "alice"): 12, ("pending", "alice"): 3, ("used", "bob"): 0, ("pending", "bob"): 2},
+        **{("physics", "used"): 12, ("physics", "pending"): 0, ("NONE", "used"): 0, ("NONE", "pending"): 5},
+    }
+    assert 100 <= found[("gridengine_oldest_pending_task_age_seconds",)] < 110, "held tasks do not count"
+
+
+def test_names_of_users_are_bounded(followed: Followed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(60):
+        monkeypatch.setitem(USERS, f"user{number:02}", 2000 + number)
+        followed.cell.submit(f"user{number:02}", tasks=f"1-{100 - number}")
+    followed.take()
+    found = {key[1:]: value for key, value in samples(followed, tmp_path).items() if key[0] == "gridengine_user_slots"}
+    assert len(found) == 2 * 51
+    assert found["pending", "user49"] == 51
+    assert found["pending", "(others)"] == sum(range(41, 51))
+
+
+def test_ended_tasks_are_counted_by_code(followed: Followed, tmp_path: Path) -> None:
+    cell = followed.cell
+    number = cell.submit(tasks="1-3")
+    cell.cycle()
+
+    def end(shared: Any) -> None:
+        cell.end(number, 1)
+        cell.end(number, 2, failed=37, exit_status=137)
+        cell.end(number, 3, exit_status=1)
+        followed.take()
+
+    found = samples(followed, tmp_path, end)
+    assert {key[1]: value for key, value in found.items() if key[0] == "gridengine_tasks_ended_total"} == {"0": 2, "37": 1}
+
+
+def count_memory(cell: Cell) -> None:
+    row = {**cell.state.kind("complex")["h_vmem"], "consumable": "YES"}
+    cell.admin("config_add", kind="complex", name="h_vmem", attributes=[(name, text, 1) for name, text in row.items()])
+
+
+def test_consumables_load_and_memory(followed: Followed, tmp_path: Path) -> None:
+    cell = followed.cell
+    count_memory(cell)
+    for host in ("h1", "h2"):
+        cell.configure("exec_host", host, complex_values="h_vmem=8G")
+    cell.submit(hard=["h_vmem=2G"])
+    cell.cycle()
+    cell.report("h1", Load(cell.now, {"load_avg": "1.5", "mem_used": "1G", "mem_total": "4G"}))
+    cell.master.flush()
+    followed.take()
+    found = samples(followed, tmp_path)
+    giga = 2**30
+    assert found["gridengine_consumable_used", "h_vmem"] == 2 * giga
+    assert found["gridengine_consumable_capacity", "h_vmem"] == 16 * giga
+    shown = ("load_average", "processors", "memory_used_bytes", "memory_total_bytes")
+    assert [found[f"gridengine_host_{name}", "h1"] for name in shown] == [1.5, 4, giga, 4 * giga]
+    assert ("gridengine_host_memory_used_bytes", "h2") not in found, "which has not reported it"
+
+
+def on_master(shared: Any) -> None:
+    shared.cell.own_name = lambda: MASTER
+
+
+def test_the_spool_and_its_backups(followed: Followed, tmp_path: Path) -> None:
+    backups = tmp_path / "qmaster" / "backups"
+    backups.mkdir(parents=True)
+    assert samples(followed, tmp_path, on_master)[("gridengine_last_backup_timestamp_seconds",)] == 0
+    for day in (1, 2):
+        saved = backups / f"default-2026110{day}T020000Z.tar.gz"
+        saved.touch()
+        os.utime(saved, (day * 1000, day * 1000))
+    found = samples(followed, tmp_path, on_master)
+    assert found[("gridengine_last_backup_timestamp_seconds",)] == 2000
+    assert 0 < found[("gridengine_spool_free_bytes",)] <= found[("gridengine_spool_size_bytes",)]
+    assert ("gridengine_spool_free_bytes",) not in samples(followed, tmp_path), "this host is not the master"
+
+
 def test_measures_are_histograms(followed: Followed, tmp_path: Path) -> None:
     for seconds in (0.0005, 0.0007, 0.3, 60):
         followed.measures.dispatch.note(seconds)
@@ -91,10 +187,15 @@ def test_whether_it_lives_and_follows(followed: Followed, tmp_path: Path) -> Non
 
 
 def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(followed: Followed, tmp_path: Path) -> None:
-    followed.cell.report("h1", Load(followed.cell.now, {"load_avg": "0.5"}))
-    followed.cell.master.flush()
+    cell = followed.cell
+    count_memory(cell)
+    cell.configure("exec_host", "h1", complex_values="h_vmem=8G")
+    cell.report("h1", Load(cell.now, {"load_avg": "0.5", "mem_used": "1G", "mem_total": "4G"}))
+    cell.submit()
+    cell.master.flush()
     followed.take()
-    _, text = get(followed, tmp_path, "/metrics")
+    (tmp_path / "qmaster").mkdir()
+    _, text = get(followed, tmp_path, "/metrics", on_master)
     there: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -105,7 +206,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(followed: Foll
         found = re.findall(r"(gridengine_\w+)\{([^}]*)\}", expression)
         assert found
         for name, labels in found:
-            assert set(re.findall(r"(\w+)=", labels)) <= there.get(name, set()), expression
+            assert set(re.findall(r"(\w+)!?=", labels)) <= there.get(name, set()), expression
     named = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"gridengine_\w+", " ".join(asked))}
     shown = {re.sub("_(bucket|sum|count)$", "", name) for name in there}
     assert shown - named == {"gridengine_jobs", "gridengine_mirror_age_seconds"}
