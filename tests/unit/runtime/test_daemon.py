@@ -62,7 +62,7 @@ def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, mon
 
 
 def test_children_find_our_modules_and_no_others() -> None:
-    of_another_user = {name: "/home/alice" for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONWARNINGS")}
+    of_another_user = dict.fromkeys(("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONWARNINGS"), "/home/alice")
     assert module_environment({**of_another_user, "LANG": "C"}) == {"LANG": "C", "PYTHONPATH": str(TOP)}
 
 
