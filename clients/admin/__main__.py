@@ -26,8 +26,8 @@ _REASONS = {
 def main() -> int:
     """Run the command line and return the exit code. First words are as those of the other commands, too."""
     words = ["--help" if index == 0 and word == "-help" else word for index, word in enumerate(sys.argv[1:])]
-    if words[:1] in (["--version"], ["-version"]):
-        return show_version()
+    if words in (["--version"], ["-version"], ["version"]):
+        return _show_version()
     try:
         return app(words, standalone_mode=False) or 0
     except Refusal as refusal:
@@ -44,6 +44,16 @@ def main() -> int:
     except (KeyboardInterrupt, Abort):
         print("gridengine: interrupted", file=sys.stderr)
         return 130
+
+
+def _show_version() -> int:
+    """The version, and of an installed program its release with the date of its source."""
+    from clients.admin.installation import own_release
+
+    show_version()
+    if (release := own_release()) is not None:
+        print(f"release {release}")
+    return 0
 
 
 def in_plain_words(message: str) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
-from clients.admin.daemon_releases import release_of
+from clients.admin.daemon_releases import release_text
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     EXECD,
@@ -113,7 +113,7 @@ def status(root: Root = None, cell: CellName = "default") -> None:
             continue
         missing += process is None
         verb = "is ending" if is_ending(daemon) else "runs"
-        release = release_of(daemon)
+        release = release_text(daemon)
         state = f"{verb}, pid {process.pid}{release and f', release {release}'}" if process else "does not run"
         typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
         if process and daemon.program == EXECD:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from clients.admin.cell import InstalledCell
-from clients.admin.installation import Installation
+from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import EXECD, QMASTER, SHADOWD, LocalDaemon, process_of, start, stop
 from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
@@ -31,6 +31,15 @@ def release_of(daemon: LocalDaemon) -> str:
     except OSError:
         return ""
     return words[2] if len(words) > 2 and words[2] != "ending" else ""
+
+
+def release_text(daemon: LocalDaemon) -> str:
+    """The release of a daemon of this host for people, with its date where this host has it; "" for one that does not say."""
+    name = release_of(daemon)
+    try:
+        return str(find_installation().releases().read(name)) if name else ""
+    except Refusal:
+        return name
 
 
 def says_its_release(program: str, release: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
-from clients.admin.releases import FACTS, Releases
+from clients.admin.releases import FACTS, Release, Releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,15 @@ class Installation:
         if not path.exists():
             raise Refusal(f"{path} is missing: install again (make install, or make setup in a checkout)")
         return str(path)
+
+
+def own_release() -> Release | None:
+    """The release that the running program is of; None in a checkout, and where pip has installed."""
+    place = Path(__file__).resolve().parents[3]
+    try:
+        return Releases(place.parents[1]).read(place.name) if (place / FACTS).exists() else None
+    except (Refusal, OSError):
+        return None
 
 
 def find_installation() -> Installation:

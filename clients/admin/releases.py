@@ -21,6 +21,7 @@ import shutil
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
@@ -34,12 +35,23 @@ _OF_BEFORE = "-before"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What `release.json` says. `protocol`: `gridengine.protocol`; `spool`: which version it writes; `libraries`: their KEY."""
+    """What `release.json` says. `protocol`: `gridengine.protocol`; `spool`: which version it writes; `libraries`: their KEY.
+
+    `date`: when its source was committed, epoch s; 0 where nobody knows.
+    """
 
     name: str
     protocol: int
     spool: int
     libraries: str = ""
+    date: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} of {datetime.fromtimestamp(self.date, UTC):%Y-%m-%d %H:%M} UTC" if self.date else self.name
+
+    def is_older_than(self, other: Release) -> bool:
+        """Whether its source is the earlier one, as far as both dates are known."""
+        return 0 < self.date < other.date
 
 
 class Releases:
@@ -59,8 +71,8 @@ class Releases:
         path = self._place / name / FACTS
         try:
             facts = json.loads(path.read_text())
-            return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]), int(facts.get("date", 0)))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refusal(f"no release here: cannot read {path}: {plain_fault(error)} (make install makes one)") from None
 
     def names(self) -> list[str]:
@@ -160,13 +172,23 @@ def _swap_link(link: Path, target: str) -> None:
     draft.replace(link)
 
 
+def _in_use(releases: Releases) -> Release | None:
+    try:
+        return releases.current()
+    except Refusal:
+        return None
+
+
 def main() -> int:
     """`releases PREFIX NAME KEEP`: put a release that was just built into use, and remove what is not needed any more."""
     releases, name, keep = Releases(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
     try:
         if before := releases.adopt():
             print(f"what was installed before is release {before}; {releases.prefix}/venv belongs to it, and stays")
+        before_it = _in_use(releases)
         releases.make_current(name)
+        if before_it is not None and (now := releases.read(name)).is_older_than(before_it):
+            print(f"note: release {now} is older than {before_it}, which was in use: gridengine upgrade --older goes on as it")
         for gone in releases.prune(keep):
             print(f"removed release {gone}, which nothing runs from")
     except Refusal as refusal:

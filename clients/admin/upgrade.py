@@ -54,6 +54,7 @@ def upgrade(
     check: Annotated[bool, typer.Option("--check", help="Only show which host has what, and what is in the way.")] = False,
     back: Annotated[bool, typer.Option("--back", help="Put the release before the present one into use first.")] = False,
     here: Annotated[bool, typer.Option("--here", help="With --back: only on this host, whose daemons go on.")] = False,
+    older: Annotated[bool, typer.Option("--older", help="Also as a release that is older than the one that runs.")] = False,
 ) -> None:
     """Have all daemons go on as the release that is installed (make install), host by host; jobs run on.
 
@@ -68,7 +69,7 @@ def upgrade(
             return
     if not is_master_here(cell):
         raise Refusal(f"a cell is upgraded on its master host, {cell.master_host}")
-    work = Upgrade(cell, installation, hosts or [], back)
+    work = Upgrade(cell, installation, hosts or [], back or older)
     problems = work.problems()
     for line in work.table():
         typer.echo(line)
@@ -83,7 +84,7 @@ def upgrade(
 class Upgrade:
     """The way of one cell to the release that this host has installed.
 
-    `chosen`: exec hosts that are meant, [] for all; `back`: the release was used before.
+    `chosen`: exec hosts that are meant, [] for all; `back`: the release may be older than the one that runs.
     """
 
     def __init__(self, cell: InstalledCell, installation: Installation, chosen: list[str], back: bool) -> None:
@@ -107,6 +108,9 @@ class Upgrade:
         wanted, master = self._wanted, self._known["master"]
         if wanted.spool < master["spool"]:
             yield _no_way_back(wanted, master["spool"])
+        running = self._running_release()
+        if running is not None and wanted.is_older_than(running) and not self._back:
+            yield f"release {wanted} is older than {running}, which the cell runs: gridengine upgrade --older goes on as it"
         if not wanted.protocol:
             yield f"release {wanted.name} is of before daemons went on: gridengine stop and start on each host, exec hosts first"
         elif reason := says_its_release(self._installation.program(QMASTER), wanted.name):
@@ -116,6 +120,13 @@ class Upgrade:
         free = shutil.disk_usage(self._cell.qmaster_spool_dir).free
         if free < needed:
             yield f"the disk of {spool} has {free // 2**20} MB left, and {needed // 2**20} MB are needed"
+
+    def _running_release(self) -> Release | None:
+        """The release of the qmaster, None where this host does not have it any more."""
+        try:
+            return self._installation.releases().read(self._known["master"]["release"])
+        except Refusal:
+            return None
 
     def _far_problems(self) -> Iterator[str]:
         wanted = self._wanted
@@ -145,6 +156,8 @@ class Upgrade:
             tasks = "1 task" if row["tasks"] == 1 else f"{row['tasks'] or 'no'} tasks"
             remark = row["complaint"] or row["refusal"] or (tasks if row["up"] else "away")
             yield _line(row["host"], "sge_execd", row["release"], row["installed"], remark)
+        running = self._running_release()
+        yield from sorted({f"release {release}" for release in (self._wanted, running) if release is not None and release.date})
 
     def _rows(self) -> list[dict[str, Any]]:
         return [row for row in self._known["hosts"] if not self._chosen or row["host"] in self._chosen]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,12 +14,15 @@ import pytest
 
 import daemons.runtime.release
 import shepherd.release
+from clients.admin import installation
+from clients.admin.__main__ import main as admin_main
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Releases
+from clients.admin.releases import main as releases_main
 from gridengine.release_lock import have_release_alone, share_release
 
 
-def built(prefix: Path, name: str, *programs: str, libraries: str = "all") -> None:
+def built(prefix: Path, name: str, *programs: str, libraries: str = "all", date: int = 0) -> None:
     """A release as `tools/install` leaves it."""
     place = prefix / "releases" / name
     (place / "bin").mkdir(parents=True)
@@ -27,7 +31,7 @@ def built(prefix: Path, name: str, *programs: str, libraries: str = "all") -> No
     for program in programs:
         (place / "bin" / program).write_text(name)
     (place / "lock").touch()
-    (place / "release.json").write_text(json.dumps({"protocol": 1, "spool": 2, "libraries": libraries}))
+    (place / "release.json").write_text(json.dumps({"protocol": 1, "spool": 2, "libraries": libraries, "date": date}))
 
 
 def age(prefix: Path, *names: str) -> None:
@@ -132,3 +136,43 @@ def test_an_installation_that_stands_the_old_way_becomes_a_release(tmp_path: Pat
     assert releases.adopt() == "" and releases.names() == ["1", "0.0.9-before"]
     releases.make_current("0.0.9-before")
     assert (tmp_path / "bin" / "qsub").read_text() == old
+
+
+@pytest.mark.parametrize(
+    ("dates", "noted"), [((1_800_000_000, 1_700_000_000), True), ((1, 2), False), ((0, 5), False), ((5, 0), False)]
+)
+def test_the_installation_of_an_older_release_is_noted(
+    tmp_path: Path, dates: tuple[int, int], noted: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, date in zip("12", dates, strict=True):
+        built(tmp_path, name, "qsub", date=date)
+        monkeypatch.setattr(sys, "argv", ["releases", str(tmp_path), name, "2"])
+        assert releases_main() == 0
+    said = capsys.readouterr().out
+    assert bool(said) is noted
+    if noted:
+        assert said.startswith("note: release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which was in")
+
+
+def test_a_release_without_a_date_can_be_read(tmp_path: Path) -> None:
+    built(tmp_path, "1", "qsub")
+    facts = tmp_path / "releases" / "1" / "release.json"
+    facts.write_text(json.dumps({"protocol": 1, "spool": 2, "libraries": "all"}))
+    assert str(Releases(tmp_path).read("1")) == "1"
+    facts.write_text("[1]")
+    with pytest.raises(Refusal, match="cannot read"):
+        Releases(tmp_path).read("1")
+
+
+def test_the_program_says_of_which_release_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(tmp_path, "0.1.0-abc", date=1_700_000_000)
+    program = tmp_path / "releases" / "0.1.0-abc" / "lib" / "clients" / "admin" / "installation.py"
+    monkeypatch.setattr(installation, "__file__", str(program))
+    monkeypatch.setattr(sys, "argv", ["gridengine", "version"])
+    assert admin_main() == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["release 0.1.0-abc of 2023-11-14 22:13 UTC"]
+    (tmp_path / "releases" / "0.1.0-abc" / "release.json").unlink()
+    assert admin_main() == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1

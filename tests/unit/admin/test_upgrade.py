@@ -168,3 +168,16 @@ def test_to_a_release_of_before_daemons_are_not_sent(world: World) -> None:
     facts = world.installation.releases().prefix / "current" / "release.json"
     facts.write_text(facts.read_text().replace('"protocol": 1', '"protocol": 0'))
     assert [text[:47] for text in world.upgrade().problems()] == ["release 2 is of before daemons went on: gridengi"[:47]]
+
+
+def test_an_older_release_is_gone_on_as_only_when_that_is_meant(world: World) -> None:
+    for name, date in (("1", 1_800_000_000), ("2", 1_700_000_000)):
+        facts = world.installation.releases().prefix / "releases" / name / "release.json"
+        facts.write_text(facts.read_text().replace('"date": 0', f'"date": {date}'))
+    (said,) = world.upgrade().problems()
+    assert said.startswith("release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which the cell runs: ")
+    assert "gridengine upgrade --older" in said
+    assert world.upgrade(back=True).problems() == []
+    assert list(world.upgrade().table())[-2:] == ["release 1 of 2027-01-15 08:00 UTC", "release 2 of 2023-11-14 22:13 UTC"]
+    world.upgrade(back=True).run()
+    assert world.steps == ["h1", "h2", "h3", "sge_qmaster", "s"]
