@@ -67,7 +67,7 @@ def _address(host: str) -> str:
 def _unique(host: str) -> str:
     """The name that host_aliases gives a host. Source: host_aliases(5)."""
     try:
-        with open(f"{gdi.common_directory()}/host_aliases") as file:
+        with open(f"{gdi.common_directory()}/host_aliases", errors="replace") as file:
             lines = [line.split() for line in file if not line.startswith("#")]
     except OSError:
         return host

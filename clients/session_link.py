@@ -86,7 +86,7 @@ def _address(host: str) -> str:
     """
     aliases: list[str] = []
     try:
-        with open(f"{gdi.common_directory()}/host_aliases") as file:
+        with open(f"{gdi.common_directory()}/host_aliases", errors="replace") as file:
             for words in map(str.split, file):
                 if words[:1] == [host]:
                     aliases += words[1:]

@@ -1,7 +1,7 @@
 """The files of a cell's `common` directory that are `key value` lines, as bootstrap is.
 
-Owns their grammar alone: who opens them, and what the values mean, differs from program to program. Light, since every
-command reads bootstrap to find its qmaster. Called by `clients.gdi`, `clients.admin.cell` and `daemons.runtime.cell`.
+Owns their grammar, and that of `act_qmaster`: who opens them, and what the values mean, differs from program to program. Light,
+since every command reads bootstrap to find its qmaster. Called by `clients.gdi`, `clients.admin.cell` and `daemons.runtime.cell`.
 Source: sge_bootstrap(5).
 """
 
@@ -16,6 +16,16 @@ HOST_FILES = (
     *("sge_request", "sge_qstat", "sge_aliases", "sge_qquota", "sge_qrstat", "sge_ar_request", "qtask"),
 )
 """Names in `common/` of what every host needs and the qmaster owns (adr/0173). Certificates and keys are never among them."""
+
+
+def master_named(text: str, path: object) -> str:
+    """The master host that `act_qmaster` names. path: of the file, for the reason. Raises SyntaxFault: it names none."""
+    words = text.split()
+    if not words:
+        raise SyntaxFault(f"{path} is empty: it must name the master host")
+    if len(words) > 1 or not all(letter.isalnum() or letter in "-._:" for letter in words[0]):
+        raise SyntaxFault(f"{path} must hold the name of the master host, and nothing else")
+    return words[0]
 
 
 def parse_settings(text: str, path: object, required: "Collection[str]" = ()) -> dict[str, str]:

@@ -20,7 +20,7 @@ from clients import gdi
 from clients.addresses import LOOPBACK
 from clients.admin.asking import objects_now
 from clients.admin.authority import Authority
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, cell_of_environment, optional_text, read_cell
 from clients.admin.cell_directory import Objects, changes_between
 from clients.admin.certificate import key_of_request, utc_now
 from clients.admin.host_consumables import can_count_gpus, counts_memory
@@ -68,7 +68,7 @@ def admitted(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
         certificate, gdi_key = authority.admit(host, request, addresses, now)
     except ValueError as error:
         raise Refusal(f"the request for a certificate is wrong: {error}") from None
-    texts = {name: (cell.files.common / name).read_text() for name in GIVEN if (cell.files.common / name).exists()}
+    texts = {name: optional_text(cell.files.common / name) for name in GIVEN if (cell.files.common / name).exists()}
     place = {"host": host, "root": str(cell.files.root), "cell": cell.files.name, "replaced": replaced}
     return {**place, "files": texts, "certificate": certificate.decode(), "gdi_key": gdi_key.decode()}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clients.admin.refusal import Refusal
 from gridengine.bootstrap import REQUIRED, wrong_values
-from gridengine.cell_files import parse_settings
+from gridengine.cell_files import master_named, parse_settings
 from gridengine.errors import SyntaxFault
 
 #: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
@@ -97,13 +97,13 @@ def cell_of_environment(root: Path | None, name: str) -> CellFiles:
 
 def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
-    settings = parse_bootstrap(_read(files.bootstrap), files.bootstrap)
+    settings = parse_bootstrap(_needed(files.bootstrap), files.bootstrap)
     if wrong := next(wrong_values(settings), ""):
         raise Refusal(f"{files.bootstrap}: {wrong}")
-    master_host = _read(files.act_qmaster).strip()
-    if not master_host:
-        raise Refusal(f"{files.act_qmaster} is empty: it must name the master host")
-    return InstalledCell(files, settings, master_host)
+    try:
+        return InstalledCell(files, settings, master_named(_needed(files.act_qmaster), files.act_qmaster))
+    except SyntaxFault as fault:
+        raise Refusal(str(fault)) from None
 
 
 def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
@@ -117,10 +117,21 @@ def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
         raise Refusal(str(fault)) from None
 
 
-def _read(path: Path) -> str:
+def optional_text(path: Path) -> str:
+    """The text of a file that a cell need not have, "" where it does not. Refusal: it cannot be read, or is no text."""
     try:
         return path.read_text()
+    except FileNotFoundError:
+        return ""
     except OSError as error:
-        raise Refusal(f"no cell here: cannot read {path}: {error.strerror} (gridengine init makes a cell)") from error
+        raise Refusal(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Refusal(f"{path} is not a text file") from error
+
+
+def _needed(path: Path) -> str:
+    try:
+        path.stat()
+    except OSError as error:
+        raise Refusal(f"no cell here: cannot read {path}: {error.strerror} (gridengine init makes a cell)") from error
+    return optional_text(path)

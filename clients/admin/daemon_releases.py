@@ -27,7 +27,7 @@ _UNIT = re.compile(r"/([\w@.\\-]+\.service)$", re.MULTILINE)
 def release_of(daemon: LocalDaemon) -> str:
     """Which release a daemon of this host is of, "" for one that does not say."""
     try:
-        words = daemon.pid_file.read_text().split()
+        words = daemon.pid_file.read_text(errors="replace").split()
     except OSError:
         return ""
     return words[2] if len(words) > 2 and words[2] != "ending" else ""

@@ -20,7 +20,7 @@ from pathlib import Path
 import typer
 
 from clients.addresses import host_addresses
-from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, parse_bootstrap, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, optional_text, parse_bootstrap, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.certificate import belongs_together, is_signed_by, names_of, utc_now, validity
 from clients.admin.finding import Finding
@@ -39,7 +39,8 @@ from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
 from gridengine.bootstrap import unknown_settings, wrong_values
-from gridengine.errors import plain_fault
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault, plain_fault
 
 #: A certificate that ends within this time is worth a word.
 CERTIFICATE_WARNING = timedelta(days=30)
@@ -49,6 +50,12 @@ BACKUP_WARNING = timedelta(days=2)
 
 #: A spool on a disk with less than this many bytes left will soon stop the qmaster.
 LEAST_FREE_BYTES = 100 * 1024 * 1024
+
+#: files of `common` that may be absent; the settings that each must have, None: it has lines of another form
+_OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
+    **{"cell_id": ("cell_id",), "web": (), "arco": ()},
+    **{"shadow_masters": None, "host_aliases": None, "cluster_name": None},
+}
 
 _BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
 
@@ -66,6 +73,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         return findings if any(finding.wrong for finding in findings) else [*findings, Finding(str(refusal), mend)]
     checks: list[tuple[Callable[..., Iterator[Finding]], tuple[object, ...]]] = [
         (check_owners, (cell,)),
+        (check_files, (cell,)),
         (check_secrets, (cell, now)),
         (check_names, (cell,)),
         (check_spool, (cell,)),
@@ -91,6 +99,8 @@ def found_by(check: Callable[..., Iterator[Finding]], *arguments: object) -> Ite
     """What a check finds; one that fails has found something, too, and keeps no other from being made."""
     try:
         yield from check(*arguments)
+    except Refusal as refusal:
+        yield Finding(str(refusal), "correct that; then gridengine doctor again")
     except Exception as error:
         subject = check.__name__.removeprefix("check_").replace("_", " ")
         yield Finding(
@@ -104,15 +114,27 @@ def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
     if not files.bootstrap.exists():
         return  # read_cell says so
     try:
-        settings = parse_bootstrap(files.bootstrap.read_text(), files.bootstrap)
-    except (Refusal, OSError, UnicodeDecodeError) as error:
-        yield Finding(str(error) if isinstance(error, Refusal) else f"cannot read bootstrap: {plain_fault(error)}", _BOOTSTRAP)
+        settings = parse_bootstrap(optional_text(files.bootstrap), files.bootstrap)
+    except Refusal as refusal:
+        yield Finding(str(refusal), _BOOTSTRAP)
         return
     faults = [*wrong_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
     for fault in faults:
         yield Finding(f"{files.bootstrap}: {fault}", _BOOTSTRAP)
     if not faults:
         yield Finding(f"{files.bootstrap} can be used")
+
+
+def check_files(cell: InstalledCell) -> Iterator[Finding]:
+    """Files of `common` that need not be there: those that are can be read, and say something. Nothing is said of sound ones."""
+    for name, required in _OPTIONAL_FILES.items():
+        path = cell.files.common / name
+        try:
+            text = optional_text(path)
+            if required is not None and os.path.lexists(path):
+                parse_settings(text, path, required)
+        except (Refusal, SyntaxFault) as fault:
+            yield Finding(str(fault), f"correct {path}, or copy it from the master host or a backup")
 
 
 def check_python() -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from clients.admin.authority import give
-from clients.admin.cell import CellFiles, InstalledCell, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, optional_text, read_cell
 from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
 from clients.admin.creation import write_settings
@@ -135,7 +135,7 @@ def _answered(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[s
 def _written(files: CellFiles, given: dict[str, Any], key: bytes, installation: Installation) -> InstalledCell:
     """Raises OSError."""
     if files.cell_id.exists():
-        if files.cell_id.read_text() != given["files"].get("cell_id"):
+        if optional_text(files.cell_id) != given["files"].get("cell_id"):
             raise Refusal(f"{files.common} is of another cell: say --root for another place")
     else:
         _write_common(files, given, installation)

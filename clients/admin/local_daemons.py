@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from clients.admin.cell import InstalledCell
+from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 from gridengine import arco, web
@@ -65,11 +65,8 @@ def shadowd_of(cell: InstalledCell) -> LocalDaemon:
 
 
 def shadow_masters(cell: InstalledCell) -> list[str]:
-    """Return the hosts that may be the master, [] where the file names none. Source: shadow_masters(5)."""
-    try:
-        lines = (cell.files.common / "shadow_masters").read_text().splitlines()
-    except OSError:
-        return []
+    """Return the hosts that may be the master, [] where the file names none. Refusal. Source: shadow_masters(5)."""
+    lines = optional_text(cell.files.common / "shadow_masters").splitlines()
     return list(dict.fromkeys(name for line in lines if (name := line.partition("#")[0].strip())))
 
 
@@ -102,11 +99,8 @@ def execd_of(cell: InstalledCell, host: str) -> LocalDaemon:
 
 
 def host_aliases(cell: InstalledCell) -> dict[str, str]:
-    """Return the unique name of every alias in `host_aliases`. Source: sge_host_aliases(5)."""
-    try:
-        lines = cell.files.host_aliases.read_text().splitlines()
-    except OSError:
-        return {}
+    """Return the unique name of every alias in `host_aliases`. Refusal. Source: sge_host_aliases(5)."""
+    lines = optional_text(cell.files.host_aliases).splitlines()
     words = [line.split() for line in lines if not line.startswith("#")]
     return {alias.lower(): names[0] for names in words for alias in names[1:]}
 
@@ -178,7 +172,7 @@ def was_left_running(daemon: LocalDaemon) -> bool:
 def is_ending(daemon: LocalDaemon) -> bool:
     """Say whether the daemon has been told to end: a new one may be started, which waits until it has."""
     try:
-        return "ending" in daemon.pid_file.read_text().split()[2:]
+        return "ending" in daemon.pid_file.read_text(errors="replace").split()[2:]
     except OSError:
         return False
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from clients.admin.cell import InstalledCell
+from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, seat_of, web_of
 from gridengine import web
@@ -60,7 +60,7 @@ def check_pages(cell: InstalledCell) -> Iterator[Finding]:
 def _readiness(cell: InstalledCell) -> tuple[int, str]:
     """Status and text of `/readyz`. Raises OSError, HTTPException, SyntaxFault, ValueError."""
     path = cell.files.common / web.SETTINGS_FILE
-    settings = parse_settings(path.read_text(), path) if path.exists() else {}
+    settings = parse_settings(optional_text(path), path)
     address, port = settings.get("address", web.ADDRESS), int(settings.get("port", web.PORT))
     tls = "certificate" in settings or not ip_address(address).is_loopback
     address = web.ADDRESS if ip_address(address).is_unspecified else address

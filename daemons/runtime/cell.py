@@ -163,10 +163,10 @@ class Cell:
 
     def master_host(self) -> str:
         """Return the master host as act_qmaster names it now; it may change at any time. Raises CellFault."""
-        lines = _read(self.act_qmaster).split()
-        if not lines:
-            raise CellFault(f"{self.act_qmaster} is empty: it must name the master host")
-        return lines[0]
+        try:
+            return cell_files.master_named(_read(self.act_qmaster), self.act_qmaster)
+        except SyntaxFault as fault:
+            raise CellFault(str(fault)) from None
 
     def address(self, host: str) -> str:
         """Return an IPv4 address of a host: that of an alias that is one, else what a resolver knows. Raises CellFault."""
