@@ -108,7 +108,8 @@ def _pending(job: "dict[str, Any]", head: str) -> "Iterator[str]":
     if not job["causes"]:
         yield f"{head} is pending{tasks}: nothing keeps it, the next scheduling cycle will look at it"
         return
-    yield f"{head} is pending{tasks}, because"
+    state = "is in error state" if job["causes"][0]["kind"] == "error" and not job["array"] else "is pending"
+    yield f"{head} {state}{tasks}, because"
     for number, cause in enumerate(job["causes"], start=1):
         yield f"  {number}. {cause['text']}"
         reasons = cause.get("reasons", [])

@@ -87,7 +87,7 @@ def validation(target: fold.Submission, field: str, values: fold.Values) -> None
 
 
 RESERVATION_OPTIONS: tuple[Option, ...] = (
-    Option("-a", "date_time", "qrsub qralter", date("-a"), "start_time", "start time, now if left out"),
+    Option("-a", "date_time", "qrsub qralter", date("-a"), "start_time", "start time, as MMDDhhmm; now if left out"),
     Option("-A", "account_string", "qrsub qralter", fold.account, "account", "account that is named in the records"),
     Option("-alloc", "allocation_rule slot_range", "qrsub qralter", fold.allocation, "allocation_rule", "slots spread by a rule"),
     Option("-ar", "ar_list", "qrstat", plain.names, "reservations", "show everything about these reservations"),

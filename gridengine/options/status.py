@@ -42,7 +42,10 @@ DEBUG_OPTIONS: tuple[Option, ...] = (
 
 STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-cb", "", "qstat qhost", fold.flag, "with_binding", "show core binding and topology (they are shown anyway)"),
-    Option("-explain", "a|A|c|d|E", "qstat", fold.letters("aAcdE", "reason"), "explain", "reasons of queue states"),
+    Option(
+        *("-explain", "a|A|c|d|E", "qstat", fold.letters("aAcdE", "reason"), "explain"),
+        "reasons of these queue states (u needs none: the host is not heard)",
+    ),
     Option("-ext", "", "qstat", fold.flag, "ext", "show tickets, project, department and usage"),
     Option("-f", "", "qstat", fold.flag, "full", "show queue instances with their jobs"),
     Option("-F", "[resource_attributes]", "qstat qhost", fold.names_if_any, "resources", "show the resources that are left"),

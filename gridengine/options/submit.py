@@ -11,7 +11,7 @@ _ALL = "qsub qsh qlogin qrsh qalter"
 
 SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-@", "optionfile", _SUBMIT, fold.setting, "option_file", "read options from a file"),
-    Option("-a", "date_time", "qsub qalter", fold.date, "start_after", "do not start before this time"),
+    Option("-a", "date_time", "qsub qalter", fold.date, "start_after", "do not start before this time, as MMDDhhmm"),
     Option("-ac", "context_list", _ALL, fold.context, "ac", "add variables to the context of the job"),
     Option("-alloc", "allocation_rule slot_range", _ALL, fold.allocation, "allocation_rule", "spread slots over hosts by a rule"),
     Option("-ar", "ar_id", _ALL, fold.reservation, "ar", "run within an advance reservation"),
@@ -19,7 +19,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-attach", "job_id", "qrsh qlogin", fold.setting, "attach", "connect again to an interactive job"),
     Option("-b", "y[es]|n[o]", "qsub qrsh", fold.switch, "binary", "the command is a program rather than a script"),
     Option("-binding", "[env|pe|set] strategy", _ALL, fold.binding, "binding", "bind the job to processor cores"),
-    Option("-c", "ckpt_selector", "qsub qalter", fold.checkpoint_when, "checkpoint_when", "when to take a checkpoint"),
+    Option("-c", "ckpt_selector", "qsub qalter", fold.checkpoint_when, "checkpoint_when", "when to take a checkpoint: n s m x"),
     Option("-ckpt", "ckpt_name", "qsub qalter", fold.text, "checkpoint", "checkpointing environment of the job"),
     Option("-clear", "", _SUBMIT, fold.clear, "", "forget all options given before"),
     Option("-comment", "text", _ALL, fold.text, "comment", "a note that goes with the job, of no effect"),
@@ -27,7 +27,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-C", "directive_prefix", "qsub qrsh", fold.setting, "prefix", "what options in the script begin with"),
     Option("-dc", "simple_context_list", _ALL, fold.context, "dc", "remove variables from the context"),
     Option("-display", "display", "qsh qrsh qlogin", fold.display, "", "X display of an interactive job"),
-    Option("-dl", "date_time", _ALL, fold.date, "deadline", "time by which the job is to have started"),
+    Option("-dl", "date_time", _ALL, fold.date, "deadline", "time by which the job is to have started, as of -a"),
     Option("-e", "path_list", _ALL, fold.paths, "stderr", "where the standard error stream goes"),
     Option("-h", "", _SUBMIT, fold.holds, "holds", "place a user hold on the job"),
     Option("-h", "hold_list", "qalter qresub", fold.holds, "holds", "holds to place (u o s n) or to remove (U O S)"),
@@ -42,8 +42,8 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-j", "y[es]|n[o]", _ALL, fold.switch, "merge", "merge the error stream into the output"),
     Option("-js", "job_share", _ALL, fold.job_share, "job_share", "share among the user's own jobs"),
     Option("-jsv", "jsv_url", _SUBMIT, fold.verifier, "jsv", "verify the job with a script"),
-    Option("-l", "resource_list", _ALL, fold.requests, "", "request resources"),
-    Option("-m", "mail_options", _ALL, fold.mail_options, "mail_options", "when to send mail"),
+    Option("-l", "resource_list", _ALL, fold.requests, "", "request resources: NAME=VALUE,... (qconf -sc lists them)"),
+    Option("-m", "mail_options", _ALL, fold.mail_options, "mail_options", "when to send mail: b e a s, or n for never"),
     Option("-M", "mail_list", _ALL, fold.addresses, "mail_list", "whom to send mail"),
     Option("-masterq", "wc_queue_list", _ALL, fold.add_names, "master_queues", "queues for the master task"),
     Option("-notify", "", "qsub qrsh qalter", fold.true, "notify", "warn the job by a signal before it is stopped"),
@@ -55,7 +55,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-ot", "tickets", "qalter", fold.number(0, 2**31 - 1, "ticket count"), "override_tickets", "override tickets"),
     Option("-P", "project_name", _ALL, fold.text, "project", "project of the job"),
     Option("-p", "priority", _ALL, fold.number(-1023, 1024, "priority"), "priority", "priority, -1023 to 1024"),
-    Option("-pe", "pe_name slot_range", _ALL, fold.parallel_environment, "pe", "parallel environment and its slots"),
+    Option("-pe", "pe_name slot_range", _ALL, fold.parallel_environment, "pe", "parallel environment and its slots, as 4 or 2-8"),
     # Deviation: a batch job has no terminal (SO-29), its output reaches its files either way
     Option("-pty", "y[es]|n[o]", "qsub", fold.switch, "pty", "accepted; the output of a batch job goes to its files"),
     Option("-pty", "y[es]|n[o]", "qrsh qlogin", fold.switch, "pty", "run in a pseudo terminal"),
@@ -67,7 +67,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-soft", "", _ALL, fold.soft, "", "what follows of -l and -q is a wish only"),
     Option("-sync", "y[es]|n[o]", "qsub", fold.setting_switch, "sync", "wait for the end and exit with its status"),
     Option("-S", "path_list", "qsub qsh qalter", fold.paths, "shells", "shell that runs the script"),
-    Option("-t", "task_id_range", "qsub", fold.tasks, "tasks", "make it an array job with these tasks"),
+    Option("-t", "task_id_range", "qsub", fold.tasks, "tasks", "make it an array job: tasks N, 1-N or 1-N:STEP"),
     Option(
         "-tc",
         "max_running_tasks",
@@ -82,6 +82,6 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-verbose", "", "qrsh", fold.setting, "verbose", "report the steps of the session"),
     Option("-verify", "", _ALL, fold.setting, "verify", "show the job and do not submit it"),
     Option("-V", "", "qsub qsh qrsh qalter", fold.all_variables, "", "export the whole environment"),
-    Option("-w", "e|w|n|v|p", _ALL, fold.validation, "verify", "check whether the job could run"),
+    Option("-w", "e|w|n|v|p", _ALL, fold.validation, "verify", "check whether it could run (e refuses, w warns, v p tell)"),
     Option("-wd", "working_dir", "qsub qsh qrsh qalter", fold.working_directory, "cwd", "work in this directory"),
 )

@@ -37,6 +37,13 @@ _QUEUE_STATES = frozenset(
 )
 EXAMPLES = 5
 """Reasons that are kept of each kind; the others are counted."""
+#: what the shepherd says -> the option of the request that it is about
+_REQUESTS = {
+    "can't open output file": "-o PATH",
+    "can't open error file": "-e PATH",
+    "can't open input file": "-i PATH",
+    "can't chdir to": "-wd DIRECTORY",
+}
 _TEXTS = {
     "away": "hosts that could take it do not answer",
     "load": "no host reports now what it requests",
@@ -70,8 +77,9 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     causes = []
     errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
     if errors:
-        clear = f" (qmod -cj {job.id} clears it)" if asker != "other" else ""
-        causes.append(Cause("error", f"it is in error state{clear}", errors[:EXAMPLES], len(errors)))
+        what = "it cannot be scheduled" if job.error else f"{'tasks' if job.is_array else 'it'} could not be started"
+        advice = f" ({_way_out(job, errors)})" if asker != "other" else ""
+        causes.append(Cause("error", f"{what}{advice}", errors[:EXAMPLES], len(errors)))
     causes += [_hold(job, Hold(kind), f" (tasks {tasks})" if job.is_array else "", asker) for kind, tasks in job.holds.items()]
     if waits := state.waits_for(job):
         ends = {"ok": "must succeed", "fail": "must fail"}
@@ -91,6 +99,12 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     if next(ready_tasks(state, job, now), None) is not None and job_waits(state, job, now) is None:
         causes += [Cause("limit", limit.clause) for limit in limits if limit is not None]
     return causes
+
+
+def _way_out(job: Job, errors: list[str]) -> str:
+    """What takes a job out of the error state: where its cause is a request, another one first."""
+    option = next((option for words, option in _REQUESTS.items() if any(words in error for error in errors)), "")
+    return f"qalter {option} {job.id}, then qmod -cj {job.id}" if option else f"once that is corrected: qmod -cj {job.id}"
 
 
 def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:

@@ -54,3 +54,18 @@ def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: 
         (shell.cwd / "job.sh").write_text(text)
         outcome = shell("qsub job.sh")
         assert outcome.status == 0 and outcome.err.startswith(said) and bool(outcome.err) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("qsub -b y -m q true", ("b e a s", "n for never")),
+        ("qsub -b y -t 0 true", ("1-N",)),
+        ("qsub -b y -a 1800 true", ("MMDDhhmm",)),
+        ("qrsub -a 0900 -d 60", ("MMDDhhmm",)),
+        ("qstat -explain u", ("u needs none: the host is not heard",)),
+    ],
+)
+def test_a_hint_says_which_values_an_option_has(shell: Shell, line: str, words: tuple[str, ...]) -> None:
+    err = shell.as_root(line).err
+    assert "hint: " in err and all(word in err.partition("hint: ")[2] for word in words), err

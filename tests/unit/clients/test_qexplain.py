@@ -160,7 +160,24 @@ def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
     shell.user = "bob"
     assert explain(shell, job)[1] == "1. it has a user hold, which its owner can take off"
     assert f"qrls -h o {job} takes it off" in shell.as_root(f"qexplain {job}").out
-    failed = cell.submit()
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ('can\'t open output file "/no/x": No such file or directory', "qalter -o PATH {job}, then qmod -cj {job}"),
+        ('can\'t open input file "/no/x": No such file or directory', "qalter -i PATH {job}, then qmod -cj {job}"),
+        ("can't chdir to /no: No such file or directory", "qalter -wd DIRECTORY {job}, then qmod -cj {job}"),
+        ("no such user", "once that is corrected: qmod -cj {job}"),
+    ],
+)
+def test_a_job_in_error_state_says_so_and_what_changes_the_cause(shell: Shell, cell: Cell, reason: str, advice: str) -> None:
+    job = cell.submit()
     cell.cycle()
-    cell.end(failed, failed=26, reason="no such file")
-    assert explain(shell, failed)[1] == f"1. it is in error state (qmod -cj {failed} clears it)"
+    cell.end(job, failed=26, reason=reason)
+    lines = explain(shell, job)
+    assert lines[0] == f'job {job} ("sleep") is in error state, because'
+    assert lines[1] == f"1. it could not be started ({advice.format(job=job)})"
+    assert reason in lines[2]
+    shell.user = "bob"
+    assert explain(shell, job)[1] == "1. it could not be started"

@@ -41,9 +41,8 @@ def test_errors_of_tasks_are_told_in_order_some_of_many() -> None:
     cluster.cycle()
     for task in cluster.state.jobs[job].tasks.values():
         cluster.apply(TaskRequeued(job, task.id, task.attempt, NOW, error=f"reason {9 - task.id}"))
-    assert told(cluster, job).causes == [
-        Cause("error", f"it is in error state (qmod -cj {job} clears it)", [f"reason {n}" for n in (2, 3, 4, 5, 6)], 7)
-    ]
+    text = f"tasks could not be started (once that is corrected: qmod -cj {job})"
+    assert told(cluster, job).causes == [Cause("error", text, [f"reason {n}" for n in (2, 3, 4, 5, 6)], 7)]
     assert code(cluster, job) == "in_error"
 
 

@@ -135,8 +135,8 @@ def test_its_owner_sees_why_and_mends_it_with_qalter(cell: Cell, shell: Shell) -
         assert "Eqw" in shell(f"qstat {options}").out
     assert f"error reason          1:      {bad.error}" in shell(f"qstat -j {bad.id}").lines
     assert shell(f"qexplain {bad.id}").lines == [
-        f'job {bad.id} ("sleep") is pending, because',
-        f"  1. it is in error state (qmod -cj {bad.id} clears it)",
+        f'job {bad.id} ("sleep") is in error state, because',
+        f"  1. it cannot be scheduled (once that is corrected: qmod -cj {bad.id})",
         f"       {bad.error}",
     ]
     assert shell(f"qalter -soft -l s_rt=9 {bad.id}").status == 0
