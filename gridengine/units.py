@@ -177,6 +177,11 @@ def format_time(seconds: float) -> str:
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 job`, `3 jobs`, for people."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def spoken_time(seconds: float) -> str:
     """As people say it, its two largest units: `4.5 s`, `1 min 12 s`, `2 h 5 min`, `3 d 4 h`; tenths below a minute."""
     if seconds < 59.95:

@@ -119,7 +119,7 @@ def _first_commands(plan: CellPlan) -> list[str]:
     elsewhere = [host for host in plan.exec_hosts if host not in here]
     lines = [f". {plan.files.common}/settings.sh", "gridengine start"]
     if not plan.exec_hosts:
-        return [*lines, "gridengine host add HOST", "gridengine start (on HOST)"]
+        return [*lines, "gridengine token join", "gridengine join (on each exec host, as that says)"]
     if elsewhere:
         lines.append(f"gridengine start (on {' '.join(elsewhere)})")
     return [*lines, "qhost", "qsub -b y -sync y hostname"][:4]
@@ -162,4 +162,4 @@ def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installa
     """Write units for the daemons of this host, and say how they start at boot."""
     written = write_units(files, [*needed, *others], installation)
     if enabled := [program for program in needed if program in written]:
-        typer.echo(f"to start at boot: systemctl enable {' '.join(enabled)}")
+        typer.echo(f"to start now and at boot: systemctl enable --now {' '.join(enabled)} (in place of gridengine start)")

@@ -57,6 +57,11 @@ _OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
     **{"shadow_masters": None, "host_aliases": None, "cluster_name": None},
 }
 
+#: what a spool without room means, on exec hosts and on the master host
+_ROOM = (
+    "make room: this host takes no jobs while it cannot write, and its queue instances show E",
+    "make room: the qmaster refuses every change while it cannot write; qstat and the like are answered",
+)
 _BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
 
 #: Libraries that the daemons cannot start without.
@@ -269,7 +274,7 @@ def check_spool(cell: InstalledCell) -> Iterator[Finding]:
         yield Finding(f"{directory} lies on {kind}", "use a local disk: SQLite's journal is not safe over a network")
     free = shutil.disk_usage(directory).free
     if free < LEAST_FREE_BYTES:
-        yield Finding(f"{directory} has {free // 2**20} MB left", "make room: the qmaster ends when it cannot write")
+        yield Finding(f"{directory} has {free // 2**20} MB left", _ROOM[is_master_here(cell)])
     else:
         yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
 

@@ -198,9 +198,9 @@ def remove(
     known = {each.name for each in opened_authority(cell).hosts()}
     busy = [name for name in hosts if _show(before, name, name in known)]
     if busy:
-        first = f"gridengine host drain {' '.join(busy)} --reason TEXT"
-        last = "wait until they are over, or end them (qdel), or have them run elsewhere (qmod -rj)"
-        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, and {last}")
+        first = f"drain it (gridengine host drain {' '.join(busy)} --reason TEXT) unless that is done"
+        last = "wait until they are over, end them (qdel), or have them run elsewhere (qmod -rj)"
+        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, then {last}")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
         raise Refusal("nothing was changed (--yes removes it)")
     for name in hosts:

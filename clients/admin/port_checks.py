@@ -105,7 +105,10 @@ def _from_other_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]
         return
     tried = try_ports(address, [*ports.named.values(), *ports.of_node(False)])
     if tried.is_nobody:
-        yield Finding(f"{master} answers {here} at no port at all", "see whether it is on, and reached: ping; a firewall")
+        yield Finding(
+            f"{master} ({address}) answers {here} at no port at all",
+            f"see whether that is its address (getent hosts {master}, here and there), it is on, and reached: ping; a firewall",
+        )
         return
     yield from _named(ports, here, master, tried)
     yield from _node(ports, here, master, tried, False)

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +19,12 @@ import psutil
 import typer
 
 from clients.admin.cell import InstalledCell
+from clients.admin.installation import find_installation
 from clients.admin.local_daemons import STOP_S, LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
 from clients.admin.refusal import Refusal
 from clients.admin.systemd_units import units_of
 from gridengine.errors import plain_fault
+from gridengine.units import counted
 
 _LOOK_S = 0.05
 
@@ -49,7 +52,7 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
         typer.echo(f"{'ends' if end and purge else 'runs':<8} task {task.name}")
     if left.tasks and not (end and purge):
         raise Refusal(
-            f"{len(left.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them; "
+            f"on this host runs {counted(len(left.tasks), 'task')}: drain it and wait until no task runs, or qdel them; "
             "where the cell does not know this host any more, --stop --purge ends them"
         )
     if left.daemons and not end:
@@ -61,8 +64,14 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
         _end(task)
     for path in (*left.removed, *(left.kept if purge else ())):
         _remove(path)
+    for empty in (cell.execd_spool_dir, cell.qmaster_spool_dir.parent, cell.files.directory):
+        with suppress(OSError):  # somebody else has something there
+            empty.rmdir()
     if not any(cell.files.root.glob("*/common")) and not left.shared:
-        typer.echo(f"no cell is left in {cell.files.root}; the programs stay, and so does {cell.files.root} itself")
+        typer.echo(
+            f"no cell is left in {cell.files.root}, which may be removed; the programs in {find_installation().bin} stay, "
+            "for other cells"
+        )
 
 
 def remains(cell: InstalledCell) -> Remains:

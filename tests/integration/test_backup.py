@@ -56,7 +56,7 @@ def test_the_commands_of_the_page_bring_a_cell_back(cell: DemoCell) -> None:
     submitting.start()
     said = play(cell, backing_up)
     submitting.join()
-    assert re.search(r"^saved \d+ jobs, 1 queues, .*\n.*cell.tar.gz: [0-9.]+ [KM]B, made and read back in [0-9.]+ s$", said, re.M)
+    assert re.search(r"^saved \d+ jobs?, 1 queue, .*\n.*cell.tar.gz: [0-9.]+ [KM]B, made and read back in [0-9.]+ s$", said, re.M)
     assert stat.filemode(file.stat().st_mode) == "-rw-------"
     assert [path.name for path in file.parent.glob("cell*")] == ["cell.tar.gz"]
     assert "is whole" in play(cell, verifying)

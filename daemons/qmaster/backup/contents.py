@@ -20,6 +20,7 @@ from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.state.invariants import invariants
 from gridengine.state.state import State
+from gridengine.units import counted
 
 _MOST_FAULTS = 3
 
@@ -36,8 +37,8 @@ class Contents:
     def __str__(self) -> str:
         state = self.state
         return (
-            f"{len(state.jobs)} jobs, {len(state.kind('cluster_queue'))} queues, {len(state.reservations)} advance reservations, "
-            f"revision {state.revision}"
+            f"{counted(len(state.jobs), 'job')}, {counted(len(state.kind('cluster_queue')), 'queue')}, "
+            f"{counted(len(state.reservations), 'advance reservation')}, revision {state.revision}"
         )
 
     def require_laws(self, path: Path) -> None:

@@ -18,6 +18,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.pages.page import Visit, answered, html, visit_of
 from daemons.web.pages.templating import templates
 from gridengine.gdi.requests import Answer
+from gridengine.units import counted
 
 CONFIRMED = "confirmed"
 """The field of a form whose question was answered with yes."""
@@ -66,11 +67,6 @@ def tasks_in(visit: Visit, means: Callable[[str], bool]) -> str:
     """How many tasks are in the queue instances whose names are meant: `3 running tasks`, "" for none."""
     found = {task for name, tasks in visit.shared.mirror.state.tasks_in.items() if means(name) for task in tasks}
     return counted(len(found), "running task") if found else ""
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 job`, `3 jobs`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:

@@ -9,9 +9,10 @@ from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.forms import Action, Question, act_route, counted, listed, tasks_in
+from daemons.web.pages.forms import Action, Question, act_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from gridengine.gdi.requests import Answer
+from gridengine.units import counted
 
 ROWS = 100
 _ACTIONS = {

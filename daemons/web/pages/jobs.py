@@ -18,7 +18,7 @@ from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import Action, Question, act_route, counted, listed
+from daemons.web.pages.forms import Action, Question, act_route, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
@@ -27,6 +27,7 @@ from gridengine.gdi.requests import REQUESTS, Answer
 from gridengine.instance_name import host_of
 from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
+from gridengine.units import counted
 
 ROWS = 100
 """Rows of a page."""

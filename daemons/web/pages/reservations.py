@@ -19,7 +19,7 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import Action, Question, act_route, counted, form_route, listed, never
+from daemons.web.pages.forms import Action, Question, act_route, form_route, listed, never
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
 from daemons.web.pages.submitting import form_again
@@ -28,6 +28,7 @@ from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
 from gridengine.state.reservations import AdvanceReservation
+from gridengine.units import counted
 
 ROWS = 100
 _TIMES = ("-a", "-e", "-d", "-latest")

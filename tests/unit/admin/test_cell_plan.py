@@ -58,7 +58,8 @@ def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_unless_he_says_so
 @pytest.mark.statement("GC-6")
 def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     first = [". /srv/ge/default/common/settings.sh", "gridengine start"]
-    assert _first_commands(plan_cell(wishes())) == [*first, "gridengine host add HOST", "gridengine start (on HOST)"]
+    joining = "gridengine join (on each exec host, as that says)"
+    assert _first_commands(plan_cell(wishes())) == [*first, "gridengine token join", joining]
     monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
     here = _first_commands(plan_cell(wishes(exec_hosts=["localhost"]), lambda: MACHINE))
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]

@@ -92,7 +92,7 @@ def test_a_master_that_gives_no_sign_is_one_finding(
     cell: InstalledCell, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.reached["m"] = Tried(silent={6444, 6446, *range(6447, 6511)})
-    assert found(cell, monkeypatch) == ["m answers h1 at no port at all"]
+    assert found(cell, monkeypatch) == ["m (m) answers h1 at no port at all"]
 
 
 def test_a_master_that_cannot_be_asked_is_said(cell: InstalledCell, network: Network, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_the_oldest_go_when_there_is_a_new_one(cell: CellOfFiles) -> None:
     other.touch()
     (old[0].parent / "one-20270101T000000Z.tar.gz.part").mkdir()
     said = save_daily(replace(cell.files, backup_keep=2), NOON)
-    assert "one-20270304T120000Z.tar.gz: 0 jobs, 1 queues" in said and said.endswith("removed 2 older")
+    assert "one-20270304T120000Z.tar.gz: 0 jobs, 1 queue" in said and said.endswith("removed 2 older")
     assert sorted(path.name for path in other.parent.iterdir()) == sorted(
         ["mine.tar.gz", old[2].name, "one-20270304T120000Z.tar.gz"]
     )

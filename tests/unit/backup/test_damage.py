@@ -220,7 +220,7 @@ def test_the_program_says_it_in_a_sentence(
     assert main() == 0
     said = capsys.readouterr()
     assert said.err == "" and "is whole, made 2027-01-15T08:00:00+00:00 on master: the cell one below " in said.out
-    assert "it holds 1 jobs, 1 queues, " in said.out
+    assert "it holds 1 job, 1 queue, " in said.out
     rewritten(backup, _member("common/x\x1b[2J"))
     assert main() == 1
     said = capsys.readouterr()

@@ -44,7 +44,7 @@ def test_configuration_jobs_and_ids_come_back_and_what_was_there_is_kept(cell: C
     (cell.files.common / "accounting").write_text("a record\nanother\n")
     done = back(cell, backup)
     assert [change.name for change in done.changes] == ["common/settings.sh", "spool.db"]
-    assert done.what.startswith("1 jobs, 1 queues")
+    assert done.what.startswith("1 job, 1 queue")
     settle(cell.files, False, NOW)
     assert cell.jobs() == {1}
     assert (cell.files.common / "settings.sh").read_text() == "SGE_ROOT=/x\n"

@@ -37,7 +37,7 @@ def full_disk(most: int) -> Iterator[None]:
 def test_it_holds_what_the_cell_was_when_it_was_made(cell: CellOfFiles, backup: Path) -> None:
     with opened(backup) as contents:
         assert (set(contents.state.jobs), contents.faults) == ({1}, [])
-        assert str(contents).startswith("1 jobs, 1 queues, 0 advance reservations")
+        assert str(contents).startswith("1 job, 1 queue, 0 advance reservations")
         names = set(contents.manifest.members)
         assert (contents.place / "common/bootstrap").read_text() == (cell.files.common / "bootstrap").read_text()
     common = ("arco", "bootstrap", "act_qmaster", "cell_id", "settings.sh", "initial-config/all.q", "secrets/h1/gdi_key")

@@ -125,3 +125,14 @@ def test_who_may_submit_with_which_holds(cell: Cell, user: str, letters: str, ta
     cell.admin("config_add", kind="operator", name="bob", attributes=[])
     answer = cell.ask("submit", user, binary=True, script_file="x", holds=letters)
     assert (answer.status == 0) == taken, answer.answers
+
+
+@pytest.mark.statement("SO-49")
+def test_a_hold_of_a_job_that_runs_says_that_it_runs_on(cell: Cell) -> None:
+    running, array, waiting = cell.submit(), cell.submit(tasks="1-3"), cell.submit(hard=["arch=nosuch"])
+    cell.cycle()
+    hint = f"job {running}, {array} runs on: the hold counts if it is to start again (qmod -sj suspends it)"
+    assert hold(cell, running, f"{array}.2", waiting)[1][-1] == hint
+    assert hold(cell, running)[1] == [], "it has that hold"
+    assert hold(cell, running, release=True) == (0, [f"modified hold of job {running}"])
+    assert hold(cell, waiting, release=True)[1] == [f"modified hold of job {waiting}"]

@@ -21,6 +21,8 @@ from gridengine.state.state import State
 
 EXIT_UNKNOWN, EXIT_NOT_OWNER = 3, 18
 """Exit codes of qhold and qrls."""
+NAMED = 5
+"""Jobs that a hint names."""
 SINGLE_LINES = 1000
 """Up to so many tasks are named one by one, more of them by their ranges."""
 
@@ -35,6 +37,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
         selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
     except SyntaxFault as fault:
         return decision.refuse(f"denied: {fault}")
+    running: list[str] = []
     letters = request.holds.upper() if request.release else request.holds
     for target, matching in selection:
         if not matching:
@@ -44,9 +47,15 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
                 decision.answer.error(not_owner(selected.job, caller), EXIT_NOT_OWNER)
                 continue
             try:
-                decision += changed_holds(state, selected, letters, caller, world, EXIT_RIGHTS)
+                changed = changed_holds(state, selected, letters, caller, world, EXIT_RIGHTS)
+                decision += changed
+                running += [selected.job.label()] if not request.release and _holds_running(selected.job, changed) else []
             except Refused as refusal:
                 decision.answer.error(refusal.text, refusal.status, refusal.hint)
+    if running:
+        jobs = f"job {', '.join(running[:NAMED])}{' and others' if running[NAMED:] else ''}"
+        text = f"{jobs} runs on: the hold counts if it is to start again (qmod -sj suspends it)"
+        decision.answer.answers.append(("hint", text))
     decision.answer.answers = list(dict.fromkeys(decision.answer.answers))  # a task that is named twice changes once
     return decision
 
@@ -71,6 +80,12 @@ def changed_holds(
         return Decision()
     event = HoldsChanged(job.id, changed, int(_kinds(set_now)), int(_kinds(cleared)))
     return Decision(Answer(answers=[("info", text) for text in _modified(job, changed)]), [event])
+
+
+def _holds_running(job: Job, changed: Decision) -> bool:
+    """Whether tasks that have a place are among those whose holds were changed."""
+    held = [event.tasks for event in changed.events if isinstance(event, HoldsChanged)]
+    return any(task.id in tasks for tasks in held for task in job.placed)
 
 
 def _kinds(parts: dict[Hold, Ranges]) -> Hold:
