@@ -26,11 +26,29 @@ def qrstat(arguments: list[str]) -> int:
     data = program.read("status", {"reservations": body})["reservations"]
     output = output_of(fields)
     output.write(output.reservations(data, fields))
+    if body["targets"]:
+        sys.stdout.flush()
+        for one in data["reservations"]:
+            _hint_at_lost_hosts(one)
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following advance reservations do not exist:")
         program.complain(", ".join(data["unknown"]))
     return 1 if data["unknown"] and not data["reservations"] else 0
+
+
+def _hint_at_lost_hosts(one: "dict[str, Any]") -> None:
+    """A line on stderr about a reservation whose host is lost: what becomes of it. Deviation: 8.1.9 leaves it at "is unknown"."""
+    if not any(text.endswith(" is unknown") for text in one["errors"]):
+        return
+    bound = [f"{name}={value}" for name, value in one["hard"] if name == "hostname"]
+    if bound:
+        way_out = f"its request {bound[0]} leaves no other host"
+    elif one["heal"]:
+        way_out = "its slots move to other hosts as soon as these have room"
+    else:
+        way_out = f"qralter -heal y {one['id']} moves its slots to other hosts"
+    program.hint(f"reservation {one['id']}: a host of it is lost (qhost); {way_out}")
 
 
 def main() -> int:
