@@ -29,6 +29,7 @@ from gridengine.errors import plain_fault
 from gridengine.release_lock import have_release_alone
 
 FACTS, LOCK = "release.json", "lock"
+UNDATED = -1
 _OF_BEFORE = "-before"
 """End of the name of an installation that was there before there were releases: its libraries and code are PREFIX/venv."""
 
@@ -37,7 +38,7 @@ _OF_BEFORE = "-before"
 class Release:
     """What `release.json` says. `protocol`: `gridengine.protocol`; `spool`: which version it writes; `libraries`: their KEY.
 
-    `date`: when its source was committed, epoch s; 0 where nobody knows.
+    `date`: when its source was committed, epoch s; 0 where nobody knows; `UNDATED` of a release from before there were dates.
     """
 
     name: str
@@ -47,11 +48,11 @@ class Release:
     date: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name} of {datetime.fromtimestamp(self.date, UTC):%Y-%m-%d %H:%M} UTC" if self.date else self.name
+        return f"{self.name} of {datetime.fromtimestamp(self.date, UTC):%Y-%m-%d %H:%M} UTC" if self.date > 0 else self.name
 
     def is_older_than(self, other: Release) -> bool:
         """Whether its source is the earlier one, as far as both dates are known."""
-        return 0 < self.date < other.date
+        return self.date != 0 and self.date < other.date
 
 
 class Releases:
@@ -71,7 +72,8 @@ class Releases:
         path = self._place / name / FACTS
         try:
             facts = json.loads(path.read_text())
-            return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]), int(facts.get("date", 0)))
+            date = int(facts.get("date", UNDATED))
+            return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]), date)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refusal(f"no release here: cannot read {path}: {plain_fault(error)} (make install makes one)") from None
 

@@ -156,8 +156,8 @@ class Upgrade:
             tasks = "1 task" if row["tasks"] == 1 else f"{row['tasks'] or 'no'} tasks"
             remark = row["complaint"] or row["refusal"] or (tasks if row["up"] else "away")
             yield _line(row["host"], "sge_execd", row["release"], row["installed"], remark)
-        running = self._running_release()
-        yield from sorted({f"release {release}" for release in (self._wanted, running) if release is not None and release.date})
+        known = (self._wanted, self._running_release())
+        yield from sorted({f"release {release}" for release in known if release is not None and release.date > 0})
 
     def _rows(self) -> list[dict[str, Any]]:
         return [row for row in self._known["hosts"] if not self._chosen or row["host"] in self._chosen]

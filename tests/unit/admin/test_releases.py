@@ -139,7 +139,8 @@ def test_an_installation_that_stands_the_old_way_becomes_a_release(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("dates", "noted"), [((1_800_000_000, 1_700_000_000), True), ((1, 2), False), ((0, 5), False), ((5, 0), False)]
+    ("dates", "noted"),
+    [((1_800_000_000, 1_700_000_000), True), ((1, 2), False), ((0, 5), False), ((5, 0), False), ((-1, 0), False)],
 )
 def test_the_installation_of_an_older_release_is_noted(
     tmp_path: Path, dates: tuple[int, int], noted: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -154,11 +155,14 @@ def test_the_installation_of_an_older_release_is_noted(
         assert said.startswith("note: release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which was in")
 
 
-def test_a_release_without_a_date_can_be_read(tmp_path: Path) -> None:
-    built(tmp_path, "1", "qsub")
+def test_a_release_from_before_there_were_dates_is_older_than_all_that_came_later(tmp_path: Path) -> None:
+    for name, date in (("1", 0), ("2", 0), ("3", 5)):
+        built(tmp_path, name, "qsub", date=date)
     facts = tmp_path / "releases" / "1" / "release.json"
     facts.write_text(json.dumps({"protocol": 1, "spool": 2, "libraries": "all"}))
-    assert str(Releases(tmp_path).read("1")) == "1"
+    first, *later = (Releases(tmp_path).read(name) for name in "123")
+    assert str(first) == "1" and not first.is_older_than(first)
+    assert all(first.is_older_than(other) and not other.is_older_than(first) for other in later)
     facts.write_text("[1]")
     with pytest.raises(Refusal, match="cannot read"):
         Releases(tmp_path).read("1")
