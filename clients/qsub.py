@@ -26,6 +26,8 @@ def qsub(arguments: list[str]) -> int:
         return _not_submitted(gdi.Answer(1, [["error", str(error)]], None), asked=False)
     if answer.data is None:
         return _not_submitted(answer, asked=request.get("verify") in ("v", "p"))
+    if not sys.stderr.isatty():  # scripts read what is printed: hints are for people
+        answer.answers = [entry for entry in answer.answers if entry[0] != "hint"]
     program.show_answers(answer)
     return _submitted(job, answer.data)
 

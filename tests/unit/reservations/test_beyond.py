@@ -16,6 +16,7 @@ from gridengine.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell
+from tests.unit.reservations.outcomes import granted
 
 
 @pytest.fixture
@@ -285,3 +286,24 @@ def test_slots_by_an_allocation_rule_without_a_pe(shell: Shell, cell: ReservingC
     assert cell.granted(2) == {"all.q@h1": 2, "all.q@h2": 2}
     assert "allocation rule" in shell("qrsub -alloc 2x 4 -d 100").err
     assert "allocation_rule                2" in shell("qrstat -ar 2").lines
+
+
+@pytest.mark.statement("AR-57", "AR-109")
+@pytest.mark.parametrize(
+    ("options", "way_out"),
+    [
+        ("", "qralter -heal y 1 moves its slots to other hosts"),
+        ("-heal y", "its slots move to other hosts as soon as these have room"),
+        ("-heal y -l h=h1", "its request hostname=h1 leaves no other host"),
+    ],
+)
+def test_a_reservation_with_a_lost_host_says_what_becomes_of_it(
+    shell: Shell, cell: ReservingCell, options: str, way_out: str
+) -> None:
+    number = granted(shell(f"qrsub -d 3600 -pe mpi 12 {options}" if "-l" not in options else f"qrsub -d 3600 {options}"))
+    cell.master.lose_host("h1")
+    cell.tick()
+    outcome = shell(f"qrstat -ar {number}")
+    assert "message                        reserved queue all.q@h1 is unknown" in outcome.lines
+    assert outcome.err == f"hint: reservation {number}: a host of it is lost (qhost); {way_out}\n"
+    assert shell("qrstat").err == ""

@@ -205,27 +205,6 @@ def whole(shell: Shell, cell: ReservingCell) -> int:
     return granted(shell(f"qrsub -a 01121200 -d 100000 {options} -l 'a=lx-amd64, h_rt=60'"))
 
 
-@pytest.mark.statement("AR-57", "AR-109")
-@pytest.mark.parametrize(
-    ("options", "way_out"),
-    [
-        ("", "qralter -heal y 1 moves its slots to other hosts"),
-        ("-heal y", "its slots move to other hosts as soon as these have room"),
-        ("-heal y -l h=h1", "its request hostname=h1 leaves no other host"),
-    ],
-)
-def test_a_reservation_with_a_lost_host_says_what_becomes_of_it(
-    shell: Shell, cell: ReservingCell, options: str, way_out: str
-) -> None:
-    number = granted(shell(f"qrsub -d 3600 -pe mpi 12 {options}" if "-l" not in options else f"qrsub -d 3600 {options}"))
-    cell.master.lose_host("h1")
-    cell.tick()
-    outcome = shell(f"qrstat -ar {number}")
-    assert "message                        reserved queue all.q@h1 is unknown" in outcome.lines
-    assert outcome.err == f"hint: reservation {number}: a host of it is lost (qhost); {way_out}\n"
-    assert shell("qrstat").err == ""
-
-
 @pytest.mark.statement("AR-109", "AR-8", "AR-11", "AR-13", "AR-21", "AR-46")
 def test_details_follow_the_original(shell: Shell, cell: ReservingCell) -> None:
     number = whole(shell, cell)

@@ -49,6 +49,10 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
         return decision
     decision += accepted(state, job, Payload(script, request.environment), world.now)
     decision.answer.data = {"job_id": job.id, "tasks": range_text(job), "name": job.name}
+    if request.hold_jid and not job.predecessors and not all(item.isdecimal() for item in request.hold_jid):
+        named = f"-hold_jid {','.join(request.hold_jid)}"
+        text = f"{named}: {job.owner} has no unfinished job of that name, so job {job.id} waits for none"
+        decision.answer.answers.append(("hint", text))
     return decision
 
 
