@@ -58,7 +58,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "unreadable": lambda path: path.chmod(0),
     "directory": _directory,
     "loop": _loop,
-    "truncated": lambda path: path.write_bytes(path.read_bytes()[: len(path.read_bytes()) * 2 // 3]),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 3]),
     "wrong": lambda path: path.write_text("x y z\nqmaster_port -5\n"),
 }
 #: after which there is a file that some reader takes for a sound one
