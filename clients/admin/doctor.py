@@ -13,6 +13,7 @@ import socket
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +39,7 @@ from clients.admin.local_daemons import answers, daemons_of_this_machine, host_a
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
+from gridengine import arco
 from gridengine.bootstrap import unknown_settings, wrong_values
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault, plain_fault
@@ -214,6 +216,10 @@ def check_secrets(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
             yield Finding(f"{directory} is closed to you, as it should be (run the doctor as {owner})")
         except (OSError, ValueError) as error:
             yield Finding(f"{directory}: {plain_fault(error)}", again)
+    database = cell.files.common / arco.SETTINGS_FILE
+    with suppress(OSError):
+        if database.stat().st_mode & 0o077 and "postgres" in database.read_text(errors="replace"):
+            yield Finding(f"{database}, which may hold a password, is open to other users", f"chmod go= {database}")
 
 
 def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime) -> Iterator[Finding]:

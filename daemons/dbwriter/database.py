@@ -130,4 +130,5 @@ def open_database(address: str, reader: str = "") -> Database:
         from daemons.dbwriter.postgresql_database import PostgresqlDatabase
 
         return PostgresqlDatabase(address, reader)
-    raise SchemaFault(f'database "{address}": it must begin with duckdb: or postgresql:')
+    # not as it stands: it may hold a password, and others read what this program says
+    raise SchemaFault(f'database "{address.partition(":")[0]}:…": it must begin with duckdb: or postgresql:')

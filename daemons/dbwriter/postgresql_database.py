@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row
+from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row, SchemaFault
 
 #: a number that means this program to the server (pg_advisory_lock)
 _WRITER = 0x5347_4544_4257
@@ -34,6 +34,8 @@ class PostgresqlDatabase:
 
     def __init__(self, address: str, reader: str = "") -> None:
         self._address, self._reader = address, reader or address
+        for name, given in (("database", address), ("reader", self._reader)):
+            _require_address(name, given)
         self.columns: dict[str, dict[str, str]] = {}
         with _faults():
             self._connection = psycopg.connect(
@@ -142,6 +144,15 @@ def _moment(seconds: float | None, local: bool) -> datetime | None:
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds) if local else datetime.fromtimestamp(seconds, UTC)
+
+
+def _require_address(name: str, address: str) -> None:
+    """Raises SchemaFault, without the address: it holds a password, and everybody reads what this program logs and answers."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        text = "this is no address of PostgreSQL: write a blank, %, / and @ of a password as %20, %25, %2F and %40"
+        raise SchemaFault(f"{name}: {text}") from None
 
 
 def _streamed(first: Any, rows: Iterator[Any], limits: QuestionLimits) -> Iterator[tuple[Any, ...]]:

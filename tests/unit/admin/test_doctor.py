@@ -92,6 +92,16 @@ def test_an_open_secret_is_found(cell):
     assert "gdi_key is open to other users" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 
+def test_an_open_password_of_the_database_is_found(cell):
+    settings = cell.files.common / "arco"
+    settings.write_text("database postgresql://arco:secret@db/arco\n")
+    settings.chmod(0o644)
+    (found,) = wrong(doctor.check_secrets(cell, NOW))
+    assert f"{settings}, which may hold a password, is open to other users" in found and "secret@" not in found
+    settings.chmod(0o600)
+    assert wrong(doctor.check_secrets(cell, NOW)) == []
+
+
 @pytest.mark.parametrize("name", ["tls.crt", "gdi_key", "tls.key"])
 def test_a_missing_secret_is_found_and_the_command_that_makes_it(cell, name):
     (cell.execd_spool_dir / "h1/keys" / name).unlink()

@@ -1,0 +1,26 @@
+"""Addresses of databases hold passwords, and everybody reads what sge_dbwriter logs and answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.dbwriter.database import SchemaFault, open_database
+
+GOOD = "postgresql://arco:good@127.0.0.1:1/arco"
+
+
+@pytest.mark.parametrize(
+    ("address", "reader"),
+    [
+        ("postgress://arco:secret@db/arco", ""),
+        ("postgresql://arco:se cret@db/arco", ""),
+        ("postgresql://arco:%zzsecret@db/arco", ""),
+        (GOOD, "postgresql://reader:se cret@db/arco"),
+        (GOOD, "host=db password='secret"),
+    ],
+)
+def test_a_wrong_one_is_not_shown(address: str, reader: str) -> None:
+    with pytest.raises(SchemaFault) as fault:
+        open_database(address, reader)
+    said = str(fault.value)
+    assert "cret" not in said and said.startswith("reader:" if reader else "database"), said
