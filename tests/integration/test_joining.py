@@ -85,6 +85,11 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     assert "exited with exit code 0" in job.stdout, job.stdout + job.stderr
     assert BARE in there(bare, "qhost", "-h", BARE), "its own commands find the master by its gateway"
 
+    again = joins(bare, BARE, at_master(bare, "gridengine", "token", "join", BARE).strip(), "--root", ROOT)
+    assert "&& gridengine stop && gridengine start" in again.stdout, "the daemon that runs has keys that are void now"
+    there(bare, "gridengine", "stop")
+    assert f"{BARE} has joined" in there(bare, "gridengine", "start")
+
     at_master(bare, "gridengine", "host", "drain", BARE, "--reason", "new disk")
     job = bare.as_user("alice", "t1", "qsub", "-terse", "-b", "y", "-o", "/dev/null", "-l", f"h={BARE}", "hostname")
     waiting = job.stdout.strip()
