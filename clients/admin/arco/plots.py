@@ -7,7 +7,8 @@ Source: DB-22; the keys of [plot] are those of daemons/dbwriter/queries.py.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def draw(answer: Answer, title: str, plot: dict[str, Any]) -> Figure:
         raise Refusal(f'"{title}" says nothing about a plot: gridengine arco run prints it, export writes it')
     if not answer.rows:
         raise Refusal(f'"{title}" has no rows: there is nothing to draw')
-    with matplotlib.rc_context(_STYLE):
+    with _own_settings():
         groups = _panels(answer, plot)
         figure = Figure(figsize=(_WIDTH, _HEIGHT + 1.6 * (len(groups) - 1)), dpi=_DPI, layout="constrained")
         axes = figure.subplots(len(groups), 1, squeeze=False, sharex=len(groups) > 1)
@@ -64,9 +65,19 @@ def save(figure: Figure, path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise Refusal(f"{path}: a plot is written as {' or '.join(FORMATS)}")
     try:
-        figure.savefig(path)
+        with _own_settings():  # marks of the axes are made now
+            figure.savefig(path)
     except OSError as error:
         raise Refusal(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _own_settings() -> Iterator[None]:
+    """Not those of a `matplotlibrc` in the working directory or HOME: by a stranger's LaTeX would run as the caller."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
 
 
 def _panels(answer: Answer, plot: dict[str, Any]) -> dict[str, list[list[Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from clients.admin.arco.link import Answer
@@ -132,3 +133,14 @@ def test_what_cannot_be_drawn_is_said(plot: dict[str, object], rows: list[list[o
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(Refusal, match=reason):
         save(draw(PER_PROJECT, "x", {"kind": "bars", **HOURS}), tmp_path / name)
+
+
+def test_settings_of_a_stranger_in_the_working_directory_are_not_used(tmp_path: Path) -> None:
+    """matplotlib reads `matplotlibrc` there: LaTeX would read and write files as the caller."""
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfont.size: 40\n")
+    with matplotlib.rc_context(fname=tmp_path / "matplotlibrc"):
+        assert matplotlib.rcParams["text.usetex"]
+        figure = draw(PER_PROJECT, "Accounting", {"kind": "bars", **HOURS})
+        save(figure, tmp_path / "plot.svg")
+    texts = figure.findobj(matplotlib.text.Text)
+    assert len(texts) > 3 and not any(each.get_usetex() or each.get_size() == 40 for each in texts)
