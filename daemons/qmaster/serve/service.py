@@ -33,7 +33,7 @@ from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
 from daemons.qmaster.serve.outside import FilesCall, Outside, TryPortsCall, no_files, nobody_connects
 from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
-from daemons.qmaster.serve.refused_submissions import RefusedSubmissions
+from daemons.qmaster.serve.refused_requests import RefusedRequests
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
@@ -112,7 +112,7 @@ class Service:
             *(self.durable, settled, joined, session, files), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
         streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
-        self._refused_submissions = RefusedSubmissions()
+        self._refused_requests = RefusedRequests()
         self.requests = Requests(master, outside, streams, self._room)
         self._pulses = self.requests.pulses
         self._pulses.writing = lambda: len(self._durable)
@@ -250,7 +250,7 @@ class Service:
         """Answer one request (`endpoints`)."""
         with self._pulses.request():
             answer = await self.requests.answer(name, body, caller, key)
-        self._refused_submissions.note(name, answer, caller, self.master.world().now)
+        self._refused_requests.note(name, answer, caller, self.master.world().now)
         return answer
 
     # --- hosts -----------------------------------------------------------------------------------------------

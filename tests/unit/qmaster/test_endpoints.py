@@ -66,8 +66,11 @@ def test_the_mistake_of_a_user_is_no_error_of_the_daemon(service: Service, caplo
     caplog.set_level(logging.INFO)
     caller = Caller("alice", 1001, "users", 100, "h1")
     assert asyncio.run(service.answer("delete_jobs", b'{"targets": ["99"]}', caller)).status == 1
-    [record] = [record for record in caplog.records if "99" in record.getMessage()]
-    assert (record.levelname, record.getMessage()) == ("INFO", 'alice@h1 was told: denied: job "99" does not exist')
+    reason = 'denied: job "99" does not exist'
+    assert [(record.levelname, record.getMessage()) for record in caplog.records if "99" in record.getMessage()] == [
+        ("INFO", f"alice@h1 was told: {reason}"),
+        ("WARNING", f"the request delete_jobs of alice@h1 was refused: {reason}"),
+    ]
 
 
 def test_why_a_submission_was_refused_is_in_the_log_once_a_minute_for_each_user(
@@ -93,3 +96,24 @@ def test_why_a_submission_was_refused_is_in_the_log_once_a_minute_for_each_user(
     refused("alice", b"[")
     [line] = said()
     assert line.endswith(" (1 more since the last line)")
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("delete_jobs", b'{"targets": ["1"], "force": true}'),
+        ("change_states", b'{"action": "disable", "what": "queue", "targets": ["all.q"]}'),
+        ("alter_jobs", b'{"targets": ["1"], "changes": {"priority": 5}}'),
+        ("reserve", b'{"duration": 10}'),
+        ("config_delete", b'{"kind": "cluster_queue", "name": "all.q"}'),
+        ("shutdown", b"{}"),
+    ],
+)
+def test_other_refused_changes_are_in_the_log_at_the_same_pace(
+    service: Service, cell: Cell, caplog: pytest.LogCaptureFixture, name: str, body: bytes
+) -> None:
+    caller = Caller("alice", 1001, "users", 100, "h1")
+    for _ in range(3):
+        assert asyncio.run(service.answer(name, body, caller)).status
+    [line] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert line.startswith(f"the request {name} of alice@h1 was refused: ")

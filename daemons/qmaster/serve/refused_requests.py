@@ -1,0 +1,43 @@
+"""What the log says of changes that were refused: whose, from where, and why; one line a minute for each user and request.
+
+Owns that pace, which bounds what a loop of refusals writes. A refusal that nobody can find afterwards cannot be explained.
+Called by `service`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from gridengine.gdi.requests import REQUESTS, Answer, Caller
+
+_log = logging.getLogger(__name__)
+
+PAUSE_S = 60.0
+_SUBMISSIONS = frozenset(("submit", "resubmit_jobs"))
+#: requests that change something, by what the log calls them: they are of users, but for a daemon's
+_CALLED = {
+    name: "a submission" if name in _SUBMISSIONS else f"the request {name}" for name in REQUESTS if name != "execd_hello"
+}
+
+
+class RefusedRequests:
+    """Logs refusals. Users of whom nothing is to be remembered any more are forgotten."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], float] = {}
+        self._unsaid: dict[tuple[str, str], int] = {}
+
+    def note(self, name: str, answer: Answer, caller: Caller, now: float) -> None:
+        """Log why a change was refused, or count it until a line may be said. `name`: of the request; `now`: epoch s."""
+        reasons = [text for level, text in answer.answers if level == "error"]
+        if name not in _CALLED or not answer.status or not reasons:
+            return
+        key = (caller.user, _CALLED[name])
+        if now - self._said.get(key, 0.0) < PAUSE_S:
+            self._unsaid[key] = self._unsaid.get(key, 0) + 1
+            return
+        more = self._unsaid.pop(key, 0)
+        self._said = {known: when for known, when in self._said.items() if now - when < PAUSE_S or known in self._unsaid}
+        self._said[key] = now
+        since = f" ({more} more since the last line)" if more else ""
+        _log.warning("%s of %s@%s was refused: %s%s", key[1], caller.user, caller.host, reasons[0], since)
