@@ -88,3 +88,5 @@ FIELD_NAMES = (
     FieldName("submit_cwd", fixed=True),
 )
 LABELLED = tuple(field for field in FIELD_NAMES if field.label)
+#: field of a request -> the parameter that names it in jsv_allowed_mod
+PARAMETER_OF = {field.name: field.parameter for field in FIELD_NAMES if field.parameter}

@@ -8,8 +8,6 @@ from gridengine.errors import SyntaxFault
 from gridengine.field_names import FIELD_NAMES
 from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
 from gridengine.ranges import format_slot_ranges, parse_slot_ranges
-from gridengine.syntax.lists import quoted_items
-from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -29,15 +27,23 @@ def _of_form(form: str) -> dict[str, str]:
 #: parameter -> field of the request, by the form of the value
 TEXTS, NUMBERS, LISTS = _of_form("text"), _of_form("number"), _of_form("list")
 SWITCHES, PATHS, DATES = _of_form("switch"), _of_form("paths"), _of_form("date")
-#: field of a request -> the parameter that names it in jsv_allowed_mod
-PARAMETER_OF = {field.name: field.parameter for field in FIELD_NAMES if field.parameter}
-_REQUESTS = ("l_hard", "l_soft")
 _PE, _TASKS, _CHECKPOINT = ("pe_name", "pe_min", "pe_max"), ("t_min", "t_max", "t_step"), ("c_occasion", "c_interval")
 _ORDER = (
     "a ac ar A b c_interval c_occasion ckpt cwd dl e hold_jid hold_jid_ad hold_jid_ok hold_jid_fail h i j js l_hard l_soft m M "
     f"masterq notify now N o p {BINDING} P pe_name pe_min pe_max q_hard q_soft R r shell S t_min t_max t_step tc w"
 ).split()
 _ORDER += sorted(field.parameter for field in FIELD_NAMES if field.form and field.parameter not in _ORDER)
+
+#: parameter -> (field, what that is without it), of those that are read as an option is; and their options
+_NOTHING: "dict[str, tuple[str, Any]]" = {
+    **{name: (field, "") for name, field in TEXTS.items()},
+    **{name: (field, 0) for name, field in NUMBERS.items()},
+    **{name: (field, []) for name, field in (LISTS | PATHS).items()},
+    **{name: (field, 0.0) for name, field in DATES.items()},
+    **dict.fromkeys(_CHECKPOINT, ("checkpoint_when", "")),
+    **{"w": ("verify", "n"), "A": ("account", "sge"), "ac": ("context", {}), "h": ("holds", "")},
+}
+_FLAGS = {"l_hard": "-l", "l_soft": "-l", "q_hard": "-q", "q_soft": "-q", **dict.fromkeys(_CHECKPOINT, "-c")}
 
 
 def parameters(request: "Request") -> list[tuple[str, str]]:
@@ -53,7 +59,7 @@ def parameters(request: "Request") -> list[tuple[str, str]]:
     origin = request.get("environment", {})
     if "M" not in found and "SGE_O_LOGNAME" in origin:
         found["M"] = f"{origin['SGE_O_LOGNAME']}@{origin.get('SGE_O_HOST', '')}"
-    found.setdefault("N", request.get("script_file", "").rpartition("/")[2] or "STDIN")
+    found.setdefault("N", _name(request))
     if request.get("context"):
         found["ac"] = ",".join(f"{name}={value}" if value else name for name, value in request["context"].items())
     if request.get("holds"):
@@ -66,6 +72,10 @@ def parameters(request: "Request") -> list[tuple[str, str]]:
     command = [("CMDNAME", request.get("script_file", "")), ("CMDARGS", str(len(request.get("args", ()))))]
     command += [(f"CMDARG{number}", argument) for number, argument in enumerate(request.get("args", ()))]
     return command + [(name, found[name]) for name in _ORDER if name in found]
+
+
+def _name(request: "Request") -> str:
+    return request.get("name") or request.get("script_file", "").rpartition("/")[2] or "STDIN"
 
 
 def _parallel(request: "Request") -> dict[str, str]:
@@ -118,46 +128,47 @@ def corrected(request: "Request", corrections: dict[str, str]) -> "Request":
 def _correct(request: "Request", name: str, value: str) -> None:
     if name in FIXED:
         raise SyntaxFault("it cannot be changed")
-    if name in TEXTS:
-        request[TEXTS[name]] = value or {"w": "n", "A": "sge"}.get(name, "")
-    elif name in NUMBERS:
-        request[NUMBERS[name]] = int(value or 0)
-    elif name in LISTS:
-        request[LISTS[name]] = split_requests(value) if name in _REQUESTS else quoted_items(value)
+    if name == "CMDNAME":
+        if not request.get("binary"):
+            raise SyntaxFault("the command of a script job cannot be changed")
+        request["name"] = _name(request)
+        request["script_file"] = value
+    elif name == "display":
+        request["environment"] = {**request.get("environment", {}), "DISPLAY": value}
+        request["environment_names"] = [*dict.fromkeys((*request.get("environment_names", ()), "DISPLAY"))]
     elif name in SWITCHES:
         request[SWITCHES[name]] = None if name == "r" and not value else _switch(value or "n")
     elif name == "shell":
         request["no_shell"] = not _switch(value or "y")
-    elif name in PATHS:
-        pairs = [item.rpartition(":") for item in quoted_items(value)]
-        request[PATHS[name]] = [[host, path] for host, _, path in pairs]
-    elif name in DATES:
-        request[DATES[name]] = _seconds(value)
-    elif name == "ac":
-        pairs = [item.partition("=") for item in quoted_items(value)]
-        request["context"] = {variable: text for variable, _, text in pairs}
-    elif name == "h":
-        request["holds"] = "" if value == "n" else value
-    elif name in _CHECKPOINT:
-        request["checkpoint_when"] = value
-    elif name == "CMDNAME":
-        if not request.get("binary"):
-            raise SyntaxFault("the command of a script job cannot be changed")
-        request["script_file"] = value
+    elif name in _NOTHING and (not value or value == "n" and name == "h"):
+        field, nothing = _NOTHING[name]
+        request[field] = nothing
+    elif name in _NOTHING:
+        _as_option(request, name, value)
     elif name[:6] != "CMDARG" and name not in _ORDER:
         raise SyntaxFault("there is no such parameter")
+
+
+def _as_option(request: "Request", name: str, value: str) -> None:
+    """Read the value as the option does from which the parameter comes. Raises SyntaxFault."""
+    if name in ("cwd", "ckpt", "P", "comment"):
+        request[TEXTS[name]] = value
+        return
+    from gridengine.options.submission import Submission
+    from gridengine.options.submit import SUBMIT_OPTIONS
+
+    flag = _FLAGS.get(name, f"-{name}")
+    option = next(option for option in SUBMIT_OPTIONS if flag in option.names)
+    target = Submission("qsub", {}, "/", 0.0)
+    target.soft = name.endswith("_soft")
+    option.fold(target, option.field, [value])
+    request.update(target.request)
 
 
 def _switch(value: str) -> bool:
     if value not in ("y", "yes", "n", "no"):
         raise SyntaxFault("y or n is expected")
     return value[0] == "y"
-
-
-def _seconds(value: str) -> float:
-    from gridengine.units import parse_date_time
-
-    return float(parse_date_time(value, 0)) if value else 0.0
 
 
 def _correct_groups(request: "Request", corrections: dict[str, str]) -> None:

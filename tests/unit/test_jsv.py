@@ -85,6 +85,13 @@ def test_setting_what_is_there_changes_nothing() -> None:
         ("CMDNAME", "/bin/true", "script_file", "/bin/true"),
         ("binding_amount", "4", "binding", "set linear:4:1,0"),
         ("w", "e", "verify", "e"),
+        ("m", "n", "mail_options", ""),
+        ("m", "e,b", "mail_options", "be"),
+        ("c_interval", "0:5:0", "checkpoint_when", "0:5:0"),
+        ("o", "/a:b", "stdout", [["", "/a:b"]]),
+        ("M", "a@b,a@b,c@b", "mail_list", ["a@b", "c@b"]),
+        ("display", "host:0", "environment_names", ["A", "B", "DISPLAY"]),
+        ("CMDNAME", "/bin/true", "name", "jtest"),
     ],
 )
 def test_corrections(name: str, value: str, field: str, expected: object) -> None:
@@ -101,7 +108,11 @@ def test_dates_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.statement("JV-4")
 @pytest.mark.parametrize(
-    ("name", "value"), [("p", "high"), ("j", "maybe"), ("USER", "root"), ("nosuch", "1"), ("a", "soon")]
+    ("name", "value"),
+    [
+        *(("p", "high"), ("j", "maybe"), ("USER", "root"), ("nosuch", "1"), ("a", "soon")),
+        *(("m", "x"), ("N", "a/b"), ("w", "x"), ("c_interval", "soon"), ("js", "-1"), ("l_hard", "=1")),
+    ],
 )
 def test_bad_corrections_name_the_parameter(name: str, value: str) -> None:
     with pytest.raises(SyntaxFault, match=f"parameter {name}"):
