@@ -36,7 +36,7 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
-        from clients.standard_output import write_failed
+        from gridengine.standard_output import write_failed
 
         status = write_failed(error)
     os._exit(status)
@@ -78,7 +78,7 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        from clients.standard_output import is_write_error, write_failed
+        from gridengine.standard_output import is_write_error, write_failed
 
         if isinstance(error, OSError) and is_write_error(error):
             return write_failed(error)

@@ -11,8 +11,8 @@ from typer.exceptions import Abort, TyperException
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
-from clients.standard_output import checked, is_write_error
 from gridengine.errors import plain_fault
+from gridengine.standard_output import checked, is_write_error
 
 _REASONS = {
     "Input should be a valid integer": "a whole number is expected",

@@ -1,7 +1,7 @@
 """gethostbyaddr: a host by its IPv4 address, and the name under which the cell knows it. Source: O."""
 
-from clients.standard_output import checked
 from clients.utilbin.host_lookup import about_argument, by_address
+from gridengine.standard_output import checked
 
 
 @checked

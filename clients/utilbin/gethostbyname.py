@@ -1,7 +1,7 @@
 """gethostbyname: a host by its name, and the name under which the cell knows it. Source: O."""
 
-from clients.standard_output import checked
 from clients.utilbin.host_lookup import about_argument, by_name
+from gridengine.standard_output import checked
 
 
 @checked

@@ -3,8 +3,8 @@
 import _socket
 import sys
 
-from clients.standard_output import checked
 from clients.utilbin.host_lookup import FORMS, by_name, misused, show
+from gridengine.standard_output import checked
 
 
 @checked

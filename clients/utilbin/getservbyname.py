@@ -3,8 +3,8 @@
 import _socket
 import sys
 
-from clients.standard_output import checked
 from clients.utilbin.host_lookup import misused
+from gridengine.standard_output import checked
 
 _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
 

@@ -6,8 +6,8 @@ Owns the reading of /proc for it: what `sge_execd` reports is measured by `daemo
 import os
 import sys
 
-from clients.standard_output import checked
 from gridengine.architecture import architecture
+from gridengine.standard_output import checked
 from gridengine.topology import Topology
 
 _CPUS = "/sys/devices/system/cpu"

@@ -28,6 +28,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import watched
 from gridengine import arco
 from gridengine.errors import plain_fault
+from gridengine.standard_output import checked
 
 PROGRAM = "sge_dbwriter"
 _NICENESS = 5
@@ -116,10 +117,12 @@ def _refuse(reason: str) -> None:
     raise SystemExit(1)
 
 
-def main() -> None:
+@checked
+def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

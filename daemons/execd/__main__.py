@@ -24,6 +24,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
+from gridengine.standard_output import checked
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)
@@ -87,10 +88,12 @@ def _refuse(reason: str) -> None:
     raise SystemExit(1)
 
 
-def main() -> None:
+@checked
+def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

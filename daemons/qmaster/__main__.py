@@ -24,6 +24,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
+from gridengine.standard_output import checked
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
 
@@ -72,9 +73,11 @@ def start(
     raise SystemExit(status)
 
 
-def main() -> None:
-    app()
+@checked
+def main() -> int:
+    """Run the program with the command line's arguments."""
+    return app() or 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

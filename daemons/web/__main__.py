@@ -24,6 +24,7 @@ from daemons.runtime.watchdog import watched
 from daemons.web.server import WebServer, tls_of
 from daemons.web.settings import read_settings
 from gridengine import web
+from gridengine.standard_output import checked
 
 PROGRAM = "sge_web"
 _log = logging.getLogger(__name__)
@@ -88,10 +89,12 @@ def _refuse(reason: str) -> None:
     raise SystemExit(1)
 
 
-def main() -> None:
+@checked
+def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

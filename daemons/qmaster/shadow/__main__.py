@@ -20,6 +20,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
+from gridengine.standard_output import checked
 
 PROGRAM = "sge_shadowd"
 
@@ -63,10 +64,12 @@ def serve(
     raise SystemExit(status)
 
 
-def main() -> None:
+@checked
+def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """What a program does when its standard output takes no more: a full disk, a reader that has gone.
 
-Owns that answer, for all programs that print. Must import next to nothing. Called by `clients.program`, `clients.utilbin` and
-`clients.admin`.
+Owns that answer, for all programs that print. Must import next to nothing. Called by the commands, by `clients.utilbin` and
+by all programs that typer runs.
 """
 
 import errno
@@ -27,8 +27,9 @@ def is_write_error(error: BaseException) -> bool:
 def flushed(status: int) -> int:
     """The exit status of a program that has printed everything, when what is left in its buffers is written as well."""
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # the caller closed it
+                stream.flush()
     except OSError as error:
         return write_failed(error)
     return status
@@ -50,11 +51,18 @@ def write_failed(error: OSError) -> int:
 
 
 def checked(main: "Callable[[], int]") -> "Callable[[], int]":
-    """A program that prints and does nothing else, with an exit status that says whether all was written."""
+    """A program with an exit status that says whether all that it printed was written."""
 
     def run() -> int:
         try:
             return flushed(main())
+        except SystemExit as end:
+            # typer ends a program so, also when the reader of its output has gone
+            if isinstance(end.__context__, BrokenPipeError):
+                return write_failed(end.__context__)
+            if isinstance(end.code, str):
+                raise
+            return flushed(end.code or 0)
         except OSError as error:
             if not is_write_error(error):
                 raise
