@@ -4,6 +4,8 @@ The one home of these codes: the shepherd tells them, the execd and the qmaster 
 them, accounting keeps them and clients print them. Source: sge_status(5); the texts are those of 8.1.9's qacct.
 """
 
+import time
+
 EARLY = 1
 BEFORE_CONFIG = 3
 BEFORE_PID = 4
@@ -80,7 +82,36 @@ TEXTS = {
 UNKNOWN = "invalid execution state"
 
 
+_DATE = "%m/%d/%Y %H:%M:%S"
+_DATE_LENGTH = 19
+
+
+def stamped(text: str, at: float, uid: int, pid: int) -> str:
+    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O): when it failed, as which user, in which
+    process of the host."""
+    return f"{time.strftime(_DATE, time.localtime(at))} [{uid}:{pid}]: {text}"
+
+
 def plain_reason(reason: str) -> str:
-    """The reason of a failure without the shepherd's stamp of time, user and process, for where a time stands already."""
-    stamp, bracket, text = reason.partition("]: ")
-    return text if bracket and " [" in stamp and stamp[:2].isdigit() and stamp[2:3] == "/" else reason
+    """The reason of a failure without the stamp of time, user and process, for where a time stands already."""
+    return _parted(reason)[1]
+
+
+def placed_reason(reason: str, host: str, at: float) -> str:
+    """The reason with the host on which it failed, and with a time if it has none."""
+    when = "" if _parted(reason)[0] else f"{time.strftime(_DATE, time.localtime(at))}: "
+    return f"{when}{reason} (on host {host})"
+
+
+def spoken_reason(reason: str) -> str:
+    """The same for people: the time behind, and no numbers of users and processes."""
+    when, text = _parted(reason)
+    return f"{text}, at {when}" if when else text
+
+
+def _parted(reason: str) -> tuple[str, str]:
+    """The time of a stamp and what follows it; without one "" and all of it."""
+    when, (stamp, colon, text) = reason[:_DATE_LENGTH], reason.partition(": ")
+    is_date = (when[2:3], when[5:6], when[10:11], when[13:14]) == ("/", "/", " ", ":") and when[:2].isdigit()
+    is_stamp = stamp == when or stamp[_DATE_LENGTH:].startswith(" [") and stamp.endswith("]")
+    return (when, text) if colon and is_date and is_stamp else ("", reason)

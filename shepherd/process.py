@@ -39,11 +39,12 @@ _SYSTEM = frozenset(SAFE_PATH.split(":"))
 
 
 class SetupError(Exception):
-    """The program was not reached: failed code of sge_status(5), reason, and whose fault that is (`faults`)."""
+    """The program was not reached: failed code of sge_status(5), reason, whose fault that is (`faults`), and as which user it was
+    tried, the one of this moment if not given."""
 
-    def __init__(self, failed: int, reason: str, fault: str = BY_CODE) -> None:
+    def __init__(self, failed: int, reason: str, fault: str = BY_CODE, uid: int | None = None) -> None:
         super().__init__(reason)
-        self.failed, self.fault = failed, fault
+        self.failed, self.fault, self.uid = failed, fault, os.geteuid() if uid is None else uid
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _fork(run: Run, around: Surroundings, environment: dict[str, str]) -> Starte
         try:
             _become(run, around, environment)
         except SetupError as error:
-            _report(writing, error.failed, str(error), error.fault)
+            _report(writing, error.failed, str(error), error.fault, error.uid)
         except BaseException as error:  # nothing of this copy of the shepherd may survive
             _report(writing, run.before, f"can't start {run.name}: {error}", fault_of(error, bool(run.limits)))
         finally:
@@ -126,8 +127,8 @@ def _fork(run: Run, around: Surroundings, environment: dict[str, str]) -> Starte
     return Started(pid, reading)
 
 
-def _report(descriptor: int, failed: int, reason: str, fault: str) -> None:
-    text = f"{failed} {fault} {stamped(reason, uid=os.getuid())}"
+def _report(descriptor: int, failed: int, reason: str, fault: str, uid: int | None = None) -> None:
+    text = f"{failed} {fault} {stamped(reason, uid=uid)}"
     os.write(descriptor, text.encode(errors="backslashreplace")[:_REPORT_BYTES])
 
 
@@ -154,7 +155,7 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
                 files = open_files(run.output, environment, script, is_job)
         become(target, around.containment.gid if is_job or as_owner else None)
     except OpenError as error:
-        raise SetupError(OPENING_FILES, str(error)) from error
+        raise SetupError(OPENING_FILES, str(error), uid=around.owner.uid) from error
     except IdentityError as error:
         raise SetupError(run.before if run.user else EARLY, str(error)) from error
     except OSError as error:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gridengine import failed
 from gridengine.task_file import CONFIG as CONFIG
 from gridengine.task_file import DRAFT, EXECD
 from shepherd.process_tree import start_ticks
@@ -92,7 +93,11 @@ def write_process(path: Path, pid: int) -> None:
     has to bury it finds its processes by their marks.
     """
     with suppress(OSError):
-        os.close(_write(str(path), _process_line(str(pid), start_ticks(pid) or 0)))
+        line = _process_line(str(pid), start_ticks(pid) or 0)
+        if path.exists():  # as `job_begins` made it
+            os.close(_write(str(path), line))
+        else:
+            replace(path, line)
 
 
 def _process_line(pid: str, ticks: int) -> bytes:
@@ -187,7 +192,7 @@ def read_usage(directory: Path) -> dict[str, float]:
     return {name: float(value) for name, value in _read_json(directory / USAGE).items()}
 
 
-def write_job_end(directory: Path, record: dict[str, object], final: bool) -> None:
+def write_job_end(directory: Path, record: dict[str, object], final: bool = False) -> None:
     """Write what `exit` would say now that the job has ended, for the case that the shepherd or the host does not live to write
     that; on disk when this returns, unless there is no room. `final`: no method follows that could change it.
 
@@ -285,12 +290,12 @@ def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
 
 
 def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
-    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O); "" of no text."""
+    """A text with the stamp of this moment, user and process (`gridengine.failed`); "" of no text."""
     if not text:
         return ""
     uid = os.geteuid() if uid is None else uid
     pid = os.getpid() if pid is None else pid
-    return f"{time.strftime('%m/%d/%Y %H:%M:%S')} [{uid}:{pid}]: {text}"
+    return failed.stamped(text, time.time(), uid, pid)
 
 
 class Trace:

@@ -146,14 +146,19 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
         return Ended(key, failed=EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
 
 
+def read_allocation(directory: Path) -> Allocation:
+    """What the task was given. Raises OSError, TaskFileError."""
+    config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
+    return Allocation.of(config.slots, config.limits, config.per_job_limits)
+
+
 def reserved_usage(directory: Path, seconds: float) -> dict[str, float]:
     """What the task had of the host in that time. What a crash of the host has made unreadable says nothing."""
     try:
-        config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
+        return reserved(read_allocation(directory), seconds)
     except (OSError, task_file.TaskFileError) as error:
         _log.warning("%s: the usage that was measured counts: %s", directory.name, plain_fault(error))
         return {}
-    return reserved(Allocation.of(config.slots, config.limits, config.per_job_limits), seconds)
 
 
 def holder_in(directory: Path) -> tuple[str, float]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from gridengine.failed import spoken_reason
 from gridengine.instance_name import host_of
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
@@ -43,6 +44,7 @@ _REQUESTS = {
     "can't open error file": "-e PATH",
     "can't open input file": "-i PATH",
     "can't chdir to": "-wd DIRECTORY",
+    "unable to find shell": "-S SHELL",
 }
 _TEXTS = {
     "away": "hosts that could take it do not answer",
@@ -79,7 +81,8 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     if errors:
         what = "it cannot be scheduled" if job.error else f"{'tasks' if job.is_array else 'it'} could not be started"
         advice = f" ({_way_out(job, errors)})" if asker != "other" else ""
-        causes.append(Cause("error", f"{what}{advice}", errors[:EXAMPLES], len(errors)))
+        shown = [spoken_reason(error) for error in errors[:EXAMPLES]]
+        causes.append(Cause("error", f"{what}{advice}", shown, len(errors)))
     causes += [_hold(job, Hold(kind), f" (tasks {tasks})" if job.is_array else "", asker) for kind, tasks in job.holds.items()]
     if waits := state.waits_for(job):
         ends = {"ok": "must succeed", "fail": "must fail"}

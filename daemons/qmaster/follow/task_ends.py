@@ -16,7 +16,7 @@ from daemons.qmaster.follow.host_faults import fault_events
 from daemons.qmaster.follow.rerun import may_rerun
 from daemons.qmaster.tell.accounting import reason_of, record, sums_up
 from gridengine.delivery import Ended
-from gridengine.failed import LOST, MIGRATING, RESCHEDULED
+from gridengine.failed import LOST, MIGRATING, RESCHEDULED, placed_reason
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet
@@ -45,18 +45,20 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     reason = reason_of(task, report, report.failed)
     over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed, reason=reason)
     # again, for no fault of the job: what it failed for did not let it begin, or is not to count
-    unstarted = TaskRequeued(*key, now, restart=False, mishap=report.reason)
+    mishap = placed_reason(report.reason, host, now) if report.reason else ""
+    unstarted = TaskRequeued(*key, now, restart=False, mishap=mishap)
     failed = report.failed
     events: list[AnyEvent]
     if task.deleted_by:
         events = [over]
     elif report.host_faults:
-        events = [*fault_events(state, host, report.host_faults), TaskRequeued(*key, now, mishap=report.reason)]
+        events = [*fault_events(state, host, report.host_faults), TaskRequeued(*key, now, mishap=mishap)]
     elif task.rescheduling or failed in (MIGRATING, RESCHEDULED):
         failed = RESCHEDULED if task.rescheduling else failed
         events = [TaskRequeued(*key, now, behind=task.rescheduling and goes_behind(state, job))]
     elif failure.fault is Fault.JOB and again and not job.error_ends:
-        events = [TaskRequeued(*key, now, error=report.reason or "the job ended with exit status 100")]
+        error = placed_reason(report.reason or "the job ended with exit status 100", host, now)
+        events = [TaskRequeued(*key, now, error=error)]
     elif failure.fault is Fault.QUEUE:
         events = [_queue_error(job, task, report), unstarted if again else over]
     elif failure.fault is Fault.HOST and again:

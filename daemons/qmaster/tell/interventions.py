@@ -136,7 +136,7 @@ def _ended(scene: _Scene, event: TaskEnded) -> Iterator[_Part]:
 
 
 def _requeued(scene: _Scene, event: TaskRequeued) -> Iterator[_Part]:
-    why = plain_reason(event.error or event.mishap) or _why(scene, event)
+    why = _why(scene, event) or plain_reason(event.error or event.mishap)
     if event.error:
         yield from _part(scene, event, f"is in error state and waits: {why}")
     elif why and (event.abandoned or not _of(scene, event)[1].rescheduling):

@@ -103,6 +103,8 @@ def test_failures_before_the_job(cell: Cell, config: dict[str, object], failed: 
     task = cell.run("echo ran\n", **config)
     assert task.exit["failed"] == failed
     assert re.match(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d \[\d+:\d+\]: ", task.exit["reason"])
+    if {"cwd", "stdout", "stderr", "stdin"}.intersection(config):
+        assert f" [{cell.user.pw_uid}:" in task.exit["reason"], "as whom it was tried, as in 8.1.9"
     assert reason in task.exit["reason"]
     assert (task.exit["exit_status"], task.exit["start_time"]) == (0, 0)
 

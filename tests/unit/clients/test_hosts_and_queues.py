@@ -270,7 +270,8 @@ def test_a_job_whose_prolog_failed_says_so_until_it_runs_again(shell: Shell, cel
     cell.cycle()
     cell.end(1, failed=8, reason="prolog exit 1")
     assert shell("qstat").lines[2].split()[4] == "qw"
-    assert "error reason          1:      prolog exit 1" in shell("qstat -j 1").lines
+    [reason] = [line for line in shell("qstat -j 1").lines if line.startswith("error reason          1:      ")]
+    assert reason.endswith("prolog exit 1 (on host h1)")
     assert "prolog exit 1" in shell("qstat -xml -j 1").out
     shell.as_root("qmod -cq all.q@h1")
     cell.cycle()

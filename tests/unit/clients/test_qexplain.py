@@ -162,22 +162,32 @@ def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
     assert f"qrls -h o {job} takes it off" in shell.as_root(f"qexplain {job}").out
 
 
+@pytest.mark.statement("ST-18")
 @pytest.mark.parametrize(
-    ("reason", "advice"),
+    ("failed", "reason", "remedy", "said"),
     [
-        ('can\'t open output file "/no/x": No such file or directory', "qalter -o PATH {job}, then qmod -cj {job}"),
-        ('can\'t open input file "/no/x": No such file or directory', "qalter -i PATH {job}, then qmod -cj {job}"),
-        ("can't chdir to /no: No such file or directory", "qalter -wd DIRECTORY {job}, then qmod -cj {job}"),
-        ("no such user", "once that is corrected: qmod -cj {job}"),
+        (26, "can't open output file \"/no/x\": No such file", "qalter -o PATH 1, then qmod -cj 1", ""),
+        (26, "can't open error file \"/no/x\": No such file", "qalter -e PATH 1, then qmod -cj 1", ""),
+        (26, "can't open input file \"/no/x\": No such file", "qalter -i PATH 1, then qmod -cj 1", ""),
+        (28, "can't chdir to /no: No such file", "qalter -wd DIRECTORY 1, then qmod -cj 1", ""),
+        (1, 'user "x" is unknown on this host', "once that is corrected: qmod -cj 1", ""),
+        (30, "job ended with exit status 100", "once that is corrected: qmod -cj 1", "11/27/2026 12:58:43"),
     ],
 )
-def test_a_job_in_error_state_says_so_and_what_changes_the_cause(shell: Shell, cell: Cell, reason: str, advice: str) -> None:
+def test_where_and_when_it_failed_and_what_changes_that(
+    shell: Shell, cell: Cell, failed: int, reason: str, remedy: str, said: str
+) -> None:
+    """qstat -j has the form of 8.1.9, with user and process, and qexplain words."""
     job = cell.submit()
     cell.cycle()
-    cell.end(job, failed=26, reason=reason)
-    lines = explain(shell, job)
-    assert lines[0] == f'job {job} ("sleep") is in error state, because'
-    assert lines[1] == f"1. it could not be started ({advice.format(job=job)})"
-    assert reason in lines[2]
+    stamp = f"{said} [1001:4711]: " if said else ""
+    cell.end(job, failed=failed, reason=f"{stamp}{reason}")
+    when = said or "01/15/2027 08:00:00"
+    assert f"error reason          1:      {stamp or f'{when}: '}{reason} (on host h1)" in shell(f"qstat -j {job}").lines
+    assert explain(shell, job)[:3] == [
+        f'job {job} ("sleep") is in error state, because',
+        f"1. it could not be started ({remedy})",
+        f"{reason} (on host h1), at {when}",
+    ]
     shell.user = "bob"
     assert explain(shell, job)[1] == "1. it could not be started"

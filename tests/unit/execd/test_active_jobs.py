@@ -9,13 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.active_jobs import create, find_account, holder_in, reserved_usage, running_seconds, tasks_on_disk
+from daemons.execd.active_jobs import (
+    create,
+    find_account,
+    holder_in,
+    read_allocation,
+    reserved_usage,
+    running_seconds,
+    tasks_on_disk,
+)
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
 from gridengine.delivery import Origin, Start
-from gridengine.reserved_usage import Allocation, reserved
+from gridengine.reserved_usage import Allocation
 from gridengine.state.jobs import Confinement, Grant
 from gridengine.task_file import decode
 from gridengine.task_key import TaskKey
@@ -86,8 +94,7 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
     assert bound.confinement == Confinement("SCTTCTT", "h_vmem by cgroup")
     assert bound.origin == Origin("alice", 1.0, granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)], pe="mpi")
     assert holder_in(site.task_directory(TaskKey(13, 1, 1))) == ("alice", 1700000001.5)
-    allocation = reserved(Allocation(2, 2.0**31), 5.0)
-    assert reserved_usage(site.task_directory(TaskKey(12, 1, 3)), 5.0) == allocation
+    assert read_allocation(site.task_directory(TaskKey(12, 1, 3))) == Allocation(2, 2.0**31)
     (site.task_directory(TaskKey(13, 1, 1)) / "origin").unlink()
     assert tasks_on_disk(site)[TaskKey(13, 1, 1)].origin == Origin()
 

@@ -127,7 +127,7 @@ def test_a_text_of_a_user_cannot_break_a_record(logged: Cell) -> None:
     logged.end(job, exit_status=100, failed=26, reason="no: such\n1:acct:thing")
     lines = records(logged, "job_log")
     assert {len(line) for line in lines} == {18}
-    assert lines[-2][-1] == "no  such 1 acct thing"
+    assert lines[-2][-1].endswith(" no  such 1 acct thing (on host h1)")
     assert len(records(logged, "acct")) == 1
 
 

@@ -72,7 +72,7 @@ def test_aborted_rescheduled_and_in_error(cell: Cell, letters: list[Mail]) -> No
     assert subjects(letters) == [f"Job {job} (x) Rescheduled"]
     cell.cycle()
     cell.end(job, failed=26, reason="no such\n~!directory")
-    assert "\n no such\n ~!directory\n" in letters[0].body, "no line of a reason begins a line of the letter"
+    assert ": no such\n ~!directory (on host h1)\n" in letters[0].body, "no line of a reason begins a line of the letter"
     assert subjects(letters) == [f"Job {job} (x) Set in error state"]
     cell.ask("delete_jobs", targets=[str(job)])
     assert " deleted by alice\n" in letters[0].body
