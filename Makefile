@@ -5,6 +5,7 @@
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make fresh                 make demo and make test of the last commit on a machine on which nothing was installed by hand (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
+#   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, and what became of each
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
@@ -39,7 +40,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types fresh fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -105,6 +106,9 @@ fresh:
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
+
+fuzz-methods: setup
+	@$(BIN)/python -m tests.fuzz.methods --seeds "$(or $(SEEDS),100)" --from "$(or $(FROM),1)"
 
 fuzz-api: setup $(VENV)/fuzz-api/complete
 	@$(BIN)/python -m tests.fuzz.api $(VENV)/fuzz-api/bin/schemathesis --examples "$(or $(EXAMPLES),100)" --seed "$(or $(SEED),0)"
