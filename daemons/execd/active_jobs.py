@@ -12,6 +12,7 @@ import os
 import pwd
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -198,6 +199,24 @@ def remove(site: HostSite, directory: Path, keep: bool) -> None:
         (directory / _KEPT).touch()
     else:
         spare_directories.keep(site.spare_jobs, directory)
+
+
+def take_kept(site: HostSite) -> list[Path]:
+    """Directories that KEEP_ACTIVE has left, under names that no task gets; for `remove_all`, which may take long."""
+    taken = []
+    for kept in site.active_jobs.glob(f"[0-9]*/{_KEPT}"):
+        directory = kept.parent
+        aside = directory.with_name(f".{directory.name}.{_KEPT}")
+        with suppress(OSError):
+            directory.rename(aside)
+            taken.append(aside)
+    return taken
+
+
+def remove_all(directories: list[Path]) -> None:
+    """Remove them with all that is in them, so far as that is possible."""
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _make_empty(draft: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import ray
 
 from daemons.execd import load
+from daemons.execd.active_jobs import remove_all, take_kept
 from daemons.execd.health import Health
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, sensor_starter, wanted_sensors
 from daemons.execd.output_reader import OutputReader
@@ -199,6 +200,9 @@ class ExecdActor:
 
     def _apply(self, configuration: HostConfiguration) -> None:
         self._tasks.configuration = configuration
+        if not configuration.execd_params.keep_active and (kept := take_kept(self._site)):
+            _log.info("KEEP_ACTIVE is off: directories of %d ended tasks are removed", len(kept))
+            asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
         self._restraints.configure(configuration)
         set_loglevel(configuration.loglevel)

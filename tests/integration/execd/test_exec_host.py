@@ -128,9 +128,11 @@ def test_keep_active_leaves_the_directory_of_an_ended_task(host: ExecHost, confi
     eventually("it is marked as kept", (directory / "kept").exists)
     assert "job ended with 1" in (directory / "trace").read_text()
     host.kill("ray::ExecdActor")
-    configured()
+    configured(execd_params="KEEP_ACTIVE=true")
     assert [7, 1, 1] not in host.reports("inventory")[-1].get("keys", [])
     assert (directory / "exit").exists()
+    configured()
+    eventually("it goes when it is off again", lambda: not list(directory.parent.glob("*7.1*")))
 
 
 @pytest.mark.statement("EX-15")

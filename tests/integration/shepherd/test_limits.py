@@ -175,6 +175,7 @@ def test_one_process_too_big_takes_the_whole_job_along(root_cell: Cell, memory: 
     task = root_cell.run(script, limits={"h_vmem": 60_000_000}, **memory)
     assert (task.exit["failed"], task.exit["exit_status"]) == (37, 137)
     assert "limit h_vmem" in task.exit["reason"]
+    assert task.exit["usage"]["maxvmem"] >= 60_000_000
 
 
 @pytest.mark.statement("RL-5")

@@ -14,8 +14,11 @@ from daemons.execd.active_jobs import (
     find_account,
     holder_in,
     read_allocation,
+    remove,
+    remove_all,
     reserved_usage,
     running_seconds,
+    take_kept,
     tasks_on_disk,
 )
 from daemons.execd.cgroups import HostCgroups
@@ -59,6 +62,22 @@ def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path)
     assert known.origin == Origin(own, 5.0, 7.0, given.granted, "mpi")
     assert (known.submitted, known.cores, known.confinement) == (given.submit_time, [(0, 1)], Confinement("SCc"))
     assert holder_in(site.task_directory(given.key)) == (own, given.submit_time)
+
+
+@pytest.mark.statement("EX-13")
+def test_directories_that_were_kept_go_and_no_other_does(tmp_path: Path) -> None:
+    site = HostSite("g1", "/opt/ge", "default", tmp_path)
+    prepare_spool(site.spool)
+    for name in ("7.1", "7.2", "8.1.3"):
+        (site.active_jobs / name).mkdir()
+        (site.active_jobs / name / "exit").touch()
+    for name in ("7.1", "8.1.3"):
+        remove(site, site.active_jobs / name, keep=True)
+    taken = take_kept(site)
+    (site.active_jobs / "7.1").mkdir()  # of another try, while the old one is being removed
+    remove_all(taken)
+    assert sorted(path.name for path in site.active_jobs.iterdir()) == ["7.1", "7.2"]
+    assert take_kept(site) == []
 
 
 @pytest.mark.statement("EX-9", "EX-10")
