@@ -24,6 +24,8 @@ from tests.integration.cells import PATIENCE_S
 
 PROJECT = Path(__file__).parents[3]
 CGROUPS = f"sge.test{os.getpid()}"
+#: a nice value that any user may give: tests may run with one themselves, below which only root gets
+NICER = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)
 Json = dict[str, Any]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.debian import need
-from tests.integration.shepherd.cell import Cell
+from tests.integration.shepherd.cell import NICER, Cell
 
 SHOW = "tr '\\0' '|' </proc/$$/cmdline\n"
 
@@ -168,7 +168,7 @@ def test_job_leads_a_session(cell: Cell) -> None:
 
 @pytest.mark.statement("EX-17")
 def test_priority(cell: Cell) -> None:
-    assert cell.run("nice\n", nice=7).stdout == "7\n"
+    assert cell.run("nice\n", nice=NICER).stdout == f"{NICER}\n"
 
 
 @pytest.mark.statement("EX-6")

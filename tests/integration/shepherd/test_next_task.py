@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from shepherd import process_tree, task_files
 from shepherd.pristine import UMASK, Pristine
 from shepherd.run import BLOCKED
-from tests.integration.shepherd.cell import Cell, Task, alive, wait_for
+from tests.integration.shepherd.cell import NICER, Cell, Task, alive, wait_for
 from tests.integration.shepherd.test_spawning import SHOW
 
 Json = dict[str, Any]
@@ -117,7 +117,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "pending": lambda: os.kill(os.getpid(), signal.SIGUSR2),
     "pending command": lambda: os.kill(os.getpid(), signal.SIGRTMIN),
     **{f"limit {kind}": lambda kind=kind: _lower(kind) for kind in (0, 2, 3, 4, 6, 7, 8, 10)},
-    "priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 3),
+    "priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, NICER),
     "scheduler": lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)),
     "groups": lambda: os.setgroups([12345]) if os.geteuid() == 0 else None,
     "effective group": lambda: os.setegid(12345) if os.geteuid() == 0 else None,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shepherd.process_tree import descendants
-from tests.integration.shepherd.cell import Cell, Task, alive, wait_for
+from tests.integration.shepherd.cell import NICER, Cell, Task, alive, wait_for
 
 # The job, a child in its session, one in another session, and a daemonised grandchild: each writes its process id.
 FAMILY = """
@@ -296,8 +296,8 @@ def test_nice_value_of_all_processes(cell: Cell) -> None:
     task.start()
     task.wait_output("ready")
     pids = [int(task.stdout.split()[0]), task.job_pid()]
-    task.command("nice=7")
-    wait_for(lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in pids} == {7}, "the nice value")
+    task.command(f"nice={NICER}")
+    wait_for(lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in pids} == {NICER}, "the nice value")
     task.command("kill")
     task.wait()
 
