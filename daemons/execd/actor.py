@@ -22,12 +22,13 @@ import ray
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, take_kept
 from daemons.execd.health import Health
+from daemons.execd.kept_configuration import read_configuration, save_configuration
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, sensor_starter, wanted_sensors
 from daemons.execd.output_reader import OutputReader
 from daemons.execd.pauses import keep_running
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
-from daemons.execd.site import PID_FILE, read_configuration, read_site, save_configuration
+from daemons.execd.site import PID_FILE, incarnation, read_site
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.execd.tries import Tries
 from daemons.runtime.cell import read_cell
@@ -86,7 +87,7 @@ class ExecdActor:
             partial(keep_faults, site.spool),
         )
         self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
-        self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
+        self._load = load.LoadReporter(incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
         self._tries = Tries(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
@@ -216,7 +217,7 @@ class ExecdActor:
 
     def _everything(self) -> list[Report]:
         """What the other side must know after a restart of either."""
-        return [self._tasks.inventory(load.incarnation()), self._load.full(time.time()), HostFaults(self._health.faults)]
+        return [self._tasks.inventory(incarnation()), self._load.full(time.time()), HostFaults(self._health.faults)]
 
     def _forget(self, keys: list[TaskKey]) -> None:
         forgetting = asyncio.get_running_loop().create_task(self._tasks.forget_all(keys))

@@ -158,13 +158,6 @@ def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, 
     return {name: value for name, value in now.items() if before.get(name) != value}, [n for n in before if n not in now]
 
 
-def incarnation() -> str:
-    """The identity of the boot: each boot of the host has another (EX-10). In a container the start of its first process."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
-    return f"{boot}-{started}"
-
-
 def _megabytes(size: int) -> str:
     return f"{size / _MEGABYTE:.6f}M"
 

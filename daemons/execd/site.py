@@ -1,6 +1,6 @@
 """What an execution host knows before any job arrives: names, directories, the daemon's own environment.
 
-Owns the spool directory's layout, and keeps the host's configuration in force. Reads files, decides nothing.
+Owns the spool directory's layout. Reads files, decides nothing.
 Called by the supervisor (writes `site.json`) and by the execd actor. Source: docs/architecture.md 3, sge_conf(5).
 """
 
@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gridengine.architecture import architecture
-from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = architecture(os.uname().machine)
 #: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
 _DAEMONS_OWN = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
-_STATE, _CONFIGURATION = "site.json", "configuration.json"
+_STATE = "site.json"
 PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
 
@@ -59,6 +58,13 @@ class HostSite:
     @property
     def messages(self) -> Path:
         return self.spool / "messages"
+
+
+def incarnation() -> str:
+    """The identity of the boot: each boot of the host has another (EX-10). In a container the start of its first process."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
+    return f"{boot}-{started}"
 
 
 def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
@@ -103,10 +109,10 @@ def offer_programs(root: Path, binary_path: str) -> None:
 def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str) -> None:
     """Keep the daemon's start environment for the actor, which Ray starts in another one. Source: EN-5 INHERIT_ENV."""
     kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMONS_OWN)}
-    _replace(spool / _STATE, {"environment": kept, "binary_path": binary_path})
+    replace_json(spool / _STATE, {"environment": kept, "binary_path": binary_path})
 
 
-def _replace(path: Path, content: object) -> None:
+def replace_json(path: Path, content: object) -> None:
     """Write a JSON file for nobody else's eyes, by rename."""
     temporary = path.with_suffix(".new")
     temporary.unlink(missing_ok=True)
@@ -124,19 +130,6 @@ def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
     except (OSError, ValueError, KeyError, TypeError):
         environment, binary_path = {}, ""
     return HostSite(host, root, cell, spool, environment, binary_path, process_share=process_share())
-
-
-def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
-    """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""
-    _replace(spool / _CONFIGURATION, dict(text))
-
-
-def read_configuration(spool: Path) -> HostConfiguration | None:
-    """Return the configuration that was in force last, None on a host that never had one."""
-    try:
-        return HostConfiguration.of(json.loads((spool / _CONFIGURATION).read_text()))
-    except (OSError, ValueError, AttributeError, TypeError):
-        return None
 
 
 def read_cell_id(spool: Path) -> str:

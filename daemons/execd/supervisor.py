@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.execd.load import incarnation
 from daemons.execd.pauses import keep_running, pause_s
 from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import PID_FILE, belong, read_cell_id
+from daemons.execd.site import PID_FILE, belong, incarnation, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.cell import Cell

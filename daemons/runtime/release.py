@@ -10,7 +10,6 @@ import os
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from gridengine.release_lock import share_release
@@ -33,6 +32,8 @@ def installed_release(program: str) -> str:
 @cache
 def ray_version() -> str:
     """What the nodes of one Ray cluster must have alike, read without loading Ray; once, for each hello of each host asks."""
+    from importlib import metadata  # late: the daemon serves before it says hello
+
     return f"Ray {metadata.version('ray')} on Python {sys.version_info.major}.{sys.version_info.minor}"
 
 

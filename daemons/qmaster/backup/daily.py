@@ -1,30 +1,18 @@
-"""The daily backups of a cell, beside its spool: when one is due, and which are kept.
+"""The daily backup of a cell is made, and the oldest go.
 
-Owns when they are made and how many stay. `backup_hour` and `backup_keep` of `bootstrap` say when, in local time, and how many.
-Called by the program, and by the supervisor, which starts that. Source: adr/0141.
+Owns how many stay: `backup_keep` of `bootstrap`. Called by the program. Source: adr/0141.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-from datetime import datetime, timedelta
 
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.backup.saving import save
 from daemons.runtime.cell import Cell
 
 _END = ".tar.gz"
-
-
-def is_due(cell: Cell, now: float) -> bool:
-    """Whether there is none since the last time at which one should have been made; a cell that was down makes up for it."""
-    moment = datetime.fromtimestamp(now)
-    should = moment.replace(hour=cell.backup_hour, minute=0, second=0, microsecond=0)
-    if should > moment:
-        should -= timedelta(days=1)
-    made = [path.stat().st_mtime for path in cell.daily_backups()]
-    return cell.backup_keep > 0 and not any(should.timestamp() <= when <= now for when in made)
 
 
 def save_daily(cell: Cell, now: float) -> str:

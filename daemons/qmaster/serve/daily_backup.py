@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 
-from daemons.qmaster.backup.daily import is_due
+from daemons.qmaster.backup.due import is_due
 from daemons.runtime import children
 from daemons.runtime.cell import Cell
 from daemons.runtime.daemon import module_command, module_environment

@@ -13,7 +13,6 @@ from typing import Any, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import fields
 
-from gridengine.config.configuration import Configuration
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.state.queues import names
@@ -241,6 +240,8 @@ _WORDS = ("xterm", "loglevel") + tuple(
 
 @cache
 def _predefined() -> dict[str, str]:
+    from gridengine.config.configuration import Configuration  # late: what only has the type in a message loads no model
+
     return {name: str(field.default) for name, field in Configuration.model_fields.items()}
 
 

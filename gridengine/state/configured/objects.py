@@ -9,7 +9,6 @@ from functools import cache
 
 from msgspec import Struct
 
-from gridengine.config import KINDS
 from gridengine.state.queues import names, settings
 from gridengine.syntax import object_file
 from gridengine.syntax.calendar import Calendar, parse_calendar
@@ -223,5 +222,7 @@ def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:
 
 @cache
 def _predefined(kind: str) -> dict[str, str]:
+    from gridengine.config import KINDS  # late: what only has these types in a message loads no model
+
     fields = KINDS[kind].model_fields.items()
     return {name: str(field.default) for name, field in fields if not field.is_required()}

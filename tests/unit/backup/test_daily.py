@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.backup.daily import is_due, save_daily
+from daemons.qmaster.backup.daily import save_daily
+from daemons.qmaster.backup.due import is_due
 from daemons.qmaster.serve import daily_backup
 from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.runtime.cell import CellFault

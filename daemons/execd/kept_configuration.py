@@ -1,0 +1,29 @@
+"""The configuration of an exec host that is in force, kept in its spool.
+
+Owns that file. Apart from `site`, which the supervisor reads as well: the types of all configuration objects are half of what it
+would load. Called by the execd actor. Source: sge_conf(5).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from daemons.execd.site import replace_json
+from gridengine.state.configured.configuration import HostConfiguration
+
+_FILE = "configuration.json"
+
+
+def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
+    """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""
+    replace_json(spool / _FILE, dict(text))
+
+
+def read_configuration(spool: Path) -> HostConfiguration | None:
+    """Return the configuration that was in force last, None on a host that never had one."""
+    try:
+        return HostConfiguration.of(json.loads((spool / _FILE).read_text()))
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
