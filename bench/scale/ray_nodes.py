@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from daemons.runtime.daemon import module_environment
 from daemons.runtime.ray_node import RAY_SETTINGS
 
 PORTS = 27_000
@@ -40,7 +41,7 @@ def start(directory: Path, number: int, head: str) -> tuple[subprocess.Popen[byt
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     settings = {name: value for name, value in RAY_SETTINGS.items() if name not in ("RAY_AUTH_MODE", "RAY_USE_TLS")}
     words = [sys.executable, "-m", "daemons.runtime.ray_process", str(os.getpid()), json.dumps(spec(directory, number, head))]
-    process = subprocess.Popen(words, env=clean | settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(words, env=module_environment(clean) | settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     return process, json.loads(process.stdout.readline())
 

@@ -171,7 +171,8 @@ class RayNode:
         log = directory / "node.log"
         with log.open("wb") as stderr:
             self._child = await children.begin(
-                *module_command("daemons.runtime.ray_process"),
+                *module_command("daemons.runtime.ray_program"),
+                "daemons.runtime.ray_process",
                 str(os.getpid()),
                 json.dumps(asdict(self._spec) | asdict(self._ports), default=str),
                 stdin=asyncio.subprocess.DEVNULL,

@@ -23,6 +23,7 @@ import os
 from typing import Any
 
 from daemons.runtime.cell import Cell
+from daemons.runtime.late_modules import load_late
 from daemons.runtime.ray_node import head_spec, ray_environment
 
 NAMESPACE = "gridengine"
@@ -42,6 +43,7 @@ def connect(cell: Cell, head: str) -> None:
     """
     environment = ray_environment(cell, head_spec(cell, cell.master_host()))
     os.environ.update({name: value for name, value in environment.items() if name.startswith("RAY_")})
+    load_late()
     import ray
     from ray._private import services
 
@@ -52,9 +54,24 @@ def connect(cell: Cell, head: str) -> None:
     )
 
 
-def actor_class(name: str) -> Any:
-    """Ray's actor class of a plain class named "MODULE:CLASS"; the cluster must have been joined."""
+def actor_class(name: str, *methods: str) -> Any:
+    """Ray's actor class of a plain class named "MODULE:CLASS" with these async methods; the cluster must have been joined.
+
+    The class is loaded where the actor runs, not here: who makes an actor need not load what it does.
+    """
     import ray
 
     module, _, attribute = name.partition(":")
-    return ray.remote(getattr(importlib.import_module(module), attribute))
+
+    def make(self: Any, *arguments: Any) -> None:
+        self.actor = getattr(importlib.import_module(module), attribute)(*arguments)
+
+    def call(method: str) -> Any:
+        async def method_of_actor(self: Any, *arguments: Any) -> Any:
+            return await getattr(self.actor, method)(*arguments)
+
+        return method_of_actor
+
+    # of no module that could be imported: Ray hands it to the process of the actor whole
+    members = {"__init__": make, "__module__": "actors", **{method: call(method) for method in methods}}
+    return ray.remote(type(attribute, (), members))

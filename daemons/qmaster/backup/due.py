@@ -1,7 +1,7 @@
 """When a daily backup of a cell is due.
 
-`backup_hour` of `bootstrap` says when, in local time. Loads nothing of a spool: the supervisor looks here, and a program of its own
-makes the backup (`daily`). Source: adr/0141.
+`backup_hour` of `bootstrap` says when, in local time. Loads nothing of a spool: the supervisor looks here, and a program of its
+own makes the backup (`daily`). Source: adr/0141.
 """
 
 from __future__ import annotations

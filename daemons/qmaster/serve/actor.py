@@ -51,8 +51,8 @@ from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
 from gridengine.gdi.requests import Answer, Shutdown
 
 _log = logging.getLogger(__name__)
-EXECD_ACTOR = "daemons.execd.actor:ExecdActor"
-"""Named, not imported: the qmaster places the actor, what it does is the execd's."""
+EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"
+"""The class and its methods. Named, not imported: the qmaster places the actor, what it does is the execd's."""
 NODE_WATCH_S = 0.5
 SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 """Patience with the answer to a shutdown: a host may take seconds over its jobs, one that is gone Ray knows sooner."""
@@ -237,7 +237,7 @@ class QmasterActor:
         try:
             ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
         except ValueError:
-            actor_class(EXECD_ACTOR).options(
+            actor_class(*EXECD_ACTOR).options(
                 **KEPT, name=f"execd-{host}", max_concurrency=100, resources={f"host-{host}": 0.001}
             ).remote(host, str(self._cell.root), self._cell.name)
 

@@ -26,8 +26,10 @@ def start_actors(head: str, session: str) -> None:
     import ray
 
     options = {**KEPT, "resources": PINNED}
-    actor_class("daemons.schedd.actor:ScheddActor").options(name="schedd", **options).remote()
-    qmaster = actor_class("daemons.qmaster.serve.actor:QmasterActor").options(name="qmaster", max_concurrency=1000, **options)
+    actor_class("daemons.schedd.actor:ScheddActor", "ping", "load", "cycle").options(name="schedd", **options).remote()
+    qmaster = actor_class("daemons.qmaster.serve.actor:QmasterActor", "report", "ping", "stop").options(
+        name="qmaster", max_concurrency=1000, **options
+    )
     actor = qmaster.remote(str(cell.root), cell.name, head, session)
     ray.get(actor.ping.remote(), timeout=READY_S)
 

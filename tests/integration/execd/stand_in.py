@@ -47,7 +47,7 @@ class Endpoint:
         said = await request.json()
         if "node_id" in said:
             name = said["host"]
-            actor_class("daemons.execd.actor:ExecdActor").options(
+            actor_class("daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down").options(
                 name=f"execd-{name}",
                 namespace=NAMESPACE,
                 get_if_exists=True,
@@ -105,7 +105,7 @@ async def serve(record: str) -> None:
     node = RayNode(cell, head_spec(cell, cell.master_host()))
     info = await node.start()
     connect(cell, info.head)
-    actor_class("tests.integration.execd.stand_in:StandInQmaster").options(
+    actor_class("tests.integration.execd.stand_in:StandInQmaster", "report").options(
         name="qmaster", namespace=NAMESPACE, lifetime="detached", num_cpus=0, resources={"qmaster": 0.001}
     ).remote(record)
     endpoint = Endpoint(cell, info)

@@ -1,0 +1,58 @@
+"""What Ray does not load, and how its actors are named before their classes are loaded."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from daemons.execd.actor import ExecdActor
+from daemons.qmaster.serve.actor import EXECD_ACTOR
+from daemons.runtime.late_modules import UNUSED_BY_RAY, load_late
+from daemons.runtime.ray_program import module_and_arguments
+
+
+def test_a_late_module_is_loaded_by_the_first_look_into_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    load_late(("colorsys",))
+    import colorsys
+
+    assert "rgb_to_hsv" not in vars(colorsys)
+    assert colorsys.rgb_to_hsv(1, 0, 0) == (0, 1, 1)
+    assert "rgb_to_hsv" in vars(sys.modules["colorsys"])
+
+
+def test_a_late_package_has_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("wsgiref", "wsgiref.util"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    load_late(("wsgiref",))
+    from wsgiref.util import shift_path_info
+
+    assert shift_path_info({"PATH_INFO": "/a/b"}) == "a"
+
+
+def test_a_module_that_is_loaded_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in UNUSED_BY_RAY:
+        monkeypatch.setitem(sys.modules, name, known := ModuleType(name))
+        load_late()
+        assert sys.modules[name] is known
+
+
+def test_a_late_module_that_is_not_there_says_so_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "no_such_library", raising=False)
+    load_late(("no_such_library",))
+    module = sys.modules["no_such_library"]
+    with pytest.raises(ModuleNotFoundError):
+        module.anything  # noqa: B018
+
+
+@pytest.mark.parametrize("flags", [[], ["-s"], ["-S", "-s"]])
+def test_a_worker_is_given_what_is_for_it(flags: list[str]) -> None:
+    words = [*flags, "package.worker", "--gcs-address=a:1", "--language=PYTHON", "--serialized-runtime-env-context={}", "--x"]
+    assert module_and_arguments(words) == ("package.worker", ["--gcs-address=a:1", "--x"])
+
+
+def test_the_actor_of_a_host_has_the_methods_that_it_is_made_with() -> None:
+    _, *methods = EXECD_ACTOR
+    assert sorted(methods) == sorted(name for name in vars(ExecdActor) if not name.startswith("_"))
