@@ -21,9 +21,10 @@ from pathlib import Path
 import typer
 
 from clients.addresses import host_addresses
-from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, optional_text, parse_bootstrap, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.certificate import belongs_together, is_signed_by, names_of, utc_now, validity
+from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
@@ -40,9 +41,7 @@ from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
 from gridengine import arco
-from gridengine.bootstrap import unknown_settings, wrong_values
-from gridengine.cell_files import parse_settings
-from gridengine.errors import SyntaxFault, plain_fault
+from gridengine.errors import plain_fault
 
 #: A certificate that ends within this time is worth a word.
 CERTIFICATE_WARNING = timedelta(days=30)
@@ -53,19 +52,11 @@ BACKUP_WARNING = timedelta(days=2)
 #: A spool on a disk with less than this many bytes left will soon stop the qmaster.
 LEAST_FREE_BYTES = 100 * 1024 * 1024
 
-#: files of `common` that may be absent; the settings that each must have, None: it has lines of another form
-_OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
-    **{"cell_id": ("cell_id",), "web": (), "arco": ()},
-    **{"shadow_masters": None, "host_aliases": None, "cluster_name": None},
-}
-
 #: what a spool without room means, on exec hosts and on the master host
 _ROOM = (
     "make room: this host takes no jobs while it cannot write, and its queue instances show E",
     "make room: the qmaster refuses every change while it cannot write; qstat and the like are answered",
 )
-_BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
-
 #: Libraries that the daemons cannot start without.
 LIBRARIES = ("ray", "psutil", "pydantic", "msgspec", "aiohttp", "apsw", "lark", "cryptography")
 
@@ -114,34 +105,6 @@ def found_by(check: Callable[..., Iterator[Finding]], *arguments: object) -> Ite
             f"the check of {subject} failed: {type(error).__name__}: {plain_fault(error)}",
             "see whether the files of the cell and its spool can be read from this host",
         )
-
-
-def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
-    """The settings of the cell: required ones are there, values can be used, and each line means something."""
-    if not files.bootstrap.exists():
-        return  # read_cell says so
-    try:
-        settings = parse_bootstrap(optional_text(files.bootstrap), files.bootstrap)
-    except Refusal as refusal:
-        yield Finding(str(refusal), _BOOTSTRAP)
-        return
-    faults = [*wrong_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
-    for fault in faults:
-        yield Finding(f"{files.bootstrap}: {fault}", _BOOTSTRAP)
-    if not faults:
-        yield Finding(f"{files.bootstrap} can be used")
-
-
-def check_files(cell: InstalledCell) -> Iterator[Finding]:
-    """Files of `common` that need not be there: those that are can be read, and say something. Nothing is said of sound ones."""
-    for name, required in _OPTIONAL_FILES.items():
-        path = cell.files.common / name
-        try:
-            text = optional_text(path)
-            if required is not None and os.path.lexists(path):
-                parse_settings(text, path, required)
-        except (Refusal, SyntaxFault) as fault:
-            yield Finding(str(fault), f"correct {path}, or copy it from the master host or a backup")
 
 
 def check_python() -> Iterator[Finding]:

@@ -1,0 +1,52 @@
+"""What the doctor looks for in the files of a cell's `common` directory: whether they can be read, and say something.
+
+Owns these checks; each changes nothing. Called by `doctor`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from clients.admin.cell import CellFiles, InstalledCell, optional_text, parse_bootstrap
+from clients.admin.finding import Finding
+from clients.admin.refusal import Refusal
+from gridengine.bootstrap import unknown_settings, wrong_values
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
+
+#: files of `common` that may be absent; the settings that each must have, None: it has lines of another form
+_OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
+    **{"cell_id": ("cell_id",), "web": (), "arco": ()},
+    **{"shadow_masters": None, "host_aliases": None, "cluster_name": None},
+}
+
+_BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
+
+
+def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
+    """The settings of the cell: required ones are there, values can be used, and each line means something."""
+    if not files.bootstrap.exists():
+        return  # read_cell says so
+    try:
+        settings = parse_bootstrap(optional_text(files.bootstrap), files.bootstrap)
+    except Refusal as refusal:
+        yield Finding(str(refusal), _BOOTSTRAP)
+        return
+    faults = [*wrong_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
+    for fault in faults:
+        yield Finding(f"{files.bootstrap}: {fault}", _BOOTSTRAP)
+    if not faults:
+        yield Finding(f"{files.bootstrap} can be used")
+
+
+def check_files(cell: InstalledCell) -> Iterator[Finding]:
+    """Files of `common` that need not be there: those that are can be read, and say something. Nothing is said of sound ones."""
+    for name, required in _OPTIONAL_FILES.items():
+        path = cell.files.common / name
+        try:
+            text = optional_text(path)
+            if required is not None and os.path.lexists(path):
+                parse_settings(text, path, required)
+        except (Refusal, SyntaxFault) as fault:
+            yield Finding(str(fault), f"correct {path}, or copy it from the master host or a backup")
