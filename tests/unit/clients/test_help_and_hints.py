@@ -69,3 +69,15 @@ def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: 
 def test_a_hint_says_which_values_an_option_has(shell: Shell, line: str, words: tuple[str, ...]) -> None:
     err = shell.as_root(line).err
     assert "hint: " in err and all(word in err.partition("hint: ")[2] for word in words), err
+
+
+@pytest.mark.statement("DP-1")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_on_a_terminal_it_is_said_that_a_job_waits_for_none(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    said = "hint: -hold_jid nope: alice has no unfinished job of that name, so job 1 waits for none\n"
+    assert shell("qsub -b y -hold_jid nope sleep 1").err == (said if terminal else "")
+    assert shell("qsub -b y -hold_jid 1,nope sleep 1").err == "", "it waits for one"
+    assert shell("qsub -b y -hold_jid 99 sleep 1").err == "", "the number of a job that has ended"

@@ -344,18 +344,6 @@ def test_on_a_terminal_it_is_said_at_once_what_a_job_waits_for(
     assert shell("qsub -h -b y sleep 1").err == "", "nobody needs to be told his own wish"
 
 
-@pytest.mark.statement("DP-1")
-@pytest.mark.parametrize("terminal", [True, False])
-def test_on_a_terminal_it_is_said_that_a_job_waits_for_none(
-    shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, terminal: bool
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    said = "hint: -hold_jid nope: alice has no unfinished job of that name, so job 1 waits for none\n"
-    assert shell("qsub -b y -hold_jid nope sleep 1").err == (said if terminal else "")
-    assert shell("qsub -b y -hold_jid 1,nope sleep 1").err == "", "it waits for one"
-    assert shell("qsub -b y -hold_jid 99 sleep 1").err == "", "the number of a job that has ended"
-
-
 @pytest.mark.statement("CX-53", "SO-18")
 def test_a_job_may_name_hundreds_of_hosts(shell: Shell, cell: Cell) -> None:
     hosts = "|".join(["h1", *(f"node{number:03}.cluster" for number in range(200))])
