@@ -51,7 +51,7 @@ def test_messages_and_values_of_hosts(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -N bad -q all.q@h3 sleep 9")
     cell.cycle()
     cell.end(1, failed=28, reason="no\ndirectory")
-    assert "no\\ndirectory\n" in shell("qstat -j bad").out
+    assert "no\\ndirectory (on host h3)\n" in shell("qstat -j bad").out
     cell.state.hosts["h1"].load["arch"] = "lx\nqueue"
     for command in ("qhost -F arch", "qstat -F arch"):
         assert "lx\\nqueue\n" in shell(command).out
