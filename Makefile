@@ -87,9 +87,9 @@ LATER_TESTS = $(PYTEST) -p no:cacheprovider $(LATER:%=tests/integration/%)
 
 test: lint
 	@mkdir -p build
-	($(BIN)/mypy $(CODE) && $(PYTEST) -p no:cacheprovider --ignore=tests/integration && $(TORTURE)) >build/test-core.log 2>&1 &
+	($(BIN)/mypy $(CODE) && $(PYTEST) -p no:cacheprovider --ignore=tests/integration && $(LATER_TESTS) && $(TORTURE)) >build/test-core.log 2>&1 &
 	core=$$!
-	($(PYTEST) -p no:cacheprovider $(ASIDE:%=tests/integration/%) && $(LATER_TESTS)) >build/test-aside.log 2>&1 &
+	$(PYTEST) -p no:cacheprovider $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
 	aside=$$!
 	failed=0
 	$(PYTEST) tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(LATER)) 2>&1 | tee build/test-hosts.log || failed=$$?
