@@ -108,9 +108,10 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     listings = (("qconf", "-sel"), ("qconf", "-sh"), ("qconf", "-shgrp", "@allhosts"), ("gridengine", "host", "list"))
     assert [BARE in at_master(bare, *listing) for listing in listings] == [False] * 4
     eventually("its daemon has ended", lambda: bare.on(BARE, "pgrep", "-f", "sge_execd").returncode == 1)
-    known = at_master(bare, "gridengine", "token", "list").split()
-    assert known[-1] == BARE
-    at_master(bare, "gridengine", "token", "revoke", known[0])
+    known = [line.split() for line in at_master(bare, "gridengine", "token", "list").splitlines()]
+    assert [words[-1] for words in known] == [BARE, BARE], known
+    for words in known:
+        at_master(bare, "gridengine", "token", "revoke", words[0])
     late = joins(bare, BARE, token, "--root", ROOT)
     assert late.returncode == 1 and "takes no new hosts in" in late.stderr
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
