@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import pwd
+import select
 import signal
 import socket
 import sys
@@ -38,6 +39,8 @@ ENDING_S = 60.0
 _POLL_S = 0.05
 #: longest time, in seconds, that systemd may take to read what a daemon says of its state
 _HEARD_S = 10.0
+#: seconds that a daemon which does not start may take to end
+_END_S = 20.0
 
 
 class DaemonFault(Exception):
@@ -140,27 +143,25 @@ class Startup:
 
     def __init__(self, pipe: int = -1) -> None:
         self._pipe = pipe
-        self.is_ready = False
-        """Whether the daemon has said that it serves."""
+        self.is_ready = self.has_failed = False
+        """Whether the daemon has said that it serves, or that it does not start."""
 
     def ready(self) -> None:
         """Say that the daemon serves."""
         self.is_ready = True
-        self._tell(_OK)
+        if self._pipe >= 0 and not self.has_failed:
+            os.write(self._pipe, _OK)
+            os.close(self._pipe)
+            self._pipe = -1
         notify("READY=1")
 
     def failed(self, reason: str) -> None:
         """Say that the daemon does not start; the caller exits with 1."""
-        if self._pipe >= 0:
-            self._tell(reason.encode())
-        else:
+        if self._pipe < 0:
             print(reason, file=sys.stderr)
-
-    def _tell(self, word: bytes) -> None:
-        if self._pipe >= 0:
-            os.write(self._pipe, word)
-            os.close(self._pipe)
-            self._pipe = -1
+        elif not self.has_failed:  # the pipe is open until this process has ended
+            os.write(self._pipe, reason.encode())
+        self.has_failed = True
 
 
 def become_daemon(foreground: bool, program: str) -> Startup:
@@ -190,7 +191,8 @@ def become_daemon(foreground: bool, program: str) -> Startup:
 
 def _await_start(read_end: int, program: str) -> int:
     message = b""
-    while data := os.read(read_end, 4096):
+    # one that does not start is waited for to its end: a start that follows at once would find it running
+    while (not message or select.select([read_end], [], [], _END_S)[0]) and (data := os.read(read_end, 4096)):
         message += data
         if message == _OK:
             return 0

@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_refused_and_what_can_be_goes_on(
         change(spool, damage)
         before = spool.read_bytes()
         refused = cell.command("gridengine", "start", "--host-name", cell.host)
-        assert refused.returncode == 1
+        assert refused.returncode == 1, (damage, refused.stdout, refused.stderr)
         assert str(spool) in refused.stderr and reason in refused.stderr and "Traceback" not in refused.stderr
         assert spool.read_bytes() == before
         shutil.copy(copy, spool)

@@ -118,7 +118,7 @@ def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:
     batches.answered(HOST, batch, answers)
     tasks = one.state.jobs[job].tasks
     assert [(tasks[number].status, tasks[number].error) for number in (1, 2, 3)] == [
-        ("pending", "broken"),
+        ("pending", f"01/15/2027 08:00:00: broken (on host {HOST})"),
         ("transferring", ""),
         ("running", ""),
     ]
