@@ -73,8 +73,8 @@ def upgrade(
     problems = work.problems()
     for line in work.table():
         typer.echo(line)
-    for problem in problems:
-        typer.echo(problem, err=True)
+    for remark in (*work.dates(), *problems):  # not among the rows, which scripts read
+        typer.echo(remark, err=True)
     if problems:
         raise Refusal("nothing was restarted")
     if not check:
@@ -156,8 +156,11 @@ class Upgrade:
             tasks = "1 task" if row["tasks"] == 1 else f"{row['tasks'] or 'no'} tasks"
             remark = row["complaint"] or row["refusal"] or (tasks if row["up"] else "away")
             yield _line(row["host"], "sge_execd", row["release"], row["installed"], remark)
+
+    def dates(self) -> list[str]:
+        """Of what commits the releases of the table are, as far as that is known."""
         known = (self._wanted, self._running_release())
-        yield from sorted({f"release {release}" for release in known if release is not None and release.date > 0})
+        return sorted({f"release {release}" for release in known if release is not None and release.date > 0})
 
     def _rows(self) -> list[dict[str, Any]]:
         return [row for row in self._known["hosts"] if not self._chosen or row["host"] in self._chosen]
