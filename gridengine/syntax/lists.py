@@ -5,9 +5,12 @@ Called by `gridengine.config`, the request list and the option table. Readers ra
 Source: sge_types(5) object_name, host_name; CQ-5, CQ-24, CQ-36, QC-4, QC-30.
 """
 
-from collections.abc import Iterable
 
 from gridengine.errors import SyntaxFault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: characters that no object name may have, besides blanks and what does not print
 FORBIDDEN_IN_NAMES = frozenset("/:'´\\[]{}|()@%,\"")
@@ -79,7 +82,7 @@ def split_names(text: str) -> list[str]:
     return list(dict.fromkeys(text.replace(",", " ").split()))
 
 
-def join_names(names: Iterable[str], separator: str = " ") -> str:
+def join_names(names: "Iterable[str]", separator: str = " ") -> str:
     """A list as it is printed, NONE if empty."""
     return separator.join(names) or "NONE"
 
@@ -130,6 +133,6 @@ def split_pairs(text: str, value_required: bool = True) -> list[tuple[str, str]]
     return list(pairs.items())
 
 
-def join_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+def join_pairs(pairs: "Iterable[tuple[str, str]]") -> str:
     """`a=1,b=2`, a bare name where the value is "", NONE if empty."""
     return ",".join(f"{name}={value}" if value else name for name, value in pairs) or "NONE"

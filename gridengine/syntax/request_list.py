@@ -8,10 +8,13 @@ A name alone asks for TRUE. Text between two equal quotes is taken as it is, wit
 Deviation: in 8.1.9 separators divide within quotes, too. Source of the blank: O.
 """
 
-from collections.abc import Iterable
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import quoted_items
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SEPARATORS = ", "
 
@@ -34,7 +37,7 @@ def parse_requests(text: str) -> list[tuple[str, str]]:
     return list(requests.items())
 
 
-def format_requests(requests: Iterable[tuple[str, str]]) -> str:
+def format_requests(requests: "Iterable[tuple[str, str]]") -> str:
     """`a=b,c=d`; a value with a separator or a quote in it is quoted."""
     return ",".join(f"{name}={_quoted(value)}" for name, value in requests)
 

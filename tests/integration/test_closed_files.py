@@ -33,7 +33,7 @@ json.dump(found, sys.stdout)
 #: of the cell: what qconf and qstat show, and what all commands read
 COMMON = (
     r"(accounting|act_qmaster|bootstrap|cell_id|cluster_name|host_aliases|reporting|settings\.c?sh|shadow_masters|tls\.crt|web)"
-    r"|initial-config/[\w./@-]+"
+    r"|initial-config/[\w./@-]+|\.shared_with_master"
 )
 #: of a task: numbers of processes and its hosts, which ps and qstat show; no environment, arguments or script
 TASK = r"(addgrpid|job_pid|pe_hostfile|pid|usage)"

@@ -155,7 +155,7 @@ def test_a_second_writer_is_refused_and_the_first_one_goes_on(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ("database mysql:x\n", 'database "mysql:x": it must begin with duckdb: or postgresql:'),
+        ("database mysql:x\n", 'database "mysql:…": it must begin with duckdb: or postgresql:'),
         ("keep_days 3\n", "does not say database"),
         ("database duckdb:/x\nkeep_days many\n", 'keep_days "many" is no number of days'),
         ("database duckdb:/x\nuser root\n", "user is no setting of it"),

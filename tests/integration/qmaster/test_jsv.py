@@ -182,7 +182,7 @@ def test_one_process_verifies_many_jobs(
     ("said", "text"),
     [
         ('jsv_set_param N "$(printf "a\\033b")"', "name contains a character that cannot be printed"),
-        ("jsv_set_param js 99999999999", "job_share is not within"),
+        ("jsv_set_param js 99999999999", 'set parameter js to "99999999999": invalid job share'),
         ("jsv_add_env A=B x", "environment_names must not contain"),
     ],
 )
