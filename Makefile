@@ -77,27 +77,32 @@ lint: setup
 types: setup
 	@$(BIN)/mypy $(CODE)
 
-# Tests that start daemons mostly wait, so three parts run side by side. The first is seen as it goes, the others afterwards.
-ASIDE := api clients dbwriter drmaa execd shepherd web
-# cells of one host, behind what is done first
+# Tests that start daemons mostly wait, so four parts run side by side. That of the test bed's hosts is seen as it goes.
+ASIDE := api clients dbwriter drmaa execd shepherd
+# in a browser, behind those that start no daemon
+PAGES := web
 LATER := qmaster runtime $(foreach name,backup crashes guides lost_spool reservation_life upgrade watchdog,test_$(name).py)
 # three minutes beside the others, on hosts of its own; where there can be no test bed (2) it says why
 TORTURE := ($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ])
-LATER_TESTS = $(PYTEST) -p no:cacheprovider $(LATER:%=tests/integration/%)
+QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
 	@mkdir -p build
-	($(BIN)/mypy $(CODE) && $(PYTEST) -p no:cacheprovider --ignore=tests/integration && $(LATER_TESTS) && $(TORTURE)) >build/test-core.log 2>&1 &
+	($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration && $(QUIET_TESTS) $(PAGES:%=tests/integration/%)) \
+	  >build/test-core.log 2>&1 &
 	core=$$!
-	$(PYTEST) -p no:cacheprovider $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
+	($(QUIET_TESTS) $(LATER:%=tests/integration/%) && $(TORTURE)) >build/test-later.log 2>&1 &
+	later=$$!
+	$(QUIET_TESTS) $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
 	aside=$$!
 	failed=0
-	$(PYTEST) tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(LATER)) 2>&1 | tee build/test-hosts.log || failed=$$?
+	$(PYTEST) tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(PAGES) $(LATER)) 2>&1 | tee build/test-hosts.log || failed=$$?
 	wait $$core || failed=$$?
+	wait $$later || failed=$$?
 	wait $$aside || failed=$$?
-	cat build/test-core.log build/test-aside.log
+	cat build/test-{core,later,aside}.log
 	# once more at the end what else is far above
-	[ $$failed = 0 ] || grep -hE '^(FAILED|ERROR|E  |BROKEN)|error:|Error: ' build/test-{core,aside,hosts}.log | cut -c1-250 | tail -n 40 || true
+	[ $$failed = 0 ] || grep -hE '^(FAILED|ERROR|E  |BROKEN)|error:|Error: ' build/test-{core,later,aside,hosts}.log | cut -c1-250 | tail -n 40 || true
 	exit $$failed
 
 # HEAD, with the packages of the README and no others

@@ -4,7 +4,6 @@ Called through the rows of `gridengine.options.status`, `control` and `accountin
 """
 
 from gridengine.errors import SyntaxFault
-from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ def names(target: Target, field: str, values: Values) -> None:
 
 def items(target: Target, field: str, values: Values) -> None:
     """Requests, at least one, added up (-l)."""
+    from gridengine.syntax.request_list import split_requests  # late: few commands have -l
+
     target.setdefault(field, []).extend(_some(split_requests(values[0]), values))
 
 

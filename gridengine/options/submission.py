@@ -6,8 +6,6 @@ the caller come in as arguments.
 """
 
 from gridengine.errors import SyntaxFault
-from gridengine.syntax.lists import quoted_items
-from gridengine.syntax.request_list import split_requests
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -71,6 +69,8 @@ def split_list(text: str) -> list[str]:
 
     Within quotes a comma does not divide, and the quotes stay.
     """
+    from gridengine.syntax.lists import quoted_items  # late: many commands have no list
+
     found = quoted_items(text)
     if not found:
         raise SyntaxFault(f'"{text}" is not a list: nothing is in it')
@@ -182,6 +182,8 @@ def paths(target: Submission, field: str, values: Values) -> None:
 
 def requests(target: Submission, field: str, values: Values) -> None:
     """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18)."""
+    from gridengine.syntax.request_list import split_requests  # late, as above
+
     requested = target.collection("soft" if target.soft else "hard")
     for item in split_requests(values[0]):
         resource = item.partition("=")[0]
