@@ -85,9 +85,8 @@ def busy(testbed_cell: TestbedCell) -> Iterator[TestbedCell]:
 
 def test_another_user_reads_and_writes_nothing_but_what_is_listed_here(busy: TestbedCell) -> None:
     for host in (busy.master, "t1"):
-        found = seen_by(
-            "bob", busy, host, f"{TEST_PREFIX}/cells", "/var/spool/gridengine", "/run/gridengine", "/tmp", "/dev/shm"
-        )
+        cells = (f"{TEST_PREFIX}/cells/test", f"{TEST_PREFIX}/cells/util", "/var/spool/gridengine/test", "/run/gridengine/test")
+        found = seen_by("bob", busy, host, *cells, "/tmp", "/dev/shm")
         assert [path for path, _, _, writable in found if writable and not SOCKETS.fullmatch(path)] == []
         read = [path for path, kind, readable, _ in found if readable and kind == "file"]
         assert [path for path in read if not READABLE.fullmatch(path)] == []
