@@ -1,4 +1,4 @@
-"""The lock of a release that is installed: whatever runs from the release shares it, whoever removes the release has it alone.
+"""The lock of an installed release: programs that run from it share the lock, one that removes it holds the lock alone.
 
 Users may read the file and cannot write it. A lock of this kind (by record, of the open file) is shared by readers and had alone
 by writers only, so that no user keeps a daemon or a shepherd from starting; flock(2) asks nobody for the right to write.

@@ -1,7 +1,7 @@
 """A witness: an exec host whose word counts when hosts that may be the master ask for the right to be it.
 
 Owns the door for them and this host's promise; what may be promised is `gridengine.lease`'s to know. A cell whose master cannot
-be taken over by another host has none, unless it could once: what was promised is told to any master that starts (adr/0174).
+be taken over by another host has none, unless it could once: any master that starts may ask what it promised (adr/0174).
 Called by the supervisor. Source: docs/adr/0146.
 """
 

@@ -108,7 +108,7 @@ class CellCopy:
         self._common, self._reader, self._complaint = common, CellTexts(common), ""
 
     def state(self) -> dict[str, object]:
-        """What the master is told: the fields `files` and `files_mark` of `execd_hello`."""
+        """What the host reports to the master: the fields `files` and `files_mark` of `execd_hello`."""
         return {"files": self._reader.digests(), "files_mark": mark_of(self._common)}
 
     def take(self, offered: object) -> None:
@@ -144,7 +144,7 @@ def follow(common: Path, offered: object) -> list[str]:
     What a file held before is kept as `NAME.replaced`: it may have been written by hand on this host.
     """
     texts = _checked(common, offered)
-    # the name of the master last: whoever reads it goes by the other files
+    # the name of the master last: its readers rely on the other files
     changed = sorted((name for name in texts if _read(common / name) != texts[name]), key=lambda name: name == "act_qmaster")
     for name in changed:
         path = common / name
