@@ -87,7 +87,7 @@ def _is_known(state: State, event: Any) -> bool:
 
 def _line(parts: list[_Part], by: str) -> Intervention:
     first = parts[0]
-    tasks = Ranges.of(task for part in parts for task in part.tasks)
+    tasks = Ranges.union_of(part.tasks for part in parts)
     hosts = list(dict.fromkeys(part.host for part in parts if part.host))
     number = f"{first.job.id}.{tasks.summary()}" if first.job.is_array else str(first.job.id)
     where = f" on {_listed(hosts)}" if hosts else ""

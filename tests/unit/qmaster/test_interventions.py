@@ -8,6 +8,7 @@ from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.tell.interventions import Intervention
 from gridengine.delivery import Inventory
 from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
+from gridengine.ranges import Ranges
 from tests.harness import Cell
 
 pytestmark = pytest.mark.statement("GC-4")
@@ -65,6 +66,15 @@ def test_tasks_of_an_array_job_share_a_line(cell: Cell, said: list[Intervention]
     cell.ask("delete_jobs", "root", "h2", targets=[str(job)], force=True)
     [line] = texts(said)
     assert line.startswith(f"W job {job}.1-4:1 (alice) on h1") and line.endswith("has ended: qdel -f by root@h2")
+
+
+def test_tasks_are_not_looked_at_one_by_one(cell: Cell, said: list[Intervention], monkeypatch: pytest.MonkeyPatch) -> None:
+    job = cell.submit(tasks="1-9000")
+    monkeypatch.delattr(Ranges, "__iter__")
+    cell.ask("delete_jobs", targets=[f"{job}.1-9000:3"])
+    cell.ask("delete_jobs", targets=[f"{job}.1-9000:2"])
+    assert said[0].fields["tasks"] == "1-8998:3"
+    assert said[1].text.startswith(f"job {job}.3000 of 3-8999 (alice) is deleted")
 
 
 @pytest.mark.statement("RL-2")

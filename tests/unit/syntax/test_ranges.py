@@ -125,3 +125,12 @@ def test_a_text_cannot_make_the_bits_of_an_unlimited_span(text: str) -> None:
 def test_what_the_journal_holds_may_be_wider_than_what_a_text_may_ask_for() -> None:
     wide = Ranges([range(1, 4_000_000, 2)]) - Ranges([range(9, 30)])
     assert Ranges.load(wide.dump()) == wide and len(wide.runs) > 1
+
+
+def test_many_sets_are_united_by_their_runs() -> None:
+    every, third, some = set(range(1, 3001)), set(range(2, 3001, 3)), {5, 17, 2999}
+    sets = [Ranges.of(every - third), Ranges(), Ranges.of(some), Ranges.of(some), *map(Ranges.of, ([number] for number in third))]
+    assert Ranges.union_of(sets) == Ranges.of(every)
+    assert Ranges.union_of([]) == Ranges()
+    billions = Ranges.parse("1-4000000001:2")
+    assert Ranges.union_of([billions, billions]).runs == billions.runs
