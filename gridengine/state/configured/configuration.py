@@ -7,7 +7,7 @@ be read counts as not given. Read as `State.configuration(host)`. Source: sge_co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Self, TypeVar
 
 from msgspec import Struct
@@ -21,6 +21,8 @@ from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
 _RESOURCES = ("descriptors", "maxproc", "memorylocked", "locks")
+_KEPT = 64
+"""Texts whose reading is kept: hosts have mostly the same, and a qmaster reads them again with each start and change."""
 _PREDEFINED_NICE = -999
 """Stands for the predefined value of PTF_MIN_PRIORITY and PTF_MAX_PRIORITY."""
 
@@ -55,6 +57,7 @@ class QmasterParameters(Struct, frozen=True):
     monitor_time_s: float
 
     @classmethod
+    @lru_cache(maxsize=_KEPT)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("qmaster_params", text)
@@ -98,6 +101,7 @@ class ExecdParameters(Struct, frozen=True):
     ptf_max_priority: int
 
     @classmethod
+    @lru_cache(maxsize=_KEPT)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("execd_params", text)
@@ -130,6 +134,7 @@ class ReportingParameters(Struct, frozen=True):
     sharelog_s: float
 
     @classmethod
+    @lru_cache(maxsize=_KEPT)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("reporting_params", text)
