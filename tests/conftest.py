@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 from gridengine.state.apply import CHECKS, HANDLERS
 from gridengine.state.machines.event import Handler, StateOf
 from gridengine.state.state import State
-from tests.garbage import collect_garbage
+from tests.garbage import collect_garbage, collect_garbage_rarely
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 
@@ -29,6 +29,7 @@ FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and make the outcome independent of where it runs: of the time zone, the umask, a cell that the
     shell knows. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    collect_garbage_rarely()
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.umask(0o022)

@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
 
+from tests.garbage import collect_garbage, collect_garbage_rarely
 from tests.simulation.simulation import STEPS, Simulation
 
 CHUNK = 5
@@ -51,11 +52,10 @@ def carried_out(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation,
     return simulation, ""
 
 
-def _look_for_cycles_seldom() -> None:
-    """The program stays, and what a seed leaves is collected behind some of them: a quarter of the time went into that."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+def _begin_process() -> None:
+    """The program stays, and what a seed leaves is collected behind some of them."""
+    collect_garbage()
+    collect_garbage_rarely()
 
 
 def some(work: tuple[int, int, int]) -> Record:
@@ -91,7 +91,7 @@ def run(first: int, seeds: int, steps: int, processes: int) -> Record:
     """All seeds, with a line about them now and then."""
     record, began = Record(), time.monotonic()
     said = began
-    with get_context("spawn").Pool(processes, _look_for_cycles_seldom) as pool:
+    with get_context("spawn").Pool(processes, _begin_process) as pool:
         for part in pool.imap_unordered(some, _chunks(first, seeds, steps)):
             record += part
             for line in part.broken:
