@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from clients.admin.initial_config import NOT_OBJECTS
@@ -21,9 +22,15 @@ def shipped_texts() -> dict[str, str]:
     return found
 
 
+@cache
+def _shipped_objects() -> dict[tuple[str, str], dict[str, str]]:
+    """Attributes of the objects of the default cell by (kind, name); thousands of tests begin with them."""
+    return {(kind, model.object_name): model.attributes() for kind, model in read_cell(shipped_texts())}
+
+
 def default_objects(hosts: list[str], slots: int) -> list[tuple[str, str, dict[str, str]]]:
     """(kind, name, attributes) of every object: all.q with `slots` slots on each host, no load thresholds."""
-    objects = {(kind, model.object_name): model.attributes() for kind, model in read_cell(shipped_texts())}
+    objects = {key: dict(attributes) for key, attributes in _shipped_objects().items()}
     host = KINDS["exec_host"].template().attributes()
     for name in ("global", *hosts):
         objects["exec_host", name] = {**host, "hostname": name}
