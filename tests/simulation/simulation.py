@@ -34,6 +34,8 @@ BEGIN = 1_800_000_000.0
 LOSS_IS_SEEN_S = 2.0
 """After how long it is known that the node of a host is dead."""
 LONGEST_END_S = 400
+LONGEST_START_S = 30
+"""Of a master, in a world in which everything works."""
 CALLS = 400
 """Calls in a second, and at once, beyond which somebody answers answers."""
 
@@ -118,10 +120,14 @@ class Simulation:
             if not host.on:
                 host.power_on()
         until = self.loop.time() + LONGEST_END_S
-        self.pass_time(10)
+        for _ in range(10):  # by the second: daemons that call each other without end are found at the first
+            self.pass_time(1)
         self._release()
+        served = self.loop.time()
         while self.loop.time() < until and not self._quiet():
             self.pass_time(1)
+            served = served if self.rules.master is None else self.loop.time()
+            hold("ends", self.loop.time() - served < LONGEST_START_S, "no master comes up")
         self.rules.check_end(self.hosts.values(), self._place)
 
     def _release(self) -> None:
