@@ -30,6 +30,13 @@ class Source:
 
     def statements(self) -> Iterator[ast.stmt]:
         """All statements, not what is within an expression: three times as quick as a walk."""
+        return iter(self._statements)
+
+    @cached_property
+    def _statements(self) -> list[ast.stmt]:
+        return list(self._walk())
+
+    def _walk(self) -> Iterator[ast.stmt]:
         waiting: list[ast.AST] = [self.tree]
         while waiting:
             for child in ast.iter_child_nodes(waiting.pop()):
