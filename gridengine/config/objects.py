@@ -6,6 +6,7 @@ Every field holds the canonical text of an attribute; field order is print order
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -59,7 +60,13 @@ class ConfigObject(BaseModel):
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, str], *, name: str = "") -> Self:
         """The object whose `attributes()` these are. Raises ConfigError."""
-        return cls.parse([(attribute, text, 0) for attribute, text in attributes.items()], name=name)
+        return cls._of_attributes(tuple(attributes.items()), name)
+
+    @classmethod
+    @lru_cache(maxsize=512)
+    def _of_attributes(cls, attributes: tuple[tuple[str, str], ...], name: str) -> Self:
+        """A change of one object is checked against others that stay as they are: those are read once."""
+        return cls.parse([(attribute, text, 0) for attribute, text in attributes], name=name)
 
     @classmethod
     def template(cls, name: str = "template") -> Self:
