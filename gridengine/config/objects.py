@@ -112,9 +112,10 @@ class ConfigObject(BaseModel):
         """Values and lines by attribute; unknown and doubled attributes are refused."""
         values: dict[str, str] = {}
         lines: dict[str, int] = {}
+        known = cls.model_fields
         for written, text, line in entries:
             attribute = cls.old_names.get(written, written)
-            if attribute not in cls.model_fields:
+            if attribute not in known:
                 raise ConfigError(cls.kind, cls._name_of(values, name), written, "the attribute is unknown", line)
             if attribute in values:
                 raise ConfigError(cls.kind, cls._name_of(values, name), written, "the attribute is given twice", line)
