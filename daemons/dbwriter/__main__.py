@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings

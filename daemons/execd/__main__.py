@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell

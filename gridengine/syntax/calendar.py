@@ -9,16 +9,18 @@ Grammar (sge_calendar_conf(5); CA-1, CA-2, CA-5), entries divided by blanks:
     day = D.M.Y        hours = clock "-" clock {"," ...}        clock = h[:m[:s]]        state = on | off | suspended
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cache
-from typing import NamedTuple
-
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from typing import TYPE_CHECKING, NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import is_none
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
 
 ON, OFF, SUSPENDED = "on", "off", "suspended"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -87,12 +89,16 @@ def parse_week(text: str) -> tuple[CalendarEntry, ...]:
 
 @cache
 def _grammar() -> Lark:
+    from lark import Lark  # late: most daemons never read one
+
     return Lark(_GRAMMAR, parser="lalr", start=["year", "week"], maybe_placeholders=True)
 
 
 def _parse(field: str, text: str) -> tuple[CalendarEntry, ...]:
     if is_none(text):
         return ()
+    from lark import UnexpectedInput
+
     entries = []
     for part in text.split():
         try:
@@ -107,6 +113,8 @@ def _parse(field: str, text: str) -> tuple[CalendarEntry, ...]:
 
 
 def _entry(tree: Tree[Token]) -> CalendarEntry:
+    from lark import Tree
+
     days: tuple[tuple[date, date], ...] | None = None
     weekdays: frozenset[int] | None = None
     hours: tuple[tuple[int, int], ...] | None = None
@@ -125,6 +133,8 @@ def _entry(tree: Tree[Token]) -> CalendarEntry:
 
 
 def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
+    from lark import Tree
+
     return [child for child in tree.children if isinstance(child, Tree)]
 
 

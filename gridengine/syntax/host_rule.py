@@ -12,16 +12,18 @@ A value of a text attribute is a pattern of sge_types(5); numbers have the synta
 does not have fails.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
-
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from typing import TYPE_CHECKING, NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import check_object_name
 from gridengine.syntax.wildcard import compile_expression, matches
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
 
 _GRAMMAR = r"""
 ?rule: conjunct ("|" conjunct)* -> any
@@ -80,6 +82,8 @@ class HostRule:
     __slots__ = ("_tree", "tests")
 
     def __init__(self, text: str) -> None:
+        from lark import UnexpectedInput
+
         if text.count("(") + text.count("!") > _DEEPEST:
             raise SyntaxFault(f"the rule has more than {_DEEPEST} brackets and negations")
         try:
@@ -116,6 +120,8 @@ def _check_pattern(text: str, value: str) -> None:
 
 @cache
 def _grammar() -> Lark:
+    from lark import Lark  # late: most daemons never read one
+
     return Lark(_GRAMMAR, parser="lalr", start="rule")
 
 
@@ -125,6 +131,8 @@ def _test(tree: Tree[Token]) -> Comparison:
 
 
 def _parts(tree: Tree[Token]) -> list[Tree[Token]]:
+    from lark import Tree
+
     return [child for child in tree.children if isinstance(child, Tree)]
 
 

@@ -9,17 +9,20 @@ Grammar (sge_resource_quota(5); RQ-1, RQ-3..5):
 A limit's value is a constant, or a sum of weighted `$attributes` where the rule is for single hosts.
 """
 
+from __future__ import annotations
+
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
-
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from typing import TYPE_CHECKING, NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import check_object_name
 from gridengine.syntax.load_formula import LoadFormula, parse_dynamic_limit
 from gridengine.syntax.wildcard import is_pattern
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
+    from lark.exceptions import UnexpectedInput
 
 SCOPES = ("users", "projects", "pes", "queues", "hosts")
 
@@ -73,12 +76,16 @@ class Rule(NamedTuple):
 
 @cache
 def _grammar() -> Lark:
+    from lark import Lark  # late: most daemons never read one
+
     return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=True)
 
 
 @lru_cache(maxsize=4096)  # each rule is read for its values, its names and its references; nobody changes one
 def parse_rule(text: str) -> Rule:
     """Read the text behind `limit`. Raises SyntaxFault with the position of the fault, counted from 1."""
+    from lark import Tree, UnexpectedInput
+
     try:
         tree = _grammar().parse(text)
     except UnexpectedInput as error:
@@ -131,6 +138,8 @@ def _add_limit(limits: dict[str, str], attribute: str, value: str) -> None:
 
 
 def _filter(tree: Tree[Token]) -> tuple[str, Filter]:
+    from lark import Tree
+
     scope, items = tree.children
     included: list[str] = []
     excluded: list[str] = []

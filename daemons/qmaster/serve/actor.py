@@ -22,6 +22,7 @@ import ray
 from dateutil.tz import tzlocal
 from ray._private.state import actors
 
+import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames

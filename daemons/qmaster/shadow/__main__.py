@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 from daemons.qmaster.shadow.program import master_program, take_a_seat
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell
