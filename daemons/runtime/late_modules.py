@@ -1,7 +1,8 @@
 """Libraries that are loaded when something is asked of them, not when they are imported.
 
-Owns which of Ray's that are: it imports them for clouds, containers and labels, and nothing here has any. They are a third of
-what `import ray` takes, and each process of a node pays it. Called before Ray is imported, by `ray_program` and `ray_session`.
+Owns which of Ray's that are: it imports them for clouds, containers, labels and debuggers, and nothing here has any.
+They are a third of what `import ray` takes, and each process of a node pays it. Called before Ray is imported, by `ray_program`
+and `ray_session`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-UNUSED_BY_RAY = ("jsonschema", "requests", "yaml")
+UNUSED_BY_RAY = ("jsonschema", "requests", "yaml", "google.protobuf.text_format", "ray.util.debugpy", "ray.util.rpdb")
 
 
 class _Late(ModuleType):

@@ -14,6 +14,7 @@ if not sys.flags.safe_path:
 
 from runpy import run_module  # noqa: E402
 
+from daemons.runtime.cycles import load_seldom_looking  # noqa: E402
 from daemons.runtime.late_modules import load_late  # noqa: E402
 
 _OF_SETUP = ("--language=", "--serialized-runtime-env-context=")
@@ -27,6 +28,7 @@ def module_and_arguments(words: list[str]) -> tuple[str, list[str]]:
 
 
 if __name__ == "__main__":
+    load_seldom_looking()
     load_late()
     module, arguments = module_and_arguments(sys.argv[1:])
     sys.argv[1:] = arguments

@@ -48,6 +48,7 @@ def test_a_launcher_of_a_wheel_is_one_for_shell_and_python(tmp_path):
     command, program = (tmp_path / "qsub").read_text(), (tmp_path / "gridengine").read_text()
     assert command.splitlines()[0] == program.splitlines()[0] == "#!/bin/sh"
     assert 'python3" -IS "$0" "$@"' in command and 'python3" -I "$0" "$@"' in program
+    assert "gc.set_threshold(" in program and "gc" not in command, "a program loads much that stays"
     for text in (command, program):
         ast.parse(text)
         assert text.splitlines()[1].startswith("''':'; ") and text.splitlines()[2] == "'''"
