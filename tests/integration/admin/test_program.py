@@ -69,11 +69,23 @@ def refused_host(cell: DemoCell) -> Done:
     return tries[-1]
 
 
+def as_earlier(cell: DemoCell) -> None:
+    """Leave the keys of a cell as an earlier version has made them."""
+    shutil.rmtree(cell.place / "spool" / "qmaster" / "authority")
+    shutil.rmtree(cell.common / "secrets" / cell.host)
+    for name in ("ray_token", "gdi_key", "tls.key"):
+        (cell.common / "secrets" / name).write_text("x")
+
+
 @pytest.mark.statement("GC-5", "GC-6")
-def test_daemons_start_once_and_stop(new_cell):
+def test_daemons_start_once_and_stop_also_where_an_earlier_version_made_the_cell(new_cell):
+    """Such a cell gets an authority and keys for its hosts."""
     cell = new_cell
     assert cell.command("gridengine", "status").returncode == 1
+    as_earlier(cell)
     cell.start()
+    assert [line.split()[0] for line in cell.must("gridengine", "host", "list").splitlines()] == [cell.host]
+    assert list((cell.common / "secrets").iterdir()) == []
     assert "runs already" in cell.must("gridengine", "start", "--host-name", cell.host)
     status = cell.must("gridengine", "status")
     assert status.count("runs, pid") == 2
@@ -86,17 +98,6 @@ def test_daemons_start_once_and_stop(new_cell):
     assert "no daemon" in cell.must("gridengine", "stop")
     done = cell.command("qstat")
     assert done.returncode == 1 and done.stderr.startswith("error: unable to contact the qmaster")
-
-
-def test_a_cell_of_an_earlier_version_gets_an_authority_and_keys_for_its_hosts(new_cell):
-    cell = new_cell
-    shutil.rmtree(cell.place / "spool" / "qmaster" / "authority")
-    shutil.rmtree(cell.common / "secrets" / cell.host)
-    for name in ("ray_token", "gdi_key", "tls.key"):
-        (cell.common / "secrets" / name).write_text("x")
-    cell.start()
-    assert [line.split()[0] for line in cell.must("gridengine", "host", "list").splitlines()] == [cell.host]
-    assert list((cell.common / "secrets").iterdir()) == []
 
 
 def test_hosts_without_keys_are_told_what_makes_them(new_cell):
