@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.integration.cells import BIN, eventually, run
+from tests.integration.cells import BIN, eventually
 
 pytestmark = pytest.mark.usefixtures("launchers")
 
@@ -30,16 +30,6 @@ def processes_of(places: set[Path]) -> list[str]:
         except OSError:
             continue
     return found
-
-
-def test_the_demo_runs_jobs_and_leaves_nothing():
-    before = places()
-    done = run([str(BIN / "gridengine"), "demo"])
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "all.q@demo3" in done.stdout and "exit_status  0" in done.stdout
-    assert "job 1 of" in done.stdout
-    assert "\x1b" not in done.stdout, "plain lines where there is no terminal"
-    assert places() <= before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -66,7 +56,9 @@ def test_an_interrupted_demo_leaves_nothing(number):
     eventually("all processes of the demo are gone", lambda: not processes_of(ours))
 
 
-def test_the_demo_with_pages_lasts_until_it_is_told_to_end():
+def test_the_demo_runs_jobs_and_with_pages_lasts_until_it_is_told_to_end():
+    """Without pages it is the same up to here (tests/unit/admin/test_demo.py), and in an environment of its own it is run by
+    tests/integration/packages."""
     before = places()
     command, environment = [BIN / "gridengine", "demo", "--web"], {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as demo:
@@ -81,5 +73,8 @@ def test_the_demo_with_pages_lasts_until_it_is_told_to_end():
             assert "Log in" in page.read().decode()
         demo.send_signal(signal.SIGINT)
         rest = demo.stdout.read()
-    assert demo.returncode == 0, "".join(said) + rest
+    shown = "".join(said)
+    assert demo.returncode == 0, shown + rest
+    assert "all.q@demo3" in shown and "exit_status  0" in shown and "job 1 of" in shown
+    assert "\x1b" not in shown + rest, "plain lines where there is no terminal"
     assert places() <= before

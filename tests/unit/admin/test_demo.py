@@ -1,0 +1,52 @@
+"""What `gridengine demo` does, in which order, with pages and without; an integration test runs it with them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from clients.admin import demo
+from clients.admin.installation import Installation
+from clients.admin.progress import Progress
+
+HOSTS = [f"start {host}" for host in demo.HOSTS]
+JOBS = ["submit", "show"]
+
+
+@pytest.fixture
+def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a demo has done whose daemons and jobs only note that they were asked for; its place is removed at the end."""
+    noted: list[str] = []
+
+    def note(word: str) -> Any:
+        return lambda *_, **__: noted.append(word)
+
+    monkeypatch.setattr(demo, "create_cell", note("create"))
+    monkeypatch.setattr(demo, "read_cell", lambda _files: object())
+    monkeypatch.setattr(demo, "qmaster_of", lambda _cell: "sge_qmaster")
+    monkeypatch.setattr(demo, "execd_of", lambda _cell, host: host)
+    monkeypatch.setattr(demo, "start", lambda daemon, *_: noted.append(f"start {daemon}"))
+    monkeypatch.setattr(demo, "daemons_of_this_machine", lambda _cell: [])
+    monkeypatch.setattr(demo, "stop", note("stop"))
+    monkeypatch.setattr(demo, "end_processes_of", note("end"))
+    monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda **_: str(tmp_path / "demo"))
+    (tmp_path / "demo").mkdir()
+    for name, word in {"_serve_pages": "pages", "_submit_jobs": "submit", "_show_jobs": "show", "_stay": "stay"}.items():
+        monkeypatch.setattr(demo.Demo, name, note(word))
+    monkeypatch.setattr(demo.Demo, "_hosts_that_report", lambda _: set(demo.HOSTS))
+    return noted
+
+
+@pytest.mark.parametrize(
+    ("pages", "shown"), [(False, [*JOBS]), (True, ["pages", *JOBS, "stay"])], ids=["by itself", "with pages"]
+)
+def test_it_runs_jobs_and_stays_only_with_pages(done: list[str], tmp_path: Path, pages: bool, shown: list[str]) -> None:
+    installation = Installation.__new__(Installation)
+    demo.run_demo(installation, Progress(Console(file=io.StringIO()), steps=8), pages)
+    assert done == ["create", "start sge_qmaster", *HOSTS, *shown, "stop", "end"]
+    assert not (tmp_path / "demo").exists()
