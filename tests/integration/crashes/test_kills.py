@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,6 @@ from tests.integration.kill_play import SLOTS, KillPlay
 from tests.integration.victims import VICTIMS, command_line, is_daemon, kill
 
 JOBS = SLOTS
-
-
-@pytest.fixture(scope="module")
-def cell(launchers: Path) -> Iterator[DemoCell]:
-    made = DemoCell(slots=JOBS)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
 
 
 def start_jobs(cell: DemoCell, tag: str) -> list[str]:

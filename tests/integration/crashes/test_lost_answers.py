@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,16 +45,6 @@ class Between:
         self._thread.join(PATIENCE_S)
 
 
-@pytest.fixture
-def cell(launchers: Path) -> Iterator[DemoCell]:
-    made = DemoCell()
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
-
-
 @pytest.mark.statement("SP-3")
 def test_a_submission_that_was_carried_out_and_not_answered(cell: DemoCell) -> None:
     def kill() -> None:
@@ -68,3 +58,4 @@ def test_a_submission_that_was_carried_out_and_not_answered(cell: DemoCell) -> N
     eventually("the qmaster answers again", lambda: cell.command("qstat").returncode == 0)
     jobs = [line.split()[0] for line in cell.must("qstat").splitlines()[2:]]
     assert [printed.strip()] == jobs
+    cell.must("qdel", *jobs)

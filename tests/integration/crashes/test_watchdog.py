@@ -2,70 +2,18 @@
 
 from __future__ import annotations
 
-import array
 import os
-import queue
 import signal
-import socket
-import struct
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import PATIENCE_S, DemoCell, eventually
+from tests.integration.cells import DemoCell, eventually
+from tests.integration.crashes.manager import BEAT, Manager
 from tests.integration.victims import VICTIMS, victims
-
-BEAT = b"WATCHDOG=1"
-
-
-class Manager:
-    """The socket at which systemd listens; messages come with the process that the kernel says sent them.
-
-    Like systemd it reads at any time, whether a test asks for the messages or not.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._heard: queue.Queue[tuple[bytes, int]] = queue.Queue()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._socket.bind(str(path))
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        while True:
-            text, credentials, _, _ = self._socket.recvmsg(4096, socket.CMSG_SPACE(struct.calcsize("3i")))
-            self._heard.put((text, array.array("i", credentials[0][2])[0]))
-
-    def hear(self) -> tuple[bytes, int]:
-        """The next message and its sender. queue.Empty: none came."""
-        return self._heard.get(timeout=PATIENCE_S)
-
-    def beat_of(self, pid: int) -> None:
-        while self.hear() != (BEAT, pid):
-            pass
-
-    def forget(self) -> None:
-        """Drop what has come until now."""
-        for _ in range(self._heard.qsize()):
-            self._heard.get()
-
-
-@pytest.fixture
-def cell(launchers: Path) -> Iterator[DemoCell]:
-    made = DemoCell()
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 @pytest.mark.statement("GC-4")
-def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell) -> None:
-    manager = Manager(cell.place / "notify")
-    cell.environment |= {"NOTIFY_SOCKET": str(cell.place / "notify"), "WATCHDOG_USEC": "2000000"}
-    cell.start()
+def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell, manager: Manager) -> None:
     qmaster, execd = (int((cell.place / "spool" / VICTIMS[who]).read_text().split()[0]) for who in ("sge_qmaster", "sge_execd"))
     manager.beat_of(qmaster)
     manager.beat_of(execd)
