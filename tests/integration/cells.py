@@ -36,6 +36,8 @@ GATE = Path("/var/tmp/gridengine-test-gate")
 
 #: What has not happened after this time, in seconds, will not happen; a machine that others load too takes its time.
 PATIENCE_S = 120.0
+#: between two questions whether it has happened, at first and after some seconds
+_ASKED_S = (0.1, 0.5)
 
 #: A command that has not ended after this time, in seconds, hangs: longer than a daemon may take to start.
 COMMAND_S = 240.0
@@ -50,11 +52,15 @@ Done = subprocess.CompletedProcess[str]
 
 
 def eventually(what: str, condition: Callable[[], object]) -> None:
-    """Wait until `condition` is true; AssertionError when it is not within PATIENCE_S."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait until `condition` is true; AssertionError when it is not within PATIENCE_S.
+
+    To ask costs a command, and what takes long lacks processor time: it is asked for more seldom, the longer it takes.
+    """
+    begun = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S:.0f} s in vain until {what}"
-        time.sleep(0.1)
+        waited = time.monotonic() - begun
+        assert waited < PATIENCE_S, f"waited {PATIENCE_S:.0f} s in vain until {what}"
+        time.sleep(min(max(_ASKED_S[0], waited / 7), _ASKED_S[1]))
 
 
 def run(command: list[str], **options: object) -> Done:

@@ -52,7 +52,7 @@ def testbed_cell(session_cell: TestbedCell) -> TestbedCell:
 def gate(testbed_cell: TestbedCell) -> Iterator[str]:
     """A command for a shell of the test bed that ends with status 5 as soon as somebody makes the file GATE."""
     GATE.unlink(missing_ok=True)
-    yield f"while [ ! -e {GATE} ]; do sleep 0.2; done; exit 5"
+    yield f"while [ ! -e {GATE} ]; do sleep 0.5; done; exit 5"
     GATE.touch()
     eventually("no job is left", lambda: testbed_cell.on(testbed_cell.master, "qstat", "-u", "*").stdout == "")
     GATE.unlink()

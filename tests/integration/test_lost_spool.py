@@ -27,7 +27,7 @@ def cell(launchers: Path) -> Iterator[DemoCell]:
 def running_job(cell: DemoCell, name: str) -> tuple[str, Path]:
     """A job that writes its process id and waits for a file; its number and where the id is."""
     note, script = cell.work / f"{name}.pid", cell.work / f"{name}.sh"
-    script.write_text(f"echo $$ > {note}.new; mv {note}.new {note}; while [ ! -e {cell.work}/go ]; do sleep 0.2; done; exit 7\n")
+    script.write_text(f"echo $$ > {note}.new; mv {note}.new {note}; while [ ! -e {cell.work}/go ]; do sleep 0.5; done; exit 7\n")
     job = submit(cell, "-N", name, "-b", "y", "-o", "/dev/null", "-j", "y", "/bin/sh", str(script))
     eventually(f"job {name} runs", note.exists)
     return job, note

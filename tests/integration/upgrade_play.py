@@ -39,10 +39,10 @@ class Play:
             assert self._cell.on(self._cell.master, "qconf", *arguments.split()).returncode == 0
         self._notes.mkdir(mode=0o777)
         self._notes.chmod(0o777)
-        waits = f'echo x >> {self._notes}/$JOB_ID.$SGE_TASK_ID; while [ ! -e {self._gate} ]; do sleep 0.2; done; exit {STATUS}'
+        waits = f'echo x >> {self._notes}/$JOB_ID.$SGE_TASK_ID; while [ ! -e {self._gate} ]; do sleep 0.5; done; exit {STATUS}'
         self._script("wait", waits)
         tight = f"qrsh -inherit {hosts[1]} {self._work}/slave; echo $? >> {self._notes}/slave.end\n{waits}"
-        self._script("slave", f"echo x >> {self._notes}/slave; while [ ! -e {self._gate} ]; do sleep 0.2; done; exit 3")
+        self._script("slave", f"echo x >> {self._notes}/slave; while [ ! -e {self._gate} ]; do sleep 0.5; done; exit 3")
         self._script("tight", tight)
         reserved = self._user("qrsub", "-d", "3600", "-q", f"all.q@{hosts[2]}", "-he", "y")
         assert reserved.returncode == 0, reserved.stdout + reserved.stderr
