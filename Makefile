@@ -81,7 +81,7 @@ types: setup
 ASIDE := api clients dbwriter drmaa execd shepherd
 # in a browser, behind those that start no daemon
 PAGES := web
-LATER := qmaster runtime $(foreach name,backup crashes guides lost_spool reservation_life upgrade watchdog,test_$(name).py)
+LATER := crashes qmaster runtime $(foreach name,backup guides lost_spool reservation_life upgrade,test_$(name).py)
 # three minutes beside the others, on hosts of its own; where there can be no test bed (2) it says why
 TORTURE := ($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ])
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
