@@ -8,6 +8,7 @@ import sys
 
 from typer.exceptions import Abort, TyperException
 
+import gridengine.typer_values  # noqa: F401  no pydantic for texts and flags
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version

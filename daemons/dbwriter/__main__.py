@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings

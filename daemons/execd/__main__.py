@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.shadow.program import master_program, serve_cell

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped

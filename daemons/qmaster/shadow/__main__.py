@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.shadow.program import master_program, take_a_seat
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell

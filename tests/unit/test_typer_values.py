@@ -1,0 +1,71 @@
+"""Options of programs that typer runs: texts and flags need no pydantic, all others are checked as typer checks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import gridengine.typer_values as typer_values
+
+app = typer.Typer()
+
+
+@app.command()
+def show(
+    name: str = "none",
+    flag: Annotated[bool, typer.Option("--flag")] = False,
+    number: Annotated[int, typer.Option(min=1)] = 1,
+    place: Path | None = None,
+    words: Annotated[list[str] | None, typer.Option("--word")] = None,
+    doubled: Annotated[str, typer.Option(parser=lambda text: text * 2)] = "",
+) -> None:
+    print(repr((name, flag, number, place, words, doubled)))
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The kinds of values for which typer's own way was taken."""
+    kinds: list[Any] = []
+    own = typer_values._build
+    assert own is not None
+
+    def build(descriptor: Any) -> Any:
+        kinds.append(descriptor.annotation)
+        return own(descriptor)
+
+    monkeypatch.setattr(typer_values, "_build", build)
+    return kinds
+
+
+def shown(*words: str) -> Any:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    return eval(done.output, {"PosixPath": Path})
+
+
+def test_texts_flags_and_what_is_not_given_need_no_pydantic(built: list[Any]) -> None:
+    assert shown("--name", "a b", "--flag")[:2] == ("a b", True)
+    assert shown("--place", "/")[3] == Path("/")
+    assert set(built) == {int, str}, "a number, and a text that has a parser"
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "value"),
+    [
+        (("--number", "7"), 2, 7),
+        (("--place", "/x/y"), 3, Path("/x/y")),
+        (("--word", "a", "--word", "b"), 4, ["a", "b"]),
+        (("--doubled", "ab"), 5, "abab"),
+    ],
+)
+def test_all_others_are_as_typer_makes_them(words: tuple[str, ...], place: int, value: Any) -> None:
+    assert shown(*words)[place] == value
+
+
+@pytest.mark.parametrize("words", [("--number", "many"), ("--number", "0")])
+def test_wrong_values_are_refused(words: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(app, words).exit_code == 2
