@@ -40,7 +40,8 @@ _NAMES = ("function_name", "table_name")
 
 def refuse_more_than_a_question(cursor: duckdb.DuckDBPyConnection, statement: str) -> None:
     """Raises DatabaseFault: it is not one SELECT or EXPLAIN, or calls what is not for readers. Also duckdb.Error."""
-    statements = duckdb.extract_statements(statement)
+    # the module's function of this name would open a second database, which looks for files of the host
+    statements = cursor.extract_statements(statement)
     if len(statements) != 1 or statements[0].type not in _READING:
         raise DatabaseFault("one SELECT or EXPLAIN can be asked here, and nothing else", wrong=True)
     text = statement

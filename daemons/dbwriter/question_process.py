@@ -66,6 +66,8 @@ def ask(
         raise DatabaseFault(reason, passing=passing, wrong=not passing)
     if time.monotonic() >= until or status == signal.SIGXCPU:
         raise DatabaseFault(limits.too_long, wrong=True)
+    if not text and status == signal.SIGKILL:  # no limit of its own ends it so: the kernel took it first, as it had asked
+        raise DatabaseFault("the host is short of memory: ask again in a moment", passing=True)
     raise DatabaseFault(limits.too_much, wrong=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -186,6 +187,23 @@ def test_questions_see_what_was_committed_last(database: Database) -> None:
             database.run("INSERT INTO numbers VALUES (1)")
             assert ask(database, "SELECT count(*) FROM numbers")["rows"] == [[number + 1]]
             database.run("DELETE FROM numbers WHERE rowid = (SELECT max(rowid) FROM numbers)")
+
+
+def test_a_question_is_answered_where_a_plain_user_runs_the_writer(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the host are there for it, as it has no root directory of its own, but cannot be read (landlock)."""
+    user = os.geteuid() or 65534
+    monkeypatch.setattr(confinement.os, "geteuid", lambda: user)
+    assert ask(database, "SELECT 1")["rows"] == [[1]]
+    assert ask(database, "EXPLAIN SELECT count(*) FROM range(10)")["rows"] != []
+
+
+def test_a_question_that_the_host_has_no_memory_for_may_be_asked_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "ask", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(DatabaseFault, match="the host is short of memory: ask again in a moment") as fault:
+        ask(database, "SELECT 1")
+    assert fault.value.passing and not fault.value.wrong
 
 
 def test_a_question_has_between_256_mb_and_1_gb() -> None:
