@@ -46,6 +46,7 @@ def test_a_user_gets_a_cell_without_places_that_only_root_can_write(monkeypatch)
 
 @pytest.mark.statement("GC-5", "GC-6")
 def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_unless_he_says_so(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert (plan_cell(wishes()).qmaster_port, plan_cell(wishes()).load_thresholds) == (6444, None), "root's"
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     monkeypatch.setattr("clients.admin.cell_plan.free_cell_ports", lambda count: (7001, 7002, f"7003-{7002 + count}"))

@@ -57,6 +57,7 @@ def plan(tmp_path: Path):
             master_host="m",
             spool_dir=tmp_path / "spool",
             run_dir=Path("/tmp/r"),
+            qmaster_port=6444,
             exec_hosts=["h1", "h2"],
             slots=50,
             load_thresholds="NONE",

@@ -96,7 +96,7 @@ def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: A
     status, said = admin("join", "h9", "--hours", 2)
     token = parse_token(said.split()[0])
     commands = [line for line in said.splitlines() if line.startswith("gridengine join")]
-    assert status == 0 and commands[0].startswith(f"gridengine join {cell.master_host}:6444 ")
+    assert status == 0 and commands[0].startswith(f"gridengine join {cell.master_host}:{cell.settings['qmaster_port']} ")
     assert commands and not any("ge1_" in line for line in commands), "no command that is printed has the secret in its arguments"
     assert token.fingerprint == authority_of(cell).masters_fingerprint()
     kept = next((cell.qmaster_spool_dir / "authority" / "joins").iterdir())
