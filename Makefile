@@ -40,7 +40,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -184,8 +184,12 @@ deb: drmaa
 packages: setup
 	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
 
-cell: install
+cell: hosts-can-be-made install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
+
+# before what takes minutes
+hosts-can-be-made:
+	@tests/testbed/hosts check
 
 cell-down:
 	@PREFIX="$(PREFIX)" tests/testbed/cell down

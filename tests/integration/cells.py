@@ -19,9 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from clients.admin.free_ports import free_cell_ports
+from tests.needs import need_open_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
@@ -274,24 +273,6 @@ class TestbedCell:
 
     def _cell(self, *arguments: str) -> list[str]:
         return [str(TESTBED / "cell"), *arguments]
-
-
-def need_open_checkout() -> None:
-    """Skip the test where other users cannot run the programs of this checkout."""
-    for path in (ROOT, *ROOT.parents, Path(sys.prefix), BIN):
-        if os.geteuid() == 0 and not path.stat().st_mode & 0o001:
-            pytest.skip(f"other users cannot enter {path}: run `make test`, which opens the way, or clone the project elsewhere")
-
-
-def why_no_testbed() -> str:
-    """Return why hosts cannot be made here, or nothing when they can."""
-    if os.geteuid() != 0:
-        return "hosts of the test bed need root"
-    for program in ("ip", "unshare", "nsenter", "setpriv"):
-        if shutil.which(program) is None:
-            return f"hosts of the test bed need {program} (Debian packages iproute2 and util-linux)"
-    done = run(["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "true"])
-    return f"namespaces cannot be made here: {done.stderr.strip()}" if done.returncode else ""
 
 
 def hosts_ready(qstat_f: str) -> set[str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually, why_no_testbed
+from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually
+from tests.needs import need_testbed
 from tools.launchers import write_launchers
 
 
@@ -60,9 +61,7 @@ def gate(testbed_cell: TestbedCell) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def session_cell() -> Iterator[TestbedCell]:
-    reason = why_no_testbed()
-    if reason:
-        pytest.skip(reason)
+    need_testbed()
     cell = TestbedCell()
     with Path("/run/lock/gridengine-test-cell").open("w") as one_session:
         fcntl.flock(one_session, fcntl.LOCK_EX)  # its hosts and its installation are the machine's

@@ -16,6 +16,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests import needs
+
 #: program -> packages that it needs; their recommended packages are not installed
 PACKAGES = {
     "Xvfb": ("xvfb",),
@@ -29,6 +31,7 @@ PACKAGES = {
     "mandoc": ("mandoc",),
     "mpicc": ("openmpi-bin", "libopenmpi-dev"),
     "nft": ("nftables",),
+    "perl": ("perl-base",),
     "setpriv": ("util-linux",),
     "sshd": ("openssh-server",),
     "strace": ("strace",),
@@ -78,7 +81,7 @@ def unpack(package: str, directory: Path) -> None:
 def _apt_lock(what: str) -> Iterator[None]:
     """Tests of another session wait meanwhile: apt-get waits for other packages, but not for other lists of them."""
     if not can_install():
-        _refuse(what, "needs root and apt-get")
+        _refuse(what, "here is no root with apt-get")
     with Path("/run/lock/gridengine-test-packages").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -97,7 +100,7 @@ def _apt(*words: str) -> str:
 
 def _refuse(what: str, why: str) -> NoReturn:
     """Skip the test; fail it where a server judges, since no test may be left out there without notice."""
-    text = f"{what} is not installed and cannot be: {why} (packages: tests/integration/debian.py)"
+    packages = f"the Debian packages {' '.join(PACKAGES.get(what, (what,)))}"
     if "CI" in os.environ and can_install():
-        pytest.fail(text, pytrace=False)
-    pytest.skip(text)
+        pytest.fail(f"needs {what}, which {packages} should bring: {why}", pytrace=False)
+    needs.skip(what, f"install {packages} (the tests cannot: {why})")

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests import needs
 from tests.tidy.sources import ROOT
 
 #: the last commit before this was a rule
@@ -25,7 +26,7 @@ def fault_of(subject: str) -> str | None:
 def test_subjects_of_commits() -> None:
     said = subprocess.run(["git", "log", "--format=%s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
     if said.returncode:
-        pytest.skip("no history here: an archive, or a shallow clone")
+        needs.skip("the history of the project", "run the tests in a clone that is not shallow")
     assert [fault for fault in map(fault_of, said.stdout.splitlines()) if fault] == []
 
 

@@ -6,7 +6,7 @@ import fcntl
 import sys
 from pathlib import Path
 
-from tests.integration.cells import why_no_testbed
+from tests.needs import why_no_testbed
 from tests.torture.cell import TorturedCell
 from tests.torture.play import play
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("coverage", reason="coverage is not installed")
-
-from tests.integration.cells import eventually  # noqa: E402
-from tools import mutants  # noqa: E402
+from tests.integration.cells import eventually
+from tools import mutants
 
 LIMITS_S = (1.0, 10.0, 100.0)
 """One is long enough for a shell to begin, also on a machine that has other things to do."""

@@ -17,6 +17,7 @@ import pytest
 
 from daemons.dbwriter.server import listen
 from gridengine.arco import ON_BEHALF
+from tests import needs
 from tests.integration.cells import eventually
 from tests.integration.dbwriter.conftest import KINDS, new_address
 from tests.integration.dbwriter.plays import Cell, Play
@@ -166,7 +167,7 @@ def test_a_body_that_is_no_json_harms_nobody(asked_cell: Cell, text: str) -> Non
     assert ask(asked_cell, "status", {})["fault"] == ""
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+@needs.root
 def test_another_user_may_ask_and_may_not_import(cell: Cell, tmp_path: Path) -> None:
     file = tmp_path / "accounting"
     file.write_text(accounting_line(99, DAY, DAY + 5) + "\n")
@@ -183,7 +184,7 @@ def test_another_user_may_ask_and_may_not_import(cell: Cell, tmp_path: Path) -> 
     assert ask(cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})["rows"] == [[11]]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+@needs.root
 def test_who_is_trusted_asks_on_behalf_of_others_with_their_rights_alone(cell: Cell, tmp_path: Path) -> None:
     nobody = str(pwd.getpwnam("nobody").pw_uid)
     file = {"path": str(tmp_path / "none")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import psycopg
 import pytest
 
 from daemons.dbwriter.database import open_database
+from tests import needs
 from tests.integration.cells import COMMAND_S, eventually
 from tests.integration.dbwriter.conftest import PostgresqlServer
 from tests.integration.dbwriter.plays import Cell, Play
@@ -110,8 +110,8 @@ def test_a_server_that_goes_away_is_waited_for(tmp_path: Path, postgresql: Postg
     assert counts(address) == (20, 20, 40)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of a few MB is mounted, which root alone may")
 def test_a_disk_that_fills_is_waited_for(tmp_path: Path) -> None:
+    needs.need_mounts()
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)

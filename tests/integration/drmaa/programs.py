@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.integration.cells import COMMAND_S, ROOT, DemoCell, Done, need_open_checkout, run
+from tests import needs
+from tests.integration.cells import COMMAND_S, ROOT, DemoCell, Done, run
 
 SOURCE = ROOT / "clients" / "drmaa"
 HERE = Path(__file__).parent
@@ -33,7 +34,7 @@ class Programs:
         `user`: whose program it is, which root may say.
         """
         if user:
-            need_open_checkout()
+            needs.need_open_checkout()
         words = [sys.executable, "-c", f"{_PRELUDE}\n{text}"]
         pipe = subprocess.PIPE
         settings: dict[str, Any] = {"env": {**self.environment, **variables}, "cwd": self.cell.work, "text": True}

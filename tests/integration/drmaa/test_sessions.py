@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
+from tests import needs
 from tests.integration.cells import DemoCell, eventually
 from tests.integration.drmaa.programs import Programs
 
@@ -38,7 +37,7 @@ def test_two_processes_in_one_session_are_both_told(programs: Programs) -> None:
     assert [program.communicate("\n", timeout=120)[0] for program in (first, second)] == ["6\n", "6\n"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user as well")
+@needs.root
 @pytest.mark.statement("DM-1", "DM-3")
 def test_a_job_of_another_user_is_nobody_elses_to_wait_for_or_to_end(programs: Programs) -> None:
     cell = programs.cell

@@ -16,8 +16,6 @@ import pytest
 from tests.integration.cells import PATIENCE_S, eventually
 from tests.integration.execd.exec_host import HOST, USER, ExecHost
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs Linux")
-
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[ExecHost]:

@@ -21,7 +21,9 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.load_sensors import sensor_starter
 from daemons.execd.site import HostSite
 from daemons.runtime.cell import Cell
+from tests import needs
 from tests.integration.cells import PATIENCE_S
+from tests.integration.debian import need
 
 GOOD = 'while read x; do [ "$x" = quit ] && exit 0; echo begin; echo "h1:v:%s"; echo end; done'
 USER = "nobody"
@@ -220,8 +222,7 @@ def test_a_sensor_ends_with_the_process_that_started_it(sensor: Path) -> None:
 @pytest.mark.statement("LS-2", "LS-3")
 @pytest.mark.parametrize("language", ["sh", "python", "perl"])
 def test_any_language_will_do(sensor: Path, language: str) -> None:
-    if not shutil.which({"python": "python3"}.get(language, language)):
-        pytest.skip(f"there is no {language}")
+    need({"python": "python3"}.get(language, language))
     python = "import sys\nfor line in sys.stdin:\n    print('begin\\nh1:v:5\\nend', flush=True)\n"
     perl = "$| = 1;\nwhile (<STDIN>) { print qq(begin\\nh1:v:5\\nend\\n); }\n"
     text = {
@@ -242,7 +243,7 @@ def test_any_language_will_do(sensor: Path, language: str) -> None:
 
 
 @pytest.mark.statement("LS-4")
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@needs.root
 def test_a_sensor_of_another_user_has_nothing_of_root(sensor: Path) -> None:
     seen = sensor.parent / "seen"
     seen.touch()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemons.execd.job_scripts import JobScripts, Reader
+from tests import needs
 
 ALICE, BOB = Reader(54321, 54300), Reader(54322, 54300)
 """Users of one primary group; that nobody here has these numbers does not matter to the kernel."""
@@ -19,7 +20,7 @@ def reads(path: Path, user: Reader) -> bool:
     return not subprocess.run(command, user=user.uid, group=user.gid, extra_groups=[], capture_output=True).returncode
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="other users' files need root")
+@needs.root
 @pytest.mark.statement("QC-21")
 def test_a_script_is_readable_for_its_owner_and_not_for_the_group(open_directory: Path) -> None:
     scripts = JobScripts(open_directory)

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from gridengine.architecture import architecture
-from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run, why_no_testbed
+from tests import needs
+from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run
 
 HOST = "k1"
 DPKG = "/mnt"
@@ -117,8 +118,7 @@ class BareHost:
 
 @pytest.fixture
 def bare() -> Iterator[BareHost]:
-    if reason := why_no_testbed():
-        pytest.skip(reason)
+    needs.need_testbed()
     host = BareHost()
     try:
         yield host

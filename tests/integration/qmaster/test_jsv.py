@@ -21,6 +21,7 @@ from daemons.qmaster.serve.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
 from gridengine.state.configured.configuration import HostConfiguration
+from tests import needs
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
 
@@ -300,7 +301,7 @@ def test_a_changed_script_is_taken_and_slow_ones_are_noted(
 
 
 @pytest.mark.statement("JV-1")
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@needs.root
 def test_the_verifier_of_a_user_has_nothing_of_root(monkeypatch: pytest.MonkeyPatch, groups_of_root: None) -> None:
     monkeypatch.setenv("OF_WHO_STARTED_THE_DAEMON", "secret")
     with tempfile.TemporaryDirectory(prefix="ge-jsv-") as name:  # pytest's own are closed to other users

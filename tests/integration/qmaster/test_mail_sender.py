@@ -16,6 +16,7 @@ import pytest
 from daemons.qmaster.serve import mail_sender
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.tell.mail import Mail
+from tests import needs
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import unpack
 
@@ -133,7 +134,7 @@ def test_no_address_makes_a_real_mailer_run_a_program_or_write_a_file(
     assert {path.name for path in place.iterdir()} == {"mailer", "mailrc", "program", "sendmail"}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@needs.root
 def test_a_configured_user_has_his_own_groups_and_directory(place: Path, groups_of_root: None) -> None:
     daemon = pwd.getpwnam("daemon")
     mailer = script(place / "mailer", f'#!/bin/sh\necho "$(id -u):$(id -G):$HOME:$USER" > {place}/log\ncat > /dev/null\n')

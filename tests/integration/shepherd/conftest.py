@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from daemons.execd.cgroups import MOUNT
-from tests.integration.cells import need_open_checkout
+from tests import needs
 from tests.integration.shepherd.cell import CGROUPS, Cell, Client
 
 ROOT = os.geteuid() == 0
@@ -21,7 +21,7 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 def _serve(user: str, as_root: bool) -> Iterator[Cell]:
-    need_open_checkout()
+    needs.need_open_checkout()
     base = Path(tempfile.mkdtemp(prefix="ge-shepherd-"))  # pytest's own directories are closed to other users
     base.chmod(0o755)
     cell = Cell(base, user, as_root)
@@ -57,8 +57,7 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
 @pytest.fixture
 def root_cell() -> Iterator[Cell]:
     """A cell of root's; skipped for others."""
-    if not ROOT:
-        pytest.skip("needs root")
+    needs.need_root()
     yield from _serve("nobody", True)
 
 

@@ -11,14 +11,16 @@ import pytest
 
 from daemons.execd.cgroups import find_cgroups
 from shepherd import containment, task_files
+from tests import needs
 from tests.integration.shepherd.cell import Cell, wait_for
+
+_MOUNTED = "run the tests on a machine that mounts it below /sys/fs/cgroup"
 
 
 @pytest.fixture(params=["v2", "v1"])
 def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A task's directory, with only one version of cgroups to be seen."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    needs.need_root()
     unified = next(
         (path for path in (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup")) if (path / "cgroup.procs").exists()),
         None,
@@ -27,12 +29,12 @@ def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: 
     mount.mkdir()
     if request.param == "v2":
         if unified is None:
-            pytest.skip("no cgroup v2 here")
+            needs.skip("cgroup v2", _MOUNTED)
         (mount / "unified").symlink_to(unified)
     else:
         for name in ("freezer", "cpuacct", "memory"):
             if not Path("/sys/fs/cgroup", name, "cgroup.procs").exists():
-                pytest.skip("no cgroup v1 here")
+                needs.skip(f"the controller {name} of cgroup v1", _MOUNTED)
             (mount / name).symlink_to(f"/sys/fs/cgroup/{name}")
     directory = tmp_path / "spool" / "active_jobs" / f"{os.getpid()}.1"
     directory.mkdir(parents=True)
@@ -97,8 +99,9 @@ def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
 @pytest.mark.statement("EX-6")
 def test_cgroup_of_somebody_else_is_not_used(user_cell: Cell) -> None:
     unified = Path("/sys/fs/cgroup/unified")
-    if os.geteuid() != 0 or not (unified / "cgroup.procs").exists():
-        pytest.skip("needs root and cgroup v2 beside v1")
+    needs.need_root()
+    if not (unified / "cgroup.procs").exists():
+        needs.skip("cgroup v2 beside v1", _MOUNTED)
     taken = unified / f"sge.taken{os.getpid()}" / "1.1"
     taken.mkdir(parents=True)
     try:

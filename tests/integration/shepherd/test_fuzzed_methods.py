@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.fuzz.methods import play
-from tests.integration.cells import need_open_checkout
+from tests.needs import need_open_checkout
 
 
 @pytest.mark.statement("EX-1", "EX-3", "EX-7", "EX-10")

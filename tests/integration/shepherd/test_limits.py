@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.integration.shepherd.cell import Cell, cgroups, wait_for
 from tests.integration.shepherd.test_signals import TRAPS
 
@@ -151,7 +152,7 @@ def memory(root_cell: Cell) -> dict[str, object]:
     """Configuration of a task whose memory a cgroup limits; skipped where the kernel lets nobody."""
     found = cgroups()
     if not found.limit_memory:
-        pytest.skip(f"no memory limit by cgroups: {found.obstacle}")
+        needs.skip("limits of memory by cgroup", f"run the tests where cgroups can be used; here: {found.obstacle}")
     return {"use_cgroups": True, "memory_by_cgroup": True, "pdc_interval_s": 0.1, "no_shell": True}
 
 
@@ -252,7 +253,7 @@ def test_each_limit_exceeded(
 def test_processes_beyond_the_limit_of_the_cgroup_are_refused(root_cell: Cell) -> None:
     """However many its owner has elsewhere: those of the task count."""
     if not cgroups().limit_processes:
-        pytest.skip("no pids controller")
+        needs.skip("the controller pids of cgroups", "run the tests on a machine that mounts it below /sys/fs/cgroup")
     fork = "for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 1000 & done; echo all\n"
     config = {"use_cgroups": True, "processes_by_cgroup": True, "login_shells": []}
     few = root_cell.run(fork, limits={"h_maxproc": 10}, **config)

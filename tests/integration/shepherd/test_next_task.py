@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from shepherd import process_tree, task_files
 from shepherd.pristine import UMASK, Pristine
 from shepherd.run import BLOCKED
+from tests import needs
 from tests.integration.shepherd.cell import NICER, Cell, Task, alive, wait_for
 from tests.integration.shepherd.test_spawning import SHOW
 
@@ -172,7 +173,7 @@ def in_a_process(do: Callable[[], str]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@needs.root
 def test_nothing_of_one_owner_is_near_the_tasks_of_another(root_cell: Cell) -> None:
     """They have shepherds of their own, also when one of the other's waits."""
     first, _ = run(root_cell)
@@ -183,7 +184,7 @@ def test_nothing_of_one_owner_is_near_the_tasks_of_another(root_cell: Cell) -> N
     assert run(root_cell, **other)[0] == second
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@needs.root
 def test_a_shepherd_leaves_the_task_of_another_owner_alone(root_cell: Cell) -> None:
     """Whatever the launcher was told."""
     first = waiting(root_cell)

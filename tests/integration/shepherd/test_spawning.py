@@ -26,10 +26,10 @@ from shepherd.identity import Identity, real_ids
 from shepherd.limits import ResourceLimit
 from shepherd.plan import Output, Run
 from shepherd.process_tree import killed_after
+from tests import needs
 from tests.integration.debian import need
 from tests.integration.shepherd.cell import PROJECT, Cell
 
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 NOBODY = pwd.getpwnam("nobody")
 OWNER = Identity("nobody", NOBODY.pw_uid, NOBODY.pw_gid, (NOBODY.pw_gid, 12345))
 LIMITS = [ResourceLimit("fsize", 2**30, None), ResourceLimit("stack", 2**24, None)]
@@ -211,7 +211,7 @@ def test_a_shepherd_does_not_wait_for_a_program_of_the_users(root_cell: Cell) ->
 # --- the shepherd -----------------------------------------------------------------------------------------------------
 
 
-@root_only
+@needs.root
 @pytest.mark.parametrize("run", STEPS)
 @pytest.mark.parametrize("cwd", ["/tmp", "/no/dir", "/root"])
 def test_a_shepherd_is_itself_again(run: Run, cwd: str) -> None:
@@ -229,7 +229,7 @@ def test_a_shepherd_is_itself_again(run: Run, cwd: str) -> None:
     assert ended == (False if fails else 0)
 
 
-@root_only
+@needs.root
 @pytest.mark.parametrize("call", ["setresuid", "setresgid", "setgroups", "fchdir"])
 def test_a_shepherd_that_cannot_be_itself_again_ends(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done = getattr(os, call)
@@ -292,7 +292,7 @@ def denied(call: Callable[[], object]) -> bool:
     return False
 
 
-@root_only
+@needs.root
 @pytest.mark.statement("EX-19")
 def test_the_owner_reaches_no_shepherd_that_has_his_real_ids_but_by_signals() -> None:
     def attach(pid: int) -> None:
@@ -358,7 +358,7 @@ print(open("/proc/self/status").read().count("CapAmb:\\t0000000000000000"))
 """
 
 
-@root_only
+@needs.root
 def test_ambient_capabilities_of_the_launcher_reach_no_job() -> None:
     """Whoever keeps root as effective user id keeps them, too, and so does what he executes."""
     need("setpriv")

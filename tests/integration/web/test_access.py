@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import pwd
 import re
 import socket
@@ -15,10 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import needs
 from tests.integration.cells import DemoCell, Done
 
 USER = "nobody"
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user as well")
+pytestmark = needs.root
 
 
 class Answer(NamedTuple):

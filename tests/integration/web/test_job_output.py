@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import needs
 from tests.integration.cells import DemoCell, eventually, need_user
 from tests.integration.web.browser import PHONE, Visits, go, overhang, serious_findings
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="jobs of two users need root")
+pytestmark = needs.root
 SECRET = "of root alone"
 
 

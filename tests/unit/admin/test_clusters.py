@@ -11,6 +11,7 @@ from clients.admin.clusters import commands, node
 from clients.admin.clusters.head import ClusterFault, hosts_of_job
 from clients.admin.clusters.kinds import KINDS, ClusterHost, ClusterPlan
 from clients.admin.refusal import Refusal
+from tests import needs
 
 HOSTS = [ClusterHost("t1", 2), ClusterHost("t2", 3)]
 
@@ -47,7 +48,7 @@ def test_rays_directory_lies_in_one_that_the_user_alone_enters(clusters: list[Cl
     assert {part["closed"] == part["remove"] for part in (*clusters[0].daemons, *clusters[0].others)} == {True}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+@needs.root
 def test_a_closed_directory_is_made_for_the_user_alone_or_the_cluster_fails(tmp_path: Path) -> None:
     place = tmp_path / "r"
     node.make_closed(str(place))

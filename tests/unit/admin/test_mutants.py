@@ -6,16 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
-pytest.importorskip("coverage", reason="coverage is not installed")
-
-from coverage import CoverageData  # noqa: E402
-
-from tools import mutants  # noqa: E402
-from tools.covering import Covering  # noqa: E402
-from tools.mutants import FIRST, Mutant, Tree, all_mutants, fingerprint, sample  # noqa: E402
-from tools.mutations import Mutation, mutations  # noqa: E402
-from tools.swapped import runs_when_called, swap  # noqa: E402
+from tools import mutants
+from tools.covering import Covering
+from tools.mutants import FIRST, Mutant, Tree, all_mutants, fingerprint, sample
+from tools.mutations import Mutation, mutations
+from tools.swapped import runs_when_called, swap
 
 
 def changed(source: str) -> list[str]:

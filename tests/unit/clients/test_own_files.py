@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.unit.clients.shell import Shell
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make files of other users")
 STRANGER = 1
 
 
@@ -33,7 +33,7 @@ FILES_OF_HOME = {
 """Commands, and a file of HOME that each reads."""
 
 
-@needs_root
+@needs.root
 @pytest.mark.parametrize(("command", "name"), list(FILES_OF_HOME.items()))
 def test_no_command_reads_one_of_another_user_in_home(shell: Shell, command: str, name: str) -> None:
     """The HOME of a user whom root has become with `su -m`: what the file says would be an error, or another path."""
@@ -49,7 +49,7 @@ def test_no_command_reads_one_of_another_user_in_home(shell: Shell, command: str
     assert "is not read" not in outcome.err and "nonsense" in outcome.err + str(shell.asked).replace("elsewhere", "nonsense")
 
 
-@needs_root
+@needs.root
 @pytest.mark.statement("SB-3")
 def test_a_link_in_home_to_the_file_of_another_user_is_not_followed(shell: Shell) -> None:
     (shell.cwd / "kept").write_text("-A theirs\n")
@@ -83,7 +83,7 @@ def test_one_that_others_may_write_is_not(shell: Shell, request_file: Path) -> N
     assert account(shell, "others than its owner may write to it (chmod go-w)") is None
 
 
-@needs_root
+@needs.root
 @pytest.mark.statement("SB-3")
 def test_one_that_a_group_may_write_is_read_if_that_is_the_owners_alone(shell: Shell, request_file: Path) -> None:
     """Users have such groups, and the umask 002, on many systems."""
@@ -93,14 +93,14 @@ def test_one_that_a_group_may_write_is_read_if_that_is_the_owners_alone(shell: S
     assert account(shell, "others than its owner may write to it (chmod go-w)") is None
 
 
-@needs_root
+@needs.root
 @pytest.mark.statement("SB-3")
 def test_one_of_another_user_is_not(shell: Shell, request_file: Path) -> None:
     os.chown(request_file, STRANGER, -1)
     assert account(shell, 'it belongs to user "daemon"') is None
 
 
-@needs_root
+@needs.root
 @pytest.mark.statement("SB-3")
 def test_neither_a_link_of_another_user_nor_one_to_his_file_is(shell: Shell, request_file: Path) -> None:
     request_file.rename(shell.cwd / "kept")
@@ -112,7 +112,7 @@ def test_neither_a_link_of_another_user_nor_one_to_his_file_is(shell: Shell, req
     assert account(shell, 'it belongs to user "daemon"') is None
 
 
-@needs_root
+@needs.root
 @pytest.mark.statement("SB-3")
 def test_one_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1001)

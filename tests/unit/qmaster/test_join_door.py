@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import http.client
 import json
-import os
 import socket
 import ssl
 import time
@@ -26,6 +25,7 @@ from daemons.runtime.door import tcp_listener
 from daemons.runtime.keys import Keys
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.joining import JoinRecord, JoinToken, join_directory, new_token, record_text
+from tests import needs
 
 RANDOM = bytes(range(24))
 
@@ -132,7 +132,7 @@ def test_administrators_are_written_when_a_host_that_has_keys_gets_others(
     assert f"host h9 got new keys by token {token.number}, from 127.0.0.1" in caplog.text
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="ports of root")
+@needs.root
 def test_only_root_of_a_host_joins_it(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     token = master.token(time.time() + 60, fingerprint)
     monkeypatch.setattr("clients.admin.join._ROOT_PORTS", range(0))

@@ -14,6 +14,7 @@ from daemons.runtime import door, http_door
 from daemons.runtime.connections import Room
 from daemons.runtime.door import tcp_listener
 from daemons.runtime.http_door import open_app
+from tests import needs
 
 SHARE, PATIENCE_S, ANOTHER = 4, 60.0, 54321
 ENDED: list[str] = []
@@ -137,7 +138,7 @@ def test_a_client_that_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) ->
     run(play)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@needs.root
 def test_users_of_this_host_have_a_share_each() -> None:
     """All of them come from the loopback address, by ssh tunnels too."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from daemons.runtime.socket_owner import socket_owner
+from tests import needs
 
 Ends = tuple[socket.socket, socket.socket]
 
@@ -20,7 +21,7 @@ def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
     try:
         listener = socket.create_server((request.param, 0), family=family)
     except OSError:
-        pytest.skip(f"this host has no address {request.param}")
+        needs.skip(f"the address {request.param}", "set up the loopback interface for both families of addresses")
     with listener, socket.create_connection(listener.getsockname()[:2]) as far, listener.accept()[0] as near:
         yield near, far
 
@@ -30,7 +31,7 @@ def test_it_is_its_users(ends: Ends) -> None:
     assert socket_owner(near) == socket_owner(far) == os.geteuid()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@needs.root
 def test_it_is_another_users(ends: Ends) -> None:
     near, far = ends
     os.fchown(far.fileno(), 54321, 54321)

@@ -14,8 +14,7 @@ import pytest
 
 from gridengine.session import ERROR, OUTPUT
 from shepherd.streams import Streams, open_pipes, open_terminal, set_window_size
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a terminal away")
+from tests import needs
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_the_session_never_waits_for_a_pipe_and_the_job_does(pipes: Streams) -> 
     assert [os.get_blocking(descriptor) for descriptor in pipes.job] == [True] * 3
 
 
-@as_root
+@needs.root
 @pytest.mark.statement("IA-1")
 def test_a_terminal_belongs_to_its_user_as_after_a_login(terminal: Streams) -> None:
     status = os.fstat(terminal.job[0])
@@ -58,7 +57,7 @@ def test_a_terminal_belongs_to_its_user_as_after_a_login(terminal: Streams) -> N
     assert stat.S_IMODE(status.st_mode) == 0o620
 
 
-@as_root
+@needs.root
 def test_without_a_group_of_terminals_it_is_the_users_group(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(name: str) -> grp.struct_group:
         raise KeyError(name)
