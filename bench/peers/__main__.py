@@ -73,7 +73,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"), help="where the table goes, with the plot")
     options = parser.parse_args()
     if os.geteuid():
-        sys.exit("bench.peers: hosts of the test bed need root")
+        sys.exit("bench.peers: only root makes hosts on this machine: run it as root")
     need_packages("iproute2")
     systems = (OwnSystem(options.prefix), RealGridEngine(), Slurm())
     versions: dict[str, str] = {}
