@@ -43,8 +43,9 @@ def test_a_full_spool_refuses_and_recovers_by_itself(testbed_cell: TestbedCell, 
 
     assert submit()
     cell.on("tm", "dd", "if=/dev/zero", f"of={SPOOL}/qmaster/fill", "bs=4k")
-    full = "nothing is changed until there is room, running jobs go on"
+    where, full = f"on host tm, file system {SPOOL}/qmaster: ", "nothing is changed until there is room, running jobs go on"
     eventually("the disk is full for the qmaster, too", lambda: not submit() and full in complaints[-1])
+    assert where in complaints[-1]
     assert not submit()
     rows = cell.on("tm", "qstat", "-u", "*")
     assert [row.split()[0] for row in rows.stdout.splitlines()[2:]] == acknowledged, "what it has it tells"

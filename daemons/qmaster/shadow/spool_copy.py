@@ -19,7 +19,6 @@ import apsw
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
@@ -63,7 +62,7 @@ class SpoolCopy:
             try:
                 return self._written(new) if new else known
             except _PASSING as error:
-                raise SpoolError(f"cannot write {self.path}: {error}") from error
+                raise spool_file.write_fault(self.path, error) from error
             except (apsw.Error, OutOfStep) as error:
                 _log.error("%s is no copy of the master's spool and is removed: %s", self.path, error)
                 self._remove()
@@ -87,7 +86,7 @@ class SpoolCopy:
             spool_file.make_closed(self.path.parent)
             spool_file.remove(draft)
         except OSError as error:
-            raise SpoolError(f"cannot write {draft}: {error.strerror}") from error
+            raise spool_file.write_fault(draft, error) from error
         return draft
 
     def take(self, draft: Path) -> SpoolPosition:
@@ -107,7 +106,7 @@ class SpoolCopy:
                 draft.rename(self.path)
                 _bring_to_disk(self.path.parent)
             except (OSError, apsw.Error) as error:
-                raise SpoolError(f"cannot write {self.path}: {plain_fault(error)}") from error
+                raise spool_file.write_fault(self.path, error) from error
             return self._position()
 
     def close(self) -> None:

@@ -32,7 +32,6 @@ from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.interventions import Intervention
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
-from gridengine.errors import plain_fault
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
@@ -230,7 +229,7 @@ class Spool:
                     self._stories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
             self._ended.begin()
-            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+            raise spool_file.write_fault(self.path, error) from error
         if tells:
             self._stories.written()
 
@@ -288,7 +287,7 @@ class Spool:
                 self._jobs.write(state.jobs)
                 self._db.execute("delete from journal where revision <= ?", (state.revision,))
         except apsw.Error as error:
-            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+            raise spool_file.write_fault(self.path, error) from error
         self._stories.written()
         self._jobs.written()
         self._journalled, self._snapshot_at = 0, self._keep_journal
@@ -320,7 +319,7 @@ class Spool:
             with self._transaction():
                 self._db.execute("delete from reporting where id <= ?", (row,))
         except apsw.Error as error:
-            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+            raise spool_file.write_fault(self.path, error) from error
 
     def history(
         self, limit: int, revision: int = 0, kind: str = "", name: str = "", user: str = "", before: int = 0
@@ -348,7 +347,7 @@ class Spool:
             with self._transaction():
                 spool_file.remember(self._db, key, value)
         except apsw.Error as error:
-            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+            raise spool_file.write_fault(self.path, error) from error
 
     def probe(self) -> None:
         """See whether there is room for what comes. Raises SpoolError.
@@ -358,7 +357,7 @@ class Spool:
         try:
             spool_file.take_room(self.path.parent)
         except OSError as error:
-            raise SpoolError(f"cannot write spool {self.path}: {plain_fault(error)}") from error
+            raise spool_file.write_fault(self.path, error) from error
         self.remember(_PROBE, "")
 
     def begin(self, now_ms: int) -> int:

@@ -7,6 +7,7 @@ by `spool`, by `identity` before anything is started, by the supervisor when eve
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,15 @@ _META = "create table if not exists meta(key text primary key, value text) witho
 
 class SpoolError(Exception):
     """The spool could not be read or written; the text says which file and why."""
+
+
+def write_fault(path: Path, error: BaseException) -> SpoolError:
+    """Why a file of the spool cannot be written: with the host and the file system that have no room, or are broken, since users
+    of all hosts read it."""
+    place = Path(os.path.realpath(path.parent))
+    while not place.is_mount():
+        place = place.parent
+    return SpoolError(f"cannot write spool {path} on host {socket.gethostname()}, file system {place}: {plain_fault(error)}")
 
 
 class SpoolPosition(NamedTuple):
@@ -207,7 +217,7 @@ def mark(path: Path, cell: str) -> None:
         remember(db, CELL, cell)
         db.close()
     except apsw.Error as error:
-        raise SpoolError(f"cannot write spool {path}: {error}") from error
+        raise write_fault(path, error) from error
 
 
 def copy(path: Path, to: Path) -> None:

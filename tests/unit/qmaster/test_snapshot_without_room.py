@@ -13,7 +13,7 @@ import pytest
 
 from daemons.qmaster.serve import service
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.spooling.spool_file import SpoolError, write_fault
 from tests.harness import Cell
 
 KEPT, PAGES = 100, 4
@@ -103,5 +103,5 @@ def test_the_qmaster_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog
 
     with no_room(cell):
         asyncio.run(played())
-    reason = f"cannot write spool {cell.master.spool.path}: database or disk is full"
+    reason = str(write_fault(cell.master.spool.path, apsw.FullError("database or disk is full")))
     assert (ended, set(said())) == ([], {f"{reason}; its journal is kept until there is room for a snapshot"})
