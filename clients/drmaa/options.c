@@ -127,8 +127,6 @@ static void describe(struct text *body, struct sources *sources, const struct dr
     }
     text_field(body, "native");
     text_json_string(body, native ? native : "");
-    if (getenv("SGE_DRMAA_ALLOW_CWD"))
-        text_puts(body, ",\"allow_cwd\":true");
     if (sources->cwd && is_utf8(sources->cwd, strlen(sources->cwd))) {
         text_field(body, "cwd");
         text_json_string(body, sources->cwd);

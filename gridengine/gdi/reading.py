@@ -229,7 +229,7 @@ class FoldOptions(TypedDict, total=False):
     script: tuple[Path, Annotated[str, Text(64 * KB, printable=False)]]
     environment: Environment
     cwd: Path
-    allow_cwd: bool
+    allow_cwd: bool  # of libraries of earlier releases; -cwd counts without it
     alias_files: OptionTexts
     paths: Annotated[list[Path], Items(2, 8 * KB)]
     host: Name

@@ -61,14 +61,14 @@ def _folded(body: Mapping[str, Any], now: float) -> NativeOptions:
 
     def expanded(source: Source) -> Source:
         lines = (with_option_files(line, _QSUB, read) for line in source)
-        return [[setting for setting in line if not _is_ignored(setting, body.get("allow_cwd", False))] for line in lines]
+        return [[setting for setting in line if not _is_ignored(setting)] for line in lines]
 
     weak = [[line_settings(split_words(DEFAULTS), "", _QSUB)]]
     weak += [expanded(file_settings(text, path, _QSUB)) for path, text in body.get("request_files", ())]
     strong: list[Source] = []
     if "category" in body:
         strong.append(expanded([_category(body["category"], body.get("category_files", ()))]))
-    strong.append(expanded([line_settings(split_words(body.get("native", "")), "", _QSUB)]))
+    strong.append(expanded([line_settings(split_words(body.get("native", ""), closed=False), "", _QSUB)]))
     script: list[Source] = []
     prefix = _script_prefix([*weak, *strong])
     if prefix:
@@ -83,9 +83,9 @@ def _folded(body: Mapping[str, Any], now: float) -> NativeOptions:
     return NativeOptions(target.request, tuple(url for _, url in target.settings.get("jsv", ())))
 
 
-def _is_ignored(setting: Setting, allow_cwd: bool) -> bool:
+def _is_ignored(setting: Setting) -> bool:
     name, values = setting[0].name, setting[1]
-    return name in _IGNORED or (name == "-w" and values[0] in _IGNORED_CHECKS) or (name == "-cwd" and not allow_cwd)
+    return name in _IGNORED or (name == "-w" and values[0] in _IGNORED_CHECKS)
 
 
 def _script_prefix(sources: list[Source]) -> str:

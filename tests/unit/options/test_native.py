@@ -33,14 +33,33 @@ def test_stronger_sources_come_later() -> None:
 
 
 @pytest.mark.statement("DM-2")
-@pytest.mark.parametrize("option", ["-help", "-sync y", "-t 1-9", "-verify", "-w w", "-w v", "-w p", "-cwd"])
+@pytest.mark.parametrize("option", ["-help", "-sync y", "-t 1-9", "-verify", "-w w", "-w v", "-w p"])
 def test_what_is_the_librarys_own_business_is_passed_over(option: str) -> None:
     assert folded(native=option, cwd="/w") == DEFAULTS
 
 
 @pytest.mark.statement("DM-2")
-def test_the_working_directory_counts_where_that_is_allowed() -> None:
-    assert folded(native="-cwd", cwd="/w", allow_cwd=True)["cwd"] == "/w"
+def test_the_working_directory_counts() -> None:
+    assert folded(native="-cwd", cwd="/w")["cwd"] == "/w"
+    assert folded(request_files=[("/c/sge_request", "-cwd")], cwd="/w")["cwd"] == "/w"
+
+
+@pytest.mark.statement("DM-2")
+@pytest.mark.parametrize(
+    ("native", "name"),
+    [
+        ("-N 'a b'", "a b"),
+        ("-N a'b c'd", "ab cd"),
+        ('-N "a', "a"),  # a quote that is not closed ends with the text
+        ("-N a#b", "a#b"),
+        ("'-N' a\t", "a"),
+        ("-N a\n-A b", "a"),
+        ("-N -A", "-A"),
+        ("-N a -N b", "b"),
+    ],
+)
+def test_words_are_those_of_the_library_of_8_1_9(native: str, name: str) -> None:
+    assert folded(native=native)["name"] == name
 
 
 @pytest.mark.statement("DM-2")
@@ -64,7 +83,14 @@ def test_a_category_is_the_users_unless_the_cell_forbids_that(cell: str, own: st
         ({"native": "-zz"}, 'invalid option argument "-zz"'),
         ({"native": "-p x"}, 'invalid priority "x"'),
         ({"native": "-N a b"}, '"b" is no option'),
-        ({"native": "-N 'a"}, "a ' is not closed"),
+        ({"native": "word"}, '"word" is no option'),
+        ({"native": "- "}, '"-" is no option'),
+        ({"native": '"" -N x'}, '"" is no option'),
+        ({"native": "-- -N x"}, '"-N" is no option'),
+        ({"native": "-N"}, "-N option must have argument"),
+        ({"native": "-N ''"}, "argument to -N option must not be empty"),
+        ({"native": '-N"x"'}, 'invalid option argument "-Nx"'),
+        *(({"native": option}, "invalid option argument") for option in ("-inherit", "-noshell", "-display :0", "-u a", "-ot 4")),
         ({"category": "no.cat"}, 'unknown job category "no.cat"'),
         ({"category": "x", "category_files": [("/c/qtask", "\nx -zz")]}, '/c/qtask, line 2: invalid option argument "-zz"'),
         ({"request_files": [("/c/sge_request", "-zz")]}, '/c/sge_request, line 1: invalid option argument "-zz"'),
