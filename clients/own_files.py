@@ -4,11 +4,13 @@ Called by all commands that read such a file: in the working directory, and in H
 with `sudo -E` and in containers. Loaded only where there is such a file.
 """
 
+import errno
 import grp
 import os
 import pwd
 import stat
 
+from clients.limited_reading import OPTIONS_MOST, read_limited
 from clients.program import complain
 
 
@@ -17,17 +19,22 @@ class ForeignFile(Exception):
 
 
 def read_own(path: str) -> str | None:
-    """The text of such a file, None where it is not to be read, of which stderr has a line. Raises OSError.
+    """The text of such a file, None where it is not to be read, of which stderr has a line; so is one that is too
+    large. Raises OSError.
 
     Deviation: 8.1.9 reads it whoever has written it, and it may name programs (`-jsv`, `-o`) that run, or files that are
     written, as the caller.
     """
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", opener=open_own) as file:
-            return file.read()
+            return read_limited(file, OPTIONS_MOST)
     except ForeignFile as reason:
         complain(f"warning: {path} is not read: {reason}")
-        return None
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        complain(f"warning: {path} is not read: {error.strerror}")
+    return None
 
 
 def open_own(path: str, flags: int) -> int:

@@ -21,6 +21,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
     cells, users = f"{gdi.common_directory()}/sge_aliases", f"{os.environ.get('HOME', '')}/.sge_aliases"
     if not any(paths) or not any(map(os.path.exists, (cells, users))):
         return
+    from clients.limited_reading import OPTIONS_MOST, read_limited
     from clients.own_files import read_own
     from gridengine.path_aliases import concerning, parse_aliases
 
@@ -31,7 +32,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
                 lines += parse_aliases(read_own(path) or "", path)
                 continue
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                lines += parse_aliases(file.read(), path)
+                lines += parse_aliases(read_limited(file, OPTIONS_MOST), path)
         except OSError as error:
             raise OptionError(f"cannot read {path}: {error.strerror}", exit_status=BAD_VALUE) from None
         except SyntaxFault as fault:

@@ -196,9 +196,11 @@ def print_json(value: object) -> None:
 
 def file_text(path: str) -> str:
     """The text of a file that the user named. Raises SyntaxFault."""
+    from clients.limited_reading import SCRIPT_MOST, read_limited  # late: most commands read no such file
+
     try:
         with open(path, encoding="utf-8", errors="strict") as file:
-            return file.read()
+            return read_limited(file, SCRIPT_MOST)
     except OSError as error:
         raise SyntaxFault(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:

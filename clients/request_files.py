@@ -6,6 +6,7 @@ Owns their reading. Called by the commands of reservations. Source: qrsub(1), qr
 import os
 
 from clients import gdi
+from clients.limited_reading import OPTIONS_MOST, read_limited
 from gridengine.options.option import Option, Setting, split_line
 
 
@@ -32,6 +33,6 @@ def _text_of(path: str, users: bool) -> str:
 
             return read_own(path) or ""
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+            return read_limited(file, OPTIONS_MOST)
     except OSError:
         return ""

@@ -9,6 +9,7 @@ import sys
 import time
 
 from clients import gdi
+from clients.limited_reading import OPTIONS_MOST, SCRIPT_MOST, read_limited
 from clients.path_aliases import add_path_aliases
 from clients.program import Failure, callers_environment, hint
 from gridengine.api.origin import add_origin
@@ -104,7 +105,7 @@ def _read_own(path: str) -> str | None:
 def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+            return read_limited(file, OPTIONS_MOST)
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
 
@@ -112,13 +113,16 @@ def _read(path: str) -> str:
 def _read_script(operands: list[str]) -> bytes:
     """The script named by the first operand, or the standard input for none and for `-`."""
     if not operands or operands[0] == "-":
-        script = sys.stdin.buffer.read()
+        try:
+            script = read_limited(sys.stdin.buffer, SCRIPT_MOST)
+        except OSError as error:
+            raise Failure(f"Unable to read script file because of error: {error.strerror}", NO_INPUT) from None
         if not script:
             raise Failure("Unable to read script file because of error: no input read from stdin", NO_INPUT)
         return script
     try:
         with open(operands[0], "rb") as file:
-            return file.read()
+            return read_limited(file, SCRIPT_MOST)
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
         raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None

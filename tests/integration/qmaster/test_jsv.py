@@ -168,7 +168,8 @@ jsv_on_verify(sub {{
 jsv_main();
 """
 OBEDIENT_TCL = f"""source {SHARE}/jsv_include.tcl
-array set does {{set jsv_set_param del jsv_del_param put jsv_sub_add_param take jsv_sub_del_param env jsv_mod_env noenv jsv_del_env}}
+array set does {{set jsv_set_param del jsv_del_param put jsv_sub_add_param take jsv_sub_del_param}}
+array set does {{env jsv_mod_env noenv jsv_del_env}}
 proc jsv_on_start {{}} {{ jsv_send_env }}
 proc jsv_on_verify {{}} {{
     global does

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,43 @@ def test_one_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeyp
 def test_a_pipe_holds_nobody(shell: Shell) -> None:
     os.mkfifo(shell.cwd / ".sge_request", 0o644)
     assert account(shell, "it is no regular file") is None
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _gigabyte(path: Path) -> None:
+    path.touch(0o644)
+    os.truncate(path, 1 << 30)
+
+
+ODD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "pipe": (_pipe, "it is no regular file"),
+    "directory": (Path.mkdir, "it is no regular file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is no regular file"),
+    "gigabyte": (_gigabyte, "it holds more than 1 MB"),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), list(FILES_OF_HOME.items()))
+@pytest.mark.parametrize("kind", list(ODD_FILES))
+def test_what_could_be_no_file_of_options_is_passed_over(shell: Shell, command: str, name: str, kind: str) -> None:
+    make, reason = ODD_FILES[kind]
+    make(shell.home / name)
+    outcome = shell(command)
+    assert f"warning: {shell.home / name} is not read: {reason}\n" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("qsub -@ /dev/zero -b y true", "cannot read /dev/zero: it holds more than 1 MB"),
+        ("qsub /dev/zero", "error opening /dev/zero: it holds more than 64 MB"),
+        ("qconf -Aq /dev/zero", "cannot read /dev/zero: it holds more than 64 MB"),
+    ],
+)
+def test_a_device_without_an_end_is_read_to_a_limit(shell: Shell, command: str, reason: str) -> None:
+    outcome = shell.as_root(command)
+    assert outcome.status and reason in outcome.err
+    assert "submit" not in dict(shell.asked)
