@@ -34,7 +34,7 @@ def _number(text: str, low: int, high: int, what: str) -> int:
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:
     if text not in choices:
-        raise SyntaxFault(f"is not one of {', '.join(choices)}")
+        raise SyntaxFault(f"is not {'one of ' * (len(choices) > 1)}{', '.join(choices)}")
     return text
 
 
@@ -80,7 +80,9 @@ _port = partial(_number, low=1, high=_LAST_PORT, what="port")
 SETTINGS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("qmaster_port", "ray_port", "execd_port", "shadow_port"), _port),
     **dict.fromkeys(("qmaster_spool_dir", "execd_spool_dir", "run_dir"), _directory),
-    **dict.fromkeys(("admin_user", "spooling_method", "security_mode"), str),
+    "admin_user": str,
+    "spooling_method": partial(_choice, choices=("sqlite",)),
+    "security_mode": partial(_choice, choices=("tls",)),
     **dict.fromkeys(("json_log", "ignore_fqdn"), _switch),
     **dict.fromkeys(("max_request_size", "max_submit_size", "max_user_connections"), _size),
     "ray_ports": _port_range,

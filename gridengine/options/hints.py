@@ -56,6 +56,10 @@ FOREIGN_OPTIONS = {
     "-k": "-o and -e",
     "-n": _PE,
 }
+#: options of 8.1.9 that a command lacks -> what is there instead
+_INSTEAD = {
+    "qping": dict.fromkeys(("-dump", "-dump_tag"), "qevent -sm shows what happens, qexplain -story whose doing it was"),
+}
 _SUBMITTING = ("qsub", "qrsh", "qlogin", "qsh", "qalter")
 def form_of(command: str) -> str:
     """How a command is called, and where its options are told: one line."""
@@ -69,6 +73,8 @@ def unknown_option(command: str, word: str) -> str:
         option = next(iter(difflib.get_close_matches(option, FOREIGN_OPTIONS, n=1, cutoff=0.85)), option)
         if option in FOREIGN_OPTIONS:
             return f"{_call(command)}; {option} is {FOREIGN_OPTIONS[option]} here"
+    if instead := _INSTEAD.get(command, {}).get(option):
+        return f"{_call(command)}; {option} is not there: {instead}"
     near = did_you_mean(word, [name for option in command_named(command).options for name in option.names])
     return f"{_call(command)}; {near}" if near else form_of(command)
 

@@ -452,6 +452,17 @@ def test_what_a_verifier_breaks_is_refused(script: Callable[..., Path]) -> None:
     assert 'set parameter p to "x-red"' in refusal(ask(script(text), "x")[0])
 
 
+@pytest.mark.statement("SE-5")
+def test_a_verifier_closes_the_cell_and_says_why(script: Callable[..., Path], tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    body = f'if [ -e {closed} ]; then jsv_reject "closed until noon"; else jsv_accept; fi'
+    path = script(f". {SHARE}/jsv.sh\njsv_on_verify() {{ {body}; }}\njsv_main\n")
+    closed.touch()
+    assert [refusal(outcome) for outcome in ask(path, "x", "y")] == ["closed until noon"] * 2
+    closed.unlink()
+    assert all(isinstance(outcome, Submit) for outcome in ask(path, "x", "y"))
+
+
 @pytest.mark.statement("JV-1", "SO-17", "JV-6")
 def test_verifiers_of_the_client(
     script: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -81,3 +81,11 @@ def test_on_a_terminal_it_is_said_that_a_job_waits_for_none(
     assert shell("qsub -b y -hold_jid nope sleep 1").err == (said if terminal else "")
     assert shell("qsub -b y -hold_jid 1,nope sleep 1").err == "", "it waits for one"
     assert shell("qsub -b y -hold_jid 99 sleep 1").err == "", "the number of a job that has ended"
+
+
+@pytest.mark.statement("QP-3")
+@pytest.mark.parametrize("option", ["-dump", "-dump_tag"])
+def test_qping_says_what_shows_messages_instead(shell: Shell, option: str) -> None:
+    outcome = shell(f"qping {option} master 6444 qmaster 1")
+    assert outcome.status == 1 and f"{option} is not there: qevent -sm shows what happens" in outcome.err
+    assert {"qevent", "qexplain"} <= {command.name for command in COMMANDS}

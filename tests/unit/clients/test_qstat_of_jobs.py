@@ -123,3 +123,11 @@ def test_xml_keeps_any_text(shell: Shell) -> None:
     assert detail.tag == "detailed_job_info"
     assert detail.findtext("djob_info/element/JB_job_args/element/ST_name") == "<arg>"
     assert detail.findtext("djob_info/element/JB_submission_time") == "1800000000"
+
+
+@pytest.mark.statement("SE-4")
+def test_a_login_rule_of_a_site_sees_who_has_jobs_on_a_host(busy: Shell) -> None:
+    """What a PAM module of the site has to ask, which 8.1.9 brings along: whether a user has a task that runs on this host."""
+    assert len(busy('qstat -s r -u alice -q "*@h1"').lines) == 3
+    assert busy('qstat -s r -u bob -q "*@h1"').out == ""
+    assert busy('qstat -s r -u alice -q "*@master"').out == ""

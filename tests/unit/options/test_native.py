@@ -62,7 +62,7 @@ def test_words_are_those_of_the_library_of_8_1_9(native: str, name: str) -> None
     assert folded(native=native)["name"] == name
 
 
-@pytest.mark.statement("DM-2")
+@pytest.mark.statement("DM-2", "QK-2")
 @pytest.mark.parametrize(
     ("cell", "own", "name"),
     [

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gridengine.config import KINDS
-from tests.harness import Cell
+from gridengine.delivery import Load
+from tests.harness import LOAD, Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
 
 
@@ -263,3 +264,20 @@ def test_report_variables_by_name_or_shortcut(cell: Cell, value: str) -> None:
     assert cell.configure("exec_host", "h1", report_variables=value).status == 0
     kept = {"nla,arch": "np_load_avg,arch"}.get(value, value)
     assert cell.state.kind("exec_host")["h1"]["report_variables"].lower() == kept.lower()
+
+
+@pytest.mark.statement("SI-1", "SI-2")
+@pytest.mark.parametrize(
+    ("attribute", "text"), [("qmaster_params", "SIMULATE_EXECDS=TRUE"), ("execd_params", "SIMULATE_JOBS=TRUE")]
+)
+def test_nothing_is_simulated(cell: Cell, attribute: str, text: str) -> None:
+    """The parameters are taken; jobs need a host that is heard, and last until that says so, whatever their argument is."""
+    assert cell.configure("configuration", "global", **{attribute: text}).status == 0
+    cell.pass_time(600)
+    cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot2"))
+    silent, heard = cell.submit(hard=["h=h2"], args=["1"]), cell.submit(hard=["h=h1"], args=["1"])
+    cell.cycle()
+    cell.pass_time(60)
+    assert (cell.placed(silent), cell.placed(heard)) == ([], [("all.q@h1", 1)])
+    cell.end(heard)
+    assert [record.failed for record in cell.records(heard)] == ["0"]

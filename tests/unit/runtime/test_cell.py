@@ -135,7 +135,16 @@ def test_a_limit_that_is_none_is_refused(root: Path, text: str) -> None:
         read(root)
 
 
-@pytest.mark.parametrize("key", sorted(set(SETTINGS) - {"admin_user", "spooling_method", "security_mode", "default_domain"}))
+@pytest.mark.statement("SE-1")
+@pytest.mark.parametrize("mode", ["none", "csp", "munge", "afs", "dce", "kerberos", "TLS"])
+def test_no_weaker_mode_of_8_1_9_is_passed_over(root: Path, mode: str) -> None:
+    path = root / "default" / "common" / "bootstrap"
+    path.write_text(BOOTSTRAP.replace("security_mode tls\n", "") + f"security_mode {mode}\n")
+    with pytest.raises(CellFault, match=f'security_mode "{mode}" is not tls'):
+        read(root)
+
+
+@pytest.mark.parametrize("key", sorted(set(SETTINGS) - {"admin_user", "default_domain"}))
 def test_daemons_and_the_admin_program_refuse_the_same_values(root: Path, key: str) -> None:
     settings = dict(line.split() for line in BOOTSTRAP.splitlines()[1:]) | {key: "-"}
     (wrong,) = wrong_values(settings)
