@@ -34,7 +34,7 @@ def _number(text: str, low: int, high: int, what: str) -> int:
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:
     if text not in choices:
-        raise SyntaxFault(f"is not {'one of ' * (len(choices) > 1)}{', '.join(choices)}")
+        raise SyntaxFault(f"is not {choices[0] if len(choices) == 1 else 'one of ' + ', '.join(choices)}")
     return text
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,3 +16,14 @@ def groups_of_root() -> Iterator[None]:
     os.setgroups([0, 4, 6])
     yield
     os.setgroups(before)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str, interpreter: str = "/bin/sh") -> Path:
+        path = tmp_path / "verifier"
+        path.write_text(f"#!{interpreter}\n{text}")
+        path.chmod(0o755)
+        return path
+
+    return write
