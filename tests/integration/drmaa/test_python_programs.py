@@ -163,7 +163,7 @@ def _detail(text: str) -> dict[str, Any]:
 def test_faults_have_the_commands_own_text(programs: Programs) -> None:
     denied = "DeniedByDrmException"
     told = programs.python("""
-for native in ("-zz", "-p x", "-q nosuch", "-l nosuch=1", "-@ /no/such/file", "-b n", "-jsv /a", "-N 'x"):
+for native in ("-zz", "-p x", "-q nosuch", "-l nosuch=1", "-@ /no/such/file", "-b n", "-jsv /a", "-- x"):
     tell(tried(s.runJob, job("/no/such.sh", nativeSpecification=native)))
 tell(tried(s.runJob, job("/bin/true", jobCategory="none.cat")))
 """)
@@ -173,8 +173,19 @@ tell(tried(s.runJob, job("/bin/true", jobCategory="none.cat")))
     assert texts[2] == 'Job was rejected because job requests unknown queue "nosuch"'
     assert 'unknown resource "nosuch"' in texts[3] and texts[4] == "cannot read /no/such/file: No such file or directory"
     assert texts[5] == "the script /no/such.sh cannot be read: No such file or directory"
-    assert texts[6].startswith("a library starts no verifier (-jsv /a)") and texts[7] == "a ' is not closed"
+    assert texts[6].startswith("a library starts no verifier (-jsv /a)") and texts[7] == '"x" is no option'
     assert texts[8] == 'unknown job category "none.cat"'
+
+
+@pytest.mark.statement("DM-2")
+def test_cwd_counts_as_in_the_library_of_8_1_9(programs: Programs, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    told = programs.python(f"""
+os.chdir("{tmp_path}")
+number = s.runJob(shell('[ "$PWD" = "{tmp_path}" ]', nativeSpecification="-cwd -N 'open"))
+tell(s.wait(number, FOREVER).exitStatus)
+""")
+    assert told == 0
 
 
 @pytest.mark.statement("DM-2")
