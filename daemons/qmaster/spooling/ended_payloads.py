@@ -1,13 +1,12 @@
 """Script and environment of the last jobs that have ended, to submit them again.
 
-Owns the rows of the table `payload` whose number is negative: -17 is job 17, which has ended. Called by `spool` alone, within its
-commits. Source: docs/gdi.md, resubmit_jobs.
+Owns which rows of the table `payload` are kept for jobs that are gone. The end of a job writes nothing here: its row stays as it
+is, and that of the oldest ended job is deleted. Called by `spool` alone, within its commits. Source: docs/gdi.md, resubmit_jobs.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import apsw
 
@@ -19,21 +18,41 @@ class EndedPayloads:
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
-        self._ended: deque[int] | None = None
+        self._ended: dict[int, None] = {}  # ordered
+        self._committed: dict[int, None] | None = None  # as before the commit that goes on, if it changes them
 
-    def begin(self) -> None:
-        """The table is to be read again: a commit has failed."""
-        self._ended = None
+    def begin(self, jobs: Container[int]) -> None:
+        """`jobs`: those that there are; each row of another one is that of an ended job. Raises apsw.Error."""
+        rows = self._db.execute("select job_id from payload order by job_id")
+        self._ended = {number: None for (number,) in rows if number not in jobs}
+
+    def written(self, jobs: Container[int]) -> None:
+        """These jobs have got a row, also where one with the same number had ended."""
+        if again := [number for number in self._ended if number in jobs]:
+            self._note_change()
+            for number in again:
+                del self._ended[number]
 
     def end(self, jobs: Sequence[int]) -> None:
         """These jobs have ended. Raises apsw.Error."""
-        self._db.executemany("delete from payload where job_id=?", [(number,) for number in jobs[:-KEPT_JOBS]])
-        for number in jobs[-KEPT_JOBS:]:
-            if self._ended is None:
-                rows = self._db.execute("select -job_id from payload where job_id < 0 order by job_id desc")
-                self._ended = deque(number for (number,) in rows)
-            self._db.execute("update or replace payload set job_id = -job_id where job_id=?", (number,))
-            if self._db.changes():
-                self._ended.append(number)
-            if len(self._ended) > KEPT_JOBS and (oldest := self._ended.popleft()) not in self._ended:
-                self._db.execute("delete from payload where job_id=?", (-oldest,))
+        if not jobs:
+            return
+        self._note_change()
+        self._ended.update(dict.fromkeys(jobs))
+        oldest = [number for number, _ in zip(self._ended, range(len(self._ended) - KEPT_JOBS), strict=False)]
+        for number in oldest:
+            del self._ended[number]
+        self._db.executemany("delete from payload where job_id=?", [(number,) for number in oldest])
+
+    def _note_change(self) -> None:
+        if self._committed is None:
+            self._committed = dict(self._ended)
+
+    def committed(self) -> None:
+        """The changes are on disk."""
+        self._committed = None
+
+    def rolled_back(self) -> None:
+        """The commit has failed."""
+        if self._committed is not None:
+            self._ended, self._committed = self._committed, None

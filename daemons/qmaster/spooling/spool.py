@@ -177,6 +177,7 @@ class Spool:
                 events = self._replay(state, revision, record)
                 self._stories.note(Untold(revision, time, user, host, events))
                 self._journalled += 1
+            self._ended.begin(state.jobs)
         except apsw.Error as error:
             raise SpoolError(f"cannot read spool {self.path}: {error}") from error
         for host in state.hosts.values():
@@ -228,8 +229,9 @@ class Spool:
                 if tells := self._stories.due:
                     self._stories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
-            self._ended.begin()
+            self._ended.rolled_back()
             raise spool_file.write_fault(self.path, error) from error
+        self._ended.committed()
         if tells:
             self._stories.written()
 
@@ -240,6 +242,8 @@ class Spool:
         for job_id, payload in t.payloads.items():
             environment = zlib.compress(msgspec.json.encode(payload.environment), 1)
             execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
+        if t.payloads:
+            self._ended.written(t.payloads)
         self._ended.end(t.dropped)
         if t.accounting:
             self.accounted.add(t.accounting)
@@ -294,8 +298,7 @@ class Spool:
 
     def payload(self, job_id: int) -> Payload:
         """Script and environment of a job, also of one of the last that have ended; empty when the job is unknown."""
-        query = "select script, environment from payload where job_id in (?1, -?1) order by job_id desc"
-        row = self._db.execute(query, (job_id,)).fetchone()
+        row = self._db.execute("select script, environment from payload where job_id=?", (job_id,)).fetchone()
         if row is None:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))

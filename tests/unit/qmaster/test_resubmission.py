@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from daemons.qmaster.decide.jobs import resubmission
+from daemons.qmaster.decision import Payload
 from daemons.qmaster.spooling import ended_payloads
+from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.state.machines import job as machine
 from tests.harness import Cell
 
@@ -113,3 +119,33 @@ def test_of_more_jobs_than_are_kept_that_end_together_the_last_ones_are(cell: Ce
     cell.ask("delete_jobs", targets=[str(job) for job in jobs])
     cell.master.flush()
     assert [cell.master.spool.payload(job).script for job in jobs] == [None, None, None, b"true\n", b"true\n"]
+
+
+def test_a_job_with_the_number_of_an_ended_one_keeps_its_script(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ended_payloads, "KEPT_JOBS", 2)
+    spool, payload = cell.master.spool, Payload(b"true\n", {})
+    revisions = itertools.count(cell.state.revision + 1)
+
+    def commit(written: Sequence[int] = (), dropped: Sequence[int] = ()) -> None:
+        payloads = dict.fromkeys(written, payload)
+        spool.commit([Transaction(next(revisions), cell.now, "alice", "h1", [], payloads, list(dropped))])
+
+    commit(written=[1, 2, 3])
+    commit(dropped=[1])
+    commit(written=[1])
+    commit(dropped=[2, 3])
+    commit(written=[4], dropped=[4])
+    assert [spool.payload(job).script is not None for job in (1, 2, 3, 4)] == [True, False, True, True]
+
+
+def test_ends_of_a_commit_that_failed_end_again(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ended_payloads, "KEPT_JOBS", 1)
+    spool = cell.master.spool
+    revision = cell.state.revision
+    ends = Transaction(revision + 2, cell.now, "alice", "h1", [], dropped=[1, 2])
+    spool.commit([Transaction(revision + 1, cell.now, "alice", "h1", [], dict.fromkeys((1, 2), Payload(b"true\n", {})))])
+    with pytest.raises(SpoolError):
+        spool.commit([ends, ends])  # the second has the revision of the first
+    assert [spool.payload(job).script for job in (1, 2)] == [b"true\n", b"true\n"]
+    spool.commit([ends])
+    assert [spool.payload(job).script for job in (1, 2)] == [None, b"true\n"]
