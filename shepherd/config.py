@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gridengine.task_file import CONFIG, LARGEST, Number, TaskConfig, TaskFileError, decode, stored
+from shepherd import task_files
 
 # The interfaces of checkpoint(5) that use commands; the others are sent a signal.
 WITH_CKPT_COMMANDS = ("application-level", "hibernator", "cpr")
@@ -42,6 +43,6 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
 def read_config(directory: Path) -> TaskConfig:
     """Read the `config` of the task in `directory`. Raises TaskFileError for anything that is wrong with it."""
     try:
-        return decode(stored(lambda name: (directory / name).read_bytes()))
+        return decode(stored(lambda name: task_files.content(directory / name)))
     except OSError as error:
         raise TaskFileError(f"can't read {directory / CONFIG}: {error.strerror}") from error

@@ -30,6 +30,7 @@ COMMANDS = "commands"
 CHECKPOINT = "checkpoint"
 _RETRY_S = 1.0
 _PROCESS_BYTES = 24
+_READ_BYTES = 65536
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 SESSION = "session"
@@ -234,10 +235,23 @@ def _encoded(record: dict[str, object]) -> bytes:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(content(path))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def content(path: Path) -> bytes:
+    """Of a small file, with the fewest system calls: each task pays for them. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = part = os.read(descriptor, _READ_BYTES)
+        while len(part) == _READ_BYTES:
+            part = os.read(descriptor, _READ_BYTES)
+            data += part
+        return data
+    finally:
+        os.close(descriptor)
 
 
 def write_exit(directory: Path, record: dict[str, object]) -> None:
@@ -254,11 +268,13 @@ def leave_exit(directory: Path, record: dict[str, object]) -> None:
     """Write `exit`; as long as the disk does not take it, wait and try again: how the job ended is known here alone.
     Returns also when somebody has removed the directory.
     """
-    while directory.is_dir():
+    while True:
         try:
             write_exit(directory, record)
             return
         except OSError:
+            if not directory.is_dir():
+                return
             time.sleep(_RETRY_S)
 
 

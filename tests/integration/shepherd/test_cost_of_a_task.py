@@ -23,7 +23,7 @@ from tests.integration.shepherd.cell import Cell, Task, wait_for
 
 WARM_UP, TASKS, TURNS = 3, 20, 3
 #: system calls a task, those of the job itself left out
-MOST_OF_LAUNCHER, MOST_OF_SHEPHERD = 18, 205
+MOST_OF_LAUNCHER, MOST_OF_SHEPHERD = 18, 195
 MOST_BYTES = 1100
 #: directories and files that are made for it: its scratch directory
 MOST_MADE = 1
