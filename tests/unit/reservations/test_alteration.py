@@ -26,7 +26,7 @@ def test_the_window_moves_grows_and_shrinks_where_there_is_room(tmp_path: Path) 
     number, other = cell.qrsub(at=100, duration=100), cell.qrsub(at=300, duration=100)
     now = cell.now
     window = lambda: (cell.ar(number).start_time - now, cell.ar(number).end_time - now)  # noqa: E731
-    assert alter(cell, number, at=150).answers == [("info", "modified advance_reservation 1")]
+    assert alter(cell, number, at=150).answers == [("info", "modified advance_reservation 1 (start time, end time)")]
     assert window() == (150, 250)
     assert alter(cell, number, until=300).status == 0
     assert window() == (150, 300)
@@ -97,7 +97,8 @@ def test_others_may_not(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest
     number = cell.qrsub(name="mine")
     assert "privileges" in alter(cell, number, "bob", name="his").answers[0][1]
     shell = Shell(cell, tmp_path, monkeypatch, capsys)
-    assert shell("qralter -N yours -he y mine").out == f"modified advance_reservation {number}\n"
+    assert shell("qralter -N yours -he y mine").out == f"modified advance_reservation {number} (name, error behaviour)\n"
+    assert shell("qralter -N yours 1").out == f"modified advance_reservation {number}: nothing is other than before\n"
     assert (cell.ar(number).name, cell.ar(number).hard_errors) == ("yours", True)
     assert shell("qralter -w v 1").err.splitlines()[0] == 'qralter: invalid option argument "-w"'
     assert shell("qralter 1").status == 1

@@ -61,7 +61,8 @@ def test_a_window_begins_now_at_the_earliest_and_ends_after_that(
 )
 def test_a_changed_window_is_one_that_could_be_reserved(cell: ReservingCell, changes: dict[str, float], text: str) -> None:
     number = cell.qrsub(at=100, duration=50)
-    assert said(alter(cell, number, **changes)) == [text or f"modified advance_reservation {number}"]
+    [answered] = said(alter(cell, number, **changes))
+    assert answered == text if text else answered.startswith(f"modified advance_reservation {number}")
 
 
 @pytest.mark.statement("AR-125")

@@ -124,6 +124,8 @@ def _verified(
         answer = Answer(answers=[("info", "verification: job is already running or is held")])
         return verify in "ew", Decision(answer), Decision()
     going, said = verified(state, msgspec.structs.replace(job, **fields), verify, world)
+    if said.answer.answers:  # after a warning the change is made, and the exit code says that it was warned of
+        said.answer.status = said.answer.status or int(verify == "w")
     return going, Decision(), said
 
 

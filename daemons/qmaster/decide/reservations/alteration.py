@@ -15,6 +15,7 @@ from daemons.qmaster.decide.reservations.granting import NO_PLACE
 from daemons.qmaster.decide.reservations.requests import draft, may_reserve
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
+from gridengine.field_names import FIELD_NAMES
 from gridengine.gdi.requests import AlterReservations, Caller, Reserve
 from gridengine.gdi.shape_faults import shape_fault
 from gridengine.placement.charges import charges
@@ -33,6 +34,13 @@ PLACE = TIMES | {"hard", "hard_queues", "master_queues", "pe", "pe_range", "allo
 """Fields on which it depends where the reservation can be."""
 NEVER = frozenset(("verify", "now", "latest", "find", "rule"))
 _FIELD = {"now": "immediate"}
+_NOUNS = {
+    **{field.name: field.noun for field in FIELD_NAMES if field.noun},
+    **{"name": "name", "allowed": "user list", "denied": "user list", "granted": "places", "hard_errors": "error behaviour"},
+}
+"""How the fields of a reservation are called in messages."""
+_FOLLOWING = frozenset(("resources", "granted_pe"))
+"""Fields that nobody asks for: they follow from the others."""
 
 
 def alter_reservations(state: State, request: AlterReservations, caller: Caller, world: World) -> Decision:
@@ -66,9 +74,14 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
         except Refused as refusal:
             return decision.refuse(refusal.text, refusal.status, refusal.hint)
         decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))
-    for number in chosen:
-        decision.answer.info(f"modified advance_reservation {number}")
+        decision.answer.info(f"modified advance_reservation {reservation.id}{_what(changes)}")
     return decision
+
+
+def _what(changes: ReservationChanges) -> str:
+    """What of a reservation is other than before, as it is said behind its number."""
+    nouns = dict.fromkeys(_NOUNS.get(name, name.replace("_", " ")) for name in changes.given() if name not in _FOLLOWING)
+    return f" ({', '.join(nouns)})" if nouns else ": nothing is other than before"
 
 
 def _changes(
