@@ -113,37 +113,6 @@ def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
         to.write(text)
 
 
-class Interruptible:
-    """While it lasts SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further ones are
-    ignored. `terminated`: SIGTERM came."""
-
-    def __init__(self) -> None:
-        self.terminated = False
-        self._handlers: dict[int, Any] = {}
-
-    def __enter__(self) -> "Interruptible":
-        import signal
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._handlers[number] = signal.signal(number, self._interrupt)
-        return self
-
-    def _interrupt(self, number: int, frame: object) -> None:
-        import signal
-
-        self.terminated = number == signal.SIGTERM
-        for each in self._handlers:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    def __exit__(self, *failure: object) -> None:
-        import signal
-
-        if failure[0] is not KeyboardInterrupt:
-            for number, handler in self._handlers.items():
-                signal.signal(number, handler)
-
-
 def complain(text: str) -> None:
     """A line on stderr."""
     show([f"{text}\n"], sys.stderr)

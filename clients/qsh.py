@@ -10,16 +10,27 @@ from clients.interactive import report_submission, submit_interactive, wait_for_
 from clients.program import Failure
 from clients.submission import ReadSubmission, read_submission
 
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from clients.waiting import Waiting
+
 
 def qsh(arguments: list[str]) -> int:
     """The exit status: 0 when the window was started."""
     job = read_submission("qsh", arguments)
     if not (job.settings.get("help") or job.settings.get("verify")):
         _check_display(job)
+    from clients.waiting import interruptible
+
+    return interruptible(lambda waiting: _submit(job, waiting))
+
+
+def _submit(job: ReadSubmission, waiting: "Waiting") -> int:
     submitted = submit_interactive("qsh", "qsh", job)
     if isinstance(submitted, int):
         return submitted
     report_submission(*submitted)
+    waiting.submitted(submitted[0])
     return 0 if wait_for_start("qsh", submitted[0], verbose=True) else 1
 
 

@@ -11,6 +11,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
+    from clients.waiting import Waiting
+
 
 def qsub(arguments: list[str]) -> int:
     """Submit; the exit status."""
@@ -20,6 +22,15 @@ def qsub(arguments: list[str]) -> int:
     request = submit_request(job)
     if job.settings.get("verify"):
         return _verify(request)
+    if job.settings.get("sync") or job.target.request.get("now"):
+        from clients.waiting import interruptible
+
+        return interruptible(lambda waiting: _submit(job, request, waiting))
+    return _submit(job, request, None)
+
+
+def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "Waiting | None") -> int:
+    """Submit, and wait where that was asked for; the exit status."""
     try:
         answer = gdi.change("submit", request)
     except gdi.Unreachable as error:
@@ -29,7 +40,7 @@ def qsub(arguments: list[str]) -> int:
     if not sys.stderr.isatty():  # scripts read what is printed: hints are for people
         answer.answers = [entry for entry in answer.answers if entry[0] != "hint"]
     program.show_answers(answer)
-    return _submitted(job, answer.data)
+    return _submitted(job, answer.data, waiting)
 
 
 def _verify(request: "dict[str, Any]") -> int:
@@ -54,7 +65,7 @@ def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
     return answer.status or 1
 
 
-def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
+def _submitted(job: ReadSubmission, data: "dict[str, Any]", waiting: "Waiting | None") -> int:
     """Say the number of the job, then wait for it where that was asked for."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
     label = f"{job_id}.{tasks}" if tasks else str(job_id)
@@ -62,21 +73,16 @@ def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
         print(label)
     else:
         program.show([f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted\n'])
+    if waiting is not None:
+        sys.stdout.flush()
+        waiting.submitted(job_id)
     if sys.stderr.isatty():
         sys.stdout.flush()
         _say_what_it_waits_for(job_id)
-    sync = bool(job.settings.get("sync"))
-    immediate = bool(job.target.request.get("now"))
-    if not (sync or immediate):
+    if waiting is None:
         return 0
-    sys.stdout.flush()
-    try:
-        with program.Interruptible() as ended:
-            return _wait(job_id, label, sync, immediate, terse=bool(job.settings.get("terse")))
-    except KeyboardInterrupt:
-        program.complain("\nInterrupted!")
-        program.request("delete_jobs", {"targets": [str(job_id)]})
-        return 1 if ended.terminated else program.EXIT_INTERRUPTED
+    settings, immediate = job.settings, bool(job.target.request.get("now"))
+    return _wait(job_id, label, bool(settings.get("sync")), immediate, terse=bool(settings.get("terse")))
 
 
 #: what its owner has asked for himself, and need not be told

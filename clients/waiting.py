@@ -1,0 +1,80 @@
+"""Signals of a command that waits for the job that it has submitted: qsub -sync, -now, qsh.
+
+Owns what becomes of the job. qrsh and its family, whose terminal is the job's, have `terminal`. Source: SO-34; O.
+"""
+
+import signal
+
+from clients import program
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_EXIT_TERMINATED = 1
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+#: a terminal that is gone, and a key that ends programs, leave the job and this command alone, as in 8.1.9
+_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
+
+
+class Waiting:
+    """While it lasts SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further ones are
+    ignored.
+
+    The first of them has effect when the number of the job is known: a job must not stay that nobody waits for. A second one has
+    effect at once. `job_id`: 0 until then; `terminated`: SIGTERM came.
+    """
+
+    def __init__(self) -> None:
+        self.job_id = 0
+        self.terminated = False
+        self._pending = False
+        self._handlers: dict[int, Any] = {}
+
+    def submitted(self, job_id: int) -> None:
+        """The job has this number. Raises KeyboardInterrupt if a signal came before."""
+        self.job_id = job_id
+        if self._pending:
+            self._end()
+
+    def __enter__(self) -> "Waiting":
+        for number in _ENDING:
+            self._handlers[number] = signal.signal(number, self._interrupt)
+        for number in _IGNORED:
+            self._handlers[number] = signal.signal(number, signal.SIG_IGN)
+        return self
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        self.terminated = number == signal.SIGTERM
+        if self.job_id or self._pending:
+            self._end()
+        self._pending = True
+
+    def _end(self) -> None:
+        for number in self._handlers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is not KeyboardInterrupt:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+
+
+def interruptible(work: "Callable[[Waiting], int]") -> int:
+    """The exit status of `work`, which submits a job and waits for it; a signal that ends it deletes the job.
+
+    Deviation: 130 after SIGINT, as shells have it; 8.1.9 exits with 1.
+    """
+    waiting = Waiting()
+    try:
+        with waiting:
+            return work(waiting)
+    except KeyboardInterrupt:
+        program.complain("\nInterrupted!")
+        if waiting.job_id:
+            program.request("delete_jobs", {"targets": [str(waiting.job_id)]})
+        else:
+            program.complain("it is not known whether the job was submitted")
+        return _EXIT_TERMINATED if waiting.terminated else program.EXIT_INTERRUPTED
