@@ -70,7 +70,8 @@ def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[F
         yield Finding("the qmaster answers commands from this host")
     else:
         said = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
-        yield Finding(f"qconf -sss says: {said[0]}", "start the daemons: gridengine start")
+        fault = next((line for line in said if line.startswith("error:")), said[0])  # it may say first that it waits
+        yield Finding(f"qconf -sss says: {fault}", "start the daemons: gridengine start")
 
 
 def check_strays(cell: InstalledCell) -> Iterator[Finding]:
