@@ -105,7 +105,8 @@ class Guard:
         return self._logins.find("session", cookie, request.remote or "") if cookie else None
 
     def _not_logged_in(self, request: web.Request) -> web.Response:
-        if request.path.startswith("/api/") or request.method not in _READING:
+        is_part = "HX-Request" in request.headers  # of a page, which the login page does not fit into
+        if request.path.startswith("/api/") or request.method not in _READING or is_part:
             return _refusal(request, 401, "log in first: gridengine web --login prints a link, --token a token for programs")
         response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
         response.set_cookie(

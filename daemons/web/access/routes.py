@@ -113,6 +113,8 @@ class Access:
         digest = str(fields.get("digest", ""))
         if digest in {each.digest for each in self._logins.of(visit_of(request).caller.user)}:
             self._logins.end(digest)
+        if digest == request[LOGIN].digest and "HX-Request" in request.headers:
+            return web.Response(headers={"HX-Redirect": "/login"})  # a whole page, not a part of this one
         return web.Response(status=303, headers={hdrs.LOCATION: "/me"})
 
 

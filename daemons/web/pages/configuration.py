@@ -120,13 +120,13 @@ def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None
     """What to confirm: a removal, with what runs in a queue or on a host."""
     if fields.get("do") != "remove":
         return None
-    subject = _subject(visit)
+    kind, name = _subject(visit)[:2]
     details = []
-    if subject.kind in ("cluster_queue", "exec_host"):
-        side = 0 if subject.kind == "cluster_queue" else 2
-        running = tasks_in(visit, lambda name: name.partition("@")[side] == subject.name)
+    if kind in ("cluster_queue", "exec_host"):
+        side = 0 if kind == "cluster_queue" else 2
+        running = tasks_in(visit, lambda instance: instance.partition("@")[side] == name)
         details.append(f"{running} there." if running else "No tasks run there.")
-    return Question(f"Remove the {noun_of(subject.kind)} {subject.name}?", "Remove", [*details, "History can undo it."])
+    return Question(f"Remove the {noun_of(kind)} {name}?", "Remove", [*details, "History can undo it."])
 
 
 async def change_object(request: web.Request) -> web.Response:

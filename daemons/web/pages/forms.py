@@ -33,8 +33,9 @@ class Question(NamedTuple):
     details: Sequence[str] = ()
 
 
-Ask = Callable[[Visit, MultiMapping[Any]], Question | None]
-"""What must be confirmed before a form is carried out: visit, fields -> question, None for nothing."""
+Asked = Question | None
+Ask = Callable[[Visit, MultiMapping[Any]], Asked | Awaitable[Asked]]
+"""What must be confirmed before a form is carried out: visit, fields -> question, None for nothing. Raises Missing, NoQmaster."""
 Act = Callable[[Visit, MultiMapping[str]], Awaitable[list[Answer]]]
 """What a form does that was sent: visit, fields -> the qmaster's answers."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -63,6 +64,10 @@ class Action(NamedTuple):
         return Question(f"{verb} {what}?", self.label, [*filter(None, (*details, self.result))])
 
 
+FORCED = "Forced: hosts are not waited for, so tasks on hosts that do not answer may keep running."
+"""What the question says of the box `force`."""
+
+
 def tasks_in(visit: Visit, means: Callable[[str], bool]) -> str:
     """How many tasks are in the queue instances whose names are meant: `3 running tasks`, "" for none."""
     found = {task for name, tasks in visit.shared.mirror.state.tasks_in.items() if means(name) for task in tasks}
@@ -75,9 +80,9 @@ def listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def form_route(path: str, handler: Callable[[web.Request], Awaitable[web.Response]], ask: Ask) -> web.RouteDef:
+def form_route(path: str, handler: Handler, ask: Ask) -> web.RouteDef:
     """Where a form is sent to that is shown again with what came of it."""
-    return web.post(path, asking(ask, answered(handler)))
+    return web.post(path, asking(ask, handler))
 
 
 def act_route(path: str, act: Act, ask: Ask) -> web.RouteDef:
@@ -98,11 +103,14 @@ def act_route(path: str, act: Act, ask: Ask) -> web.RouteDef:
 
 
 def asking(ask: Ask, handler: Handler) -> Handler:
-    """A handler of forms that carries nothing out before its question is answered."""
+    """A handler of forms that carries nothing out before its question is answered. What is not there, or away, has a page."""
 
+    @answered
     async def handle(request: web.Request) -> web.StreamResponse:
         visit, fields = visit_of(request), await request.post()
         question = None if fields.get(CONFIRMED) == "1" else ask(visit, fields)
+        if isinstance(question, Awaitable):
+            question = await question
         if question is None:
             return await handler(request)
         alone = "HX-Request" in request.headers

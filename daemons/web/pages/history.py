@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from multidict import MultiMapping
 
-from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.configuration import address_of, noun_of
-from daemons.web.pages.forms import Question, form_route
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, problem, render, visit_of
+from daemons.web.pages.forms import Question, form_route, listed
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.gdi.requests import Answer
-from gridengine.kinds import title
 
 ROWS = 50
 _MOST_OBJECTS, _MOST_SHOWN = 8, 200
@@ -36,7 +34,7 @@ class Altered(NamedTuple):
 
     @property
     def title(self) -> str:
-        return title(self.kind, self.name)
+        return f'{noun_of(self.kind)} "{self.name}"' if self.name else noun_of(self.kind)
 
     @property
     def address(self) -> str:
@@ -96,22 +94,20 @@ async def one_change(visit: Visit) -> Data:
     return {"change": found[0], "most": _MOST_SHOWN, "why_not": why_not_configure(visit), **empty}
 
 
-def ask_about_undo(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
-    """What to confirm: that a change is undone."""
+async def ask_about_undo(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
+    """What to confirm: the undo of a change, with its objects."""
     if fields.get("do") != "undo":
         return None
-    return Question(f"Undo change {visit.parts['revision']}?", "Undo", ["All objects of this change get their former values."])
+    change = (await one_change(visit))["change"]
+    did = listed([f"{each.title} ({each.verb[1]})" for each in change.objects])
+    details = [f"{change.user}: {did}.", "All objects of this change get their former values."]
+    return Question(f"Undo change {change.revision}?", "Undo", details)
 
 
 async def undo(request: web.Request) -> web.Response:
     """What the buttons of a change do: show what its undo would do, or undo it."""
     visit, fields = visit_of(request), await request.post()
-    try:
-        data = await one_change(visit)
-    except Missing as missing:
-        return problem(visit, 404, str(missing))
-    except NoQmaster as away:
-        return problem(visit, 503, "This needs the qmaster, which is away.", str(away))
+    data = await one_change(visit)
     change, preview = data["change"], fields.get("do") != "undo"
     attempt = await try_changes(visit, [each.opposite for each in reversed(change.objects)], preview)
     data |= {"answers": attempt.answers, "effects": attempt.effects, "done": not preview and not attempt.refusals}

@@ -42,7 +42,7 @@ async def host_list(visit: Visit) -> Data:
 _ACTIONS = {
     "daemon": Action("Stop execution daemon", "Stop the execution daemon of", "No job starts there until it runs again.", True),
     "jobs": Action("Stop daemon and kill jobs", "Stop the execution daemon and kill the jobs of", "This cannot be undone.", True),
-    "drain": Action("Drain", "Drain", "Running tasks keep running; no other task starts there."),
+    "drain": Action("Drain", result="Running tasks keep running; no other task starts there.", always=True),
     "resume": Action("Resume scheduling"),
 }
 

@@ -9,7 +9,7 @@ from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.forms import Action, Question, act_route, listed, tasks_in
+from daemons.web.pages.forms import FORCED, Action, Question, act_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from gridengine.gdi.requests import Answer
 from gridengine.units import counted
@@ -17,7 +17,7 @@ from gridengine.units import counted
 ROWS = 100
 _ACTIONS = {
     "enable": Action("Enable"),
-    "disable": Action("Disable", result="Running tasks keep running; no other task starts there."),
+    "disable": Action("Disable", result="Running tasks keep running; no other task starts there.", always=True),
     "suspend": Action("Suspend", result="Running tasks stop until somebody resumes them.", always=True),
     "unsuspend": Action("Resume"),
     "clear": Action("Clear error", "Clear the error of"),
@@ -76,7 +76,8 @@ def ask_about_instances(visit: Visit, fields: MultiMapping[str]) -> Question | N
     running = tasks_in(visit, set(targets).__contains__)
     what = targets[0] if len(targets) == 1 else f"{counted(len(targets), 'queue instance')}: {listed(targets)}"
     tasks = f"{running} there." if running else "No tasks run there."
-    return _ACTIONS[action].question(what, len(targets), [tasks])
+    forced = FORCED if action != "clean" and fields.get("force") else ""
+    return _ACTIONS[action].question(what, len(targets), [tasks, forced])
 
 
 async def one_instance(visit: Visit) -> Data:

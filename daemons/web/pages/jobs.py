@@ -18,7 +18,7 @@ from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import Action, Question, act_route, listed
+from daemons.web.pages.forms import FORCED, Action, Question, act_route, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
@@ -94,12 +94,13 @@ def ask_about_jobs(visit: Visit, fields: MultiMapping[str]) -> Question | None:
     named = [
         f"{number} {state.jobs[int(number)].name}"
         for number in numbers
-        if number.isascii() and number.isdigit() and int(number) in state.jobs
+        if _is_number(number) and int(number) in state.jobs
     ]
     what = f"{counted(len(numbers), 'job')} ({counted(tasks, 'task')})"
     if len(targets) == 1:
         what = f"job {targets[0]}" + (f" ({counted(tasks, 'task')})" if tasks > 1 else "")
-    return _ACTIONS[fields["action"]].question(what, len(targets), [listed(named)])
+    forced = FORCED if fields["action"] in _FORCED and fields.get("force") else ""
+    return _ACTIONS[fields["action"]].question(what, len(targets), [listed(named), forced])
 
 
 def _targets(visit: Visit, fields: MultiMapping[str]) -> list[str]:
@@ -118,7 +119,7 @@ def _task_count(visit: Visit, target: str) -> int:
             return len(Ranges.parse(tasks))
         except SyntaxFault:
             return 1
-    rows = visit.shared.jobs.of_job(int(number)) if number.isascii() and number.isdigit() else []
+    rows = visit.shared.jobs.of_job(int(number)) if _is_number(number) else []
     return sum(len(Ranges.parse(row.tasks)) if row.tasks else 1 for row in rows)
 
 
@@ -156,7 +157,7 @@ def _more(action: str, fields: MultiMapping[str]) -> dict[str, Any]:
 async def one_job(visit: Visit) -> Data:
     """All about a job: what it asked for, why it waits, its tasks, and its story."""
     number, _, task = visit.parts["job"].partition(".")
-    if not (number.isascii() and number.isdigit() and len(number) < 8):
+    if not _is_number(number):
         raise Missing(f'"{visit.parts["job"]}" is not the number of a job')
     shared, caller = visit.shared, visit.caller
     story = await _story(visit, int(number))  # the job may end meanwhile: all that follows is of one moment
@@ -231,6 +232,11 @@ async def _story(visit: Visit, number: int) -> list[Any]:
         return []
     jobs: list[Any] = told.data["jobs"] if told.data else []  # type: ignore[index]
     return list(jobs[0]["events"]) if jobs else []
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text may be the number of a job."""
+    return text.isascii() and text.isdigit() and len(text) < 8
 
 
 def _plain(target: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -95,7 +96,7 @@ def visit_of(request: web.Request) -> Visit:
     )
 
 
-Answered = Callable[[web.Request], Awaitable[web.Response]]
+Answered = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def page_route(page: Page) -> web.RouteDef:
@@ -111,7 +112,8 @@ def page_route(page: Page) -> web.RouteDef:
 def answered(handler: Answered) -> Answered:
     """With pages for what is not there, and for a qmaster that is away."""
 
-    async def handle(request: web.Request) -> web.Response:
+    @wraps(handler)
+    async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
         except Missing as missing:

@@ -19,7 +19,7 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import Action, Question, act_route, form_route, listed, never
+from daemons.web.pages.forms import FORCED, Action, Question, act_route, form_route, listed, never
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
 from daemons.web.pages.submitting import form_again
@@ -121,13 +121,14 @@ def ask_about_reservations(visit: Visit, fields: MultiMapping[str]) -> Question 
     """What to confirm: the reservations, and how many jobs are in them."""
     targets, reservations = fields.getall("target", []), visit.shared.mirror.state.reservations
     action = _ACTIONS["series" if fields.get("action") == "series" else "delete"]
-    known = [reservations[int(each)] for each in targets if each.isascii() and each.isdigit() and int(each) in reservations]
+    known = [each for each in reservations.values() if str(each.id) in targets]
     if not targets:
         return None
     jobs = sum(len(visit.shared.mirror.state.reserved.jobs.get(each.id, ())) for each in known)
     names = listed([f"{each.id} {each.name}".strip() for each in known] or targets)
     what = f"reservation {names}" if len(targets) == 1 else f"{counted(len(targets), 'reservation')}: {names}"
-    return action.question(what, len(targets), [f"{counted(jobs, 'job')} in it: deleted." if jobs else "No jobs use it."])
+    details = [f"{counted(jobs, 'job')} in it: deleted." if jobs else "No jobs use it.", FORCED if fields.get("force") else ""]
+    return action.question(what, len(targets), details)
 
 
 async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
+from daemons.web.access.guard import Guard
+from daemons.web.access.links import Links
+from daemons.web.access.logins import Logins
+from daemons.web.access.routes import Access
 from daemons.web.app import build_app
 from tests.harness import Cell
-from tests.integration.web.browser import Visits, serious_findings
+from tests.integration.web.browser import Visits, confirm, go, serious_findings
 from tests.integration.web.serving import Serving
-from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ROOT, Followed, Link, web_of
-from tests.unit.web.test_confirmation import READS
+from tests.unit.web.test_confirmation import ASKING, READS, Asking, fill
 
 
 class Noting(Link):
@@ -37,43 +41,94 @@ class Noting(Link):
 @pytest.fixture(scope="module")
 def link(tmp_path_factory: pytest.TempPathFactory) -> Noting:
     cell = Cell(tmp_path_factory.mktemp("cell"))
-    cell.submit(name="array", tasks="1-20")
-    cell.submit("bob", name="never", hard=["arch=nosuch"])
-    cell.cycle()
-    cell.admin("reserve", name="weather", start_time=cell.now + 7200, duration=600.0)
-    cell.add("project", "climate")
-    cell.add("complex", "licence", shortcut="licence", type="INT", relop="<=", requestable="YES", consumable="YES")
-    cell.add("calendar", "nights", year="NONE", week="mon-fri=6-20=off")
-    cell.admin("change_share_tree", verb="add", nodes=["/climate=25"])
-    cell.add("host_group", "@rack7", hostlist="h1")
-    cell.master.flush()
+    fill(cell)
     return Noting(Followed(cell))
 
 
 @pytest.fixture(scope="module")
-def address(link: Noting, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def login_link(link: Noting, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+    """Makes links that log root in."""
+    links, logins = Links(time.time), Logins(tmp_path_factory.mktemp("web") / "sessions.json", time.time)
+
     async def make() -> web.Application:
         shared, _ = web_of(link._followed, tmp_path_factory.mktemp("common"))
         shared._link = link  # type: ignore[assignment]
-        return build_app(shared, [guard(ROOT)])
+        app = build_app(shared)
+        Access(links, logins, Guard(logins, frozenset(("127.0.0.1",)), tls=False)).add_to(app)
+        return app
 
     serving = Serving(make)
-    yield serving.start()
+    address = serving.start()
+    yield lambda: f"{address}/login/{links.make(ROOT)}"
     serving.stop()
 
 
-def test_removing_a_complex_asks_and_the_dialog_is_accessible(visits: Visits, address: str, link: Noting) -> None:
-    page = visits.open(f"{address}/complexes/edit")
-    page.locator("input[name^='gone ']").first.check()
-    page.get_by_role("button", name="Commit").click()
-    dialog = page.get_by_role("dialog", name=re.compile("Remove 1 resource attribute"))
-    expect(dialog).to_be_visible()
+def enter(visits: Visits, login_link: Callable[[], str], **options: Any) -> Page:
+    page = visits.open(login_link(), **options)
+    page.get_by_role("button", name="Log in").click()
+    return page
+
+
+def button_of(page: Page, asking: Asking) -> Locator:
+    """The button, on its page, with the boxes checked and what is required filled in."""
+    if not page.url.endswith(asking.page):
+        go(page, asking.page)
+    if asking.first:
+        page.get_by_role("button", name=asking.first, exact=True).click()
+    page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
+    page.evaluate("document.querySelectorAll('main [required]').forEach((each) => { each.value = 'any'; })")
+    for label in asking.boxes:
+        page.get_by_label(label, exact=True).check()
+    return page.get_by_role("button", name=asking.label, exact=True).first
+
+
+def press(page: Page, asking: Asking) -> str:
+    """The question that a button asks."""
+    button_of(page, asking).click()
+    dialog = page.locator("dialog#confirm[open]")
+    expect(dialog.get_by_role("heading")).to_be_visible()
+    return " ".join(dialog.locator("#confirm-title, #confirm-text").all_inner_texts())
+
+
+def test_every_button_that_asks_does_nothing_before_it_is_confirmed(
+    visits: Visits, login_link: Callable[[], str], link: Noting
+) -> None:
+    page = enter(visits, login_link)
+    for asking in ASKING:
+        question = press(page, asking)
+        assert asking.question in " ".join(question.split()), asking
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert link.changes == [], asking
+        page.get_by_role("button", name=asking.label, exact=True).click()
+        with page.expect_response(lambda response: "confirmed=1" in (response.request.post_data or "")):
+            confirm(page)
+        assert link.changes == [asking.request], asking
+        link.changes.clear()
+
+
+def test_a_session_is_revoked_once_it_is_confirmed(visits: Visits, login_link: Callable[[], str]) -> None:
+    page = enter(visits, login_link)
+    asking = Asking("/me", "Revoke", "Revoke this session", "")
+    assert asking.question in press(page, asking)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    go(page, "/me")
+    press(page, asking)
+    confirm(page)
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def test_the_dialog_is_accessible(visits: Visits, login_link: Callable[[], str]) -> None:
+    page = enter(visits, login_link)
+    press(page, next(each for each in ASKING if each.page == "/complexes/edit"))
+    expect(page.get_by_role("dialog", name=re.compile("Remove 1 resource attribute"))).to_be_visible()
     assert serious_findings(page) == []
-    assert link.changes == []
 
 
-def test_without_scripts_a_page_asks(visits: Visits, address: str, link: Noting) -> None:
-    page = visits.open(f"{address}/hosts/h1", java_script_enabled=False)
+def test_without_scripts_a_page_asks(visits: Visits, login_link: Callable[[], str], link: Noting) -> None:
+    page = enter(visits, login_link, java_script_enabled=False)
+    go(page, "/hosts/h1")
     page.get_by_role("button", name="Stop daemon and kill jobs").click()
     expect(page.get_by_role("heading")).to_contain_text("kill the jobs of h1?")
     assert link.changes == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,17 +51,15 @@ class Visitor:
 
     async def post(self, address: str, **fields: Any) -> list[str]:
         """What the qmaster says to a form that is sent, and confirmed where that is asked for."""
-        fields = {"confirmed": "1", **fields}
-        form = [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
+        form = _pairs({"confirmed": "1", **fields})
         async with self._client.post(address, data=form, headers={"HX-Request": "true"}) as response:
             self.status = response.status
             tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
             return [words(note) for note in tree.iter("li")]
 
-    async def send(self, address: str, fields: dict[str, str], headers: dict[str, str] | None = None) -> Any:
+    async def send(self, address: str, fields: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
         """The page that comes of a form, confirmed where that is asked for."""
-        fields = {"confirmed": "1", **fields}
-        async with self._client.post(address, data=fields, headers=headers) as response:
+        async with self._client.post(address, data=_pairs({"confirmed": "1", **fields}), headers=headers) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 
@@ -87,6 +85,11 @@ async def visiting(followed: Followed, directory: Path, caller: Caller = ALICE) 
     shared, link = web_of(followed, directory)
     async with TestClient(TestServer(build_app(shared, [guard(caller)]))) as client:
         yield Visitor(client, link)
+
+
+def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The fields of a form; a list is a field that is there more than once."""
+    return [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
 
 
 def words(element: Any) -> str:

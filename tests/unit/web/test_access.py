@@ -172,6 +172,21 @@ def test_one_who_logged_out_or_was_thrown_out_is_out(door: Door, at: Any) -> Non
     assert list(door.sessions.of("alice")) == []
 
 
+def test_a_part_of_a_page_is_no_login_page(door: Door, at: Any) -> None:
+    """What htmx asks for goes into a page that is open: without a login it is told so, or the whole page goes to the login."""
+
+    async def play(client: Client) -> tuple[int, int, str | None]:
+        part = {"HX-Request": "true"}
+        before = await status(client, "/jobs", headers=part)
+        await log_in(client, door)
+        own = next(door.sessions.of(ALICE.user)).digest
+        fields = {"csrf": csrf(door), "digest": own, "confirmed": "1"}
+        async with client.post("/me", data=fields, headers=part, allow_redirects=False) as response:
+            return before, response.status, response.headers.get("HX-Redirect")
+
+    assert at(play) == (401, 200, "/login")
+
+
 def test_nobody_ends_what_is_of_another(door: Door, at: Any) -> None:
     _, bobs = door.sessions.begin(BOB)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from daemons.web.app import build_app
 from daemons.web.pages.templating import templates
+from tests.harness import Cell
 from tests.unit.web.browsing import Visitor, visiting, words
 from tests.unit.web.followed import ROOT, Followed, web_of
 
@@ -24,7 +25,14 @@ DISRUPTIVE: list[tuple[str, dict[str, str], str]] = [
     *(("/jobs", {"action": action, "all": "1", "list": "/jobs"}, "2 jobs (5 tasks)?") for action in ("hold", "clear", "copy")),
     ("/jobs", {"action": "priority", "to": "5", "all": "1", "list": "/jobs"}, "Set the priority of 2 jobs (5 tasks)?"),
     ("/instances", {"action": "clean", "target": "all.q@h1"}, "Remove all jobs of all.q@h1? 4 running tasks there."),
-    ("/instances", {"action": "suspend", "target": "all.q@h1"}, "Suspend all.q@h1?"),
+    *(
+        ("/instances", {"action": action, "target": "all.q@h1"}, f"{action.capitalize()} all.q@h1? 4 running tasks there.")
+        for action in ("suspend", "disable")
+    ),
+    *(("/jobs", {"action": action, "target": "2", "force": "y"}, "2 single Forced:") for action in ("delete", "suspend")),
+    ("/instances", {"action": "disable", "target": "all.q@h1", "force": "y"}, "4 running tasks there. Forced:"),
+    ("/reservations", {"action": "delete", "target": "1", "force": "y"}, "No jobs use it. Forced:"),
+    ("/hosts", {"action": "drain", "host": "h1", "reason": "disk"}, "Drain h1? 4 running tasks will not be stopped."),
     ("/instances", {"action": "reschedule", "target": "all.q@h1"}, "Reschedule all tasks of all.q@h1?"),
     ("/hosts", {"action": "daemon", "host": "h1"}, "Stop the execution daemon of h1? 4 running tasks will not be stopped."),
     ("/hosts", {"action": "jobs", "host": "h1"}, "kill the jobs of h1? 4 running tasks will be killed."),
@@ -41,25 +49,91 @@ DISRUPTIVE: list[tuple[str, dict[str, str], str]] = [
 ]
 HARMLESS: list[tuple[str, dict[str, str]]] = [
     *(("/jobs", {"action": action, "target": "2"}) for action in ("hold", "release", "unsuspend", "clear", "copy")),
-    *(("/instances", {"action": action, "target": "all.q@h1"}) for action in ("disable", "enable", "clear", "unsuspend")),
-    *(("/hosts", {"action": action, "host": "h1", "reason": "disk"}) for action in ("drain", "resume")),
+    *(("/instances", {"action": action, "target": "all.q@h1"}) for action in ("enable", "clear", "unsuspend")),
+    ("/hosts", {"action": "resume", "host": "h1"}),
     ("/policies", {"do": "modify", "node": "/climate", "shares": "7"}),
     ("/config/project/climate", {"do": "preview"}),
     ("/history/1", {"do": "preview"}),
 ]
 
 
-@pytest.fixture
-def busy(followed: Followed) -> Followed:
-    """An array of four tasks on h1, a job on another host, a reservation, a tree."""
-    cell = followed.cell
+class Asking(NamedTuple):
+    """A button that asks: the page it is on, its label, words of its question, and the request that it makes once confirmed.
+
+    `boxes`: labels of boxes that are checked before; `first`: the label of a button that is pressed before.
+    """
+
+    page: str
+    label: str
+    question: str
+    request: str
+    boxes: tuple[str, ...] = ()
+    first: str = ""
+
+
+_ALL = ("Select all on this page",)
+_JOB_REQUESTS = {
+    **{"Hold": "hold_jobs", "Release": "hold_jobs", "Suspend": "change_states", "Resume": "change_states"},
+    **{"Reschedule": "change_states", "Clear error": "change_states", "Resubmit": "resubmit_jobs", "Delete": "delete_jobs"},
+    "Set priority": "alter_jobs",
+}
+ASKING = [
+    *(Asking("/jobs", label, " 2 jobs (5 tasks)? 1 array, 2 single", name, _ALL) for label, name in _JOB_REQUESTS.items()),
+    *(Asking("/jobs/1", label, f"{label} job 1 (4 tasks)? 1 array", _JOB_REQUESTS[label]) for label in ("Suspend", "Reschedule")),
+    Asking("/jobs/1", "Delete", "Delete job 1 (4 tasks)? 1 array Forced:", "delete_jobs", ("Force",)),
+    *(
+        Asking("/instances", label, f"{verb} 3 queue instances: all.q@h1, all.q@h2, all.q@h3? 5 running tasks", name, _ALL)
+        for label, verb, name in [
+            *((label, label, "change_states") for label in ("Enable", "Disable", "Suspend", "Resume")),
+            ("Clear error", "Clear the error of", "change_states"),
+            ("Reschedule", "Reschedule all tasks of", "change_states"),
+            ("Remove all jobs", "Remove all jobs of", "clean_queues"),
+        ]
+    ),
+    Asking("/instances/all.q@h1", "Disable", "Disable all.q@h1? 4 running tasks", "change_states"),
+    Asking("/instances/all.q@h1", "Suspend", "Suspend all.q@h1? 4 running tasks", "change_states"),
+    Asking("/instances/all.q@h1", "Reschedule", "Reschedule all tasks of all.q@h1? 4 running tasks", "change_states"),
+    Asking("/instances/all.q@h1", "Remove all jobs", "Remove all jobs of all.q@h1? 4 running tasks", "clean_queues"),
+    Asking("/hosts/h1", "Stop execution daemon", "daemon of h1? 4 running tasks will not be stopped.", "shutdown"),
+    Asking("/hosts/h1", "Stop daemon and kill jobs", "the jobs of h1? 4 running tasks will be killed.", "shutdown"),
+    Asking("/hosts/h1", "Drain", "Drain h1? 4 running tasks will not be stopped.", "drain_hosts"),
+    Asking("/reservations", "Delete", "Delete reservation 1 weather? No jobs use it.", "delete_reservations", _ALL),
+    Asking("/reservations", "Delete with the later ones of its series", "and reservation 1", "delete_reservations", _ALL),
+    Asking("/reservations/1", "Delete", "Delete reservation 1 weather? No jobs use it.", "delete_reservations"),
+    Asking("/policies", "Delete /climate", "Delete the share tree node /climate? No nodes are below it.", "change_share_tree"),
+    Asking("/policies", "Clear usage", "Clear the usage of all users and projects?", "clear_usage"),
+    Asking("/complexes/edit", "Commit", "Remove 1 resource attribute: licence?", "config_change", ("Remove licence",)),
+    Asking("/history/5", "Undo this change", '5? alice: user "alice" (added).', "config_change", (), "Preview the undo"),
+    *(
+        Asking(f"/config/{kind}/{name}", "Remove", f"Remove the {noun} {name}?", "config_change")
+        for kind, name, noun in [
+            *(("cluster_queue", "all.q", "cluster queue"), ("exec_host", "h1", "execution host")),
+            *(("project", "climate", "project"), ("host_group", "@rack7", "host group"), ("calendar", "nights", "calendar")),
+            *(("complex", "licence", "complex attribute"), ("manager", "root", "manager")),
+        ]
+    ),
+]
+"""Every button that asks, in a cell that `fill` has filled: the walk in a browser presses them all."""
+_FORMS = "//main//form[@method='post']"
+
+
+def fill(cell: Cell) -> None:
+    """An array of four tasks on h1, a job on another host, a reservation, a tree, and objects of some kinds."""
     cell.submit(name="array", tasks="1-4", hard_queues=["*@h1"])
     cell.submit(name="single", hard_queues=["*@h2"])
     cell.cycle()
     cell.admin("reserve", name="weather", start_time=cell.now + 7200, duration=600.0)
     cell.add("project", "climate")
+    cell.add("complex", "licence", shortcut="licence", type="INT", relop="<=", requestable="YES", consumable="YES")
+    cell.add("calendar", "nights", year="NONE", week="mon-fri=6-20=off")
     cell.admin("change_share_tree", verb="add", nodes=["/climate=25"])
+    cell.add("host_group", "@rack7", hostlist="h1")
     cell.master.flush()
+
+
+@pytest.fixture
+def busy(followed: Followed) -> Followed:
+    fill(followed.cell)
     followed.take()
     return followed
 
@@ -102,6 +176,51 @@ def test_what_is_harmless_does_not_ask(visit: Any, address: str, fields: dict[st
     async def play(visitor: Visitor) -> None:
         await visitor.send(address, {**fields, "confirmed": ""})
         assert changes(visitor)
+
+    visit(play)
+
+
+def test_every_button_that_asks_is_known(visit: Any) -> None:
+    """Each button of a page that asks, with everything selected, is in `ASKING`: the walk in a browser presses it."""
+
+    async def play(visitor: Visitor) -> set[tuple[str, str]]:
+        found = set()
+        for address, first in {(each.page, each.first) for each in ASKING}:
+            page = await visitor.get(address)
+            if first:
+                page = await visitor.send(address, {"do": page.xpath(f"//button[text()='{first}']")[0].get("value")})
+            for form in page.xpath(_FORMS):
+                fields: dict[str, list[str]] = {}
+                for each in form.xpath(".//input[@name][not(@type='checkbox') or @name='target' or starts-with(@name, 'gone ')]"):
+                    fields.setdefault(each.get("name"), []).append(each.get("value", "on"))
+                for button in form.xpath(".//button[@name]"):
+                    sent = {**fields, button.get("name"): button.get("value")}
+                    answer = await visitor.send(form.get("action"), {**sent, "to": "5", "confirmed": ""})
+                    if answer.xpath("//form[@class='confirm']"):
+                        found.add((address, button.get("aria-label") or words(button)))
+        return found
+
+    asking = visit(play)
+    known = {(each.page, each.label) for each in ASKING}
+    assert asking == known
+
+
+@pytest.mark.parametrize("address", ["/config/project/gone", "/config/no_such_kind/x", "/history/9999999"])
+def test_a_question_about_what_is_gone_is_no_failure(visit: Any, address: str) -> None:
+    async def play(visitor: Visitor) -> None:
+        await visitor.post(address, do="remove", confirmed="")
+        assert visitor.status in (200, 404)
+        assert changes(visitor) == []
+
+    visit(play)
+
+
+@pytest.mark.parametrize("target", ["9" * 5000, "9" * 5000 + ".1", "1.9-" + "9" * 5000, "²", "1.x", "-1"])
+def test_a_question_about_no_number_of_a_job_is_no_failure(visit: Any, target: str) -> None:
+    async def play(visitor: Visitor) -> None:
+        for address in ("/jobs", "/reservations"):
+            await visitor.send(address, {"action": "delete", "target": target, "confirmed": ""})
+            assert visitor.status == 200
 
     visit(play)
 
