@@ -22,6 +22,7 @@ from daemons.web.pages.changing import Attributes, try_changes, versions, why_no
 from daemons.web.pages.forms import Question, form_route, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
+from gridengine.config.configuration import GLOBAL, LOCAL
 from gridengine.kinds import KIND
 from gridengine.state.state import State
 
@@ -44,7 +45,7 @@ def noun_of(kind: str) -> str:
 
 
 class Subject(NamedTuple):
-    """The object that an address means. `stored`: its attributes, None while there is none."""
+    """The object that an address means; without a name, a new one. `stored`: its attributes, None while there is none."""
 
     kind: str
     name: str
@@ -54,6 +55,16 @@ class Subject(NamedTuple):
     def key(self) -> str:
         """The attribute that holds its name, "" if none does."""
         return KIND[self.kind].key
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there was such an object when the form was made."""
+        return bool(self.name) and self.stored is None
+
+    @property
+    def inherits(self) -> bool:
+        """Whether it has only what differs from the global configuration."""
+        return self.kind == "configuration" and self.name != GLOBAL
 
     @property
     def title(self) -> str:
@@ -107,10 +118,10 @@ async def objects(visit: Visit) -> Data:
 async def one_object(visit: Visit) -> Data:
     """The form of an object, or of a new one, that of `from` for a beginning."""
     subject = _subject(visit)
-    values = subject.stored
-    if values is None:
-        values = visit.shared.mirror.state.kind(subject.kind).get(visit.said("from"))
-        values = dict(values) if values is not None else KINDS[subject.kind].template().attributes()
+    values = _attributes(subject)
+    if subject.stored is None:
+        beginning = visit.shared.mirror.state.kind(subject.kind).get(visit.said("from"), {})
+        values |= {name: value for name, value in beginning.items() if name in values}
         if subject.key:
             values[subject.key] = visit.said("name")
     return _form(visit, subject, values)
@@ -132,15 +143,20 @@ def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None
 async def change_object(request: web.Request) -> web.Response:
     """Preview, save or remove: the form again with what is wrong or would follow, or the way to what has become of it."""
     visit, fields = visit_of(request), await request.post()
-    subject = _subject(visit)
+    subject = _subject(visit, may_be_gone=True)  # somebody else may have removed it: what was typed stays in the form
     before, after = _sent(subject, fields)
     removing, preview = fields.get("do") == "remove", fields.get("do") == "preview"
     name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())
+    data = _form(visit, subject, after) | {"before": json.dumps(before), "object": name}
+    if fault := _name_fault(visit, subject, name):
+        data |= {"faults": {subject.key or "object": fault}, "answers": [("error", fault)]}
+        return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
     change = {"kind": subject.kind, "name": name, "before": before, "after": None if removing else after}
-    data = _form(visit, subject, after) | {"before": json.dumps(before)}
     attempt = await try_changes(visit, [change], preview)
-    data |= {"faults": _at_fields(attempt.refusals, after), "answers": attempt.answers, "effects": attempt.effects}
-    if attempt.is_stale:
+    data |= {"faults": _at_fields(subject, attempt.refusals, after), "answers": attempt.answers, "effects": attempt.effects}
+    if subject.is_gone:
+        data |= {"gone": attempt.is_stale, "before": "null"}  # Save adds it again
+    elif attempt.is_stale:
         data["versions"] = versions(before, visit.shared.mirror.state.kind(subject.kind).get(name), after)
     elif not preview and not attempt.refusals:
         data |= {"done": True, "place": f"/config/{subject.kind}" if removing else address_of(subject.kind, name)}
@@ -153,11 +169,18 @@ def address_of(kind: str, name: str) -> str:
 
 
 def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
+    shown = dict.fromkeys(sorted(LOCAL), "") | dict(values) if subject.inherits else values
     return {
-        **{"subject": subject, "values": values, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
-        **{"effects": None, "versions": [], "done": False, "place": "", "why_not": why_not_configure(visit), "long": _LONG},
+        **{"subject": subject, "values": shown, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
+        **{"effects": None, "versions": [], "gone": False, "object": "", "done": False, "place": "", "long": _LONG},
+        **{"why_not": why_not_configure(visit), "inherited": _inherited(visit, subject)},
         **{"noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
     }
+
+
+def _inherited(visit: Visit, subject: Subject) -> Attributes:
+    """What a host gets where its configuration sets nothing."""
+    return visit.shared.mirror.state.kind("configuration").get(GLOBAL, {}) if subject.inherits else {}
 
 
 def _kind(visit: Visit) -> str:
@@ -167,14 +190,14 @@ def _kind(visit: Visit) -> str:
     return visit.parts["kind"]
 
 
-def _subject(visit: Visit) -> Subject:
-    """Raises Missing."""
+def _subject(visit: Visit, may_be_gone: bool = False) -> Subject:
+    """Raises Missing for a kind that is not there, and for an object that is not there unless it `may_be_gone`."""
     kind, name = _kind(visit), visit.parts["name"]
     if name == NEW and not KIND[kind].single:
         return Subject(kind, "", None)
     name = "" if name == SINGLE and KIND[kind].single else name
     stored = visit.shared.mirror.state.kind(kind).get(name)
-    if stored is None and (name or not KIND[kind].single):
+    if stored is None and (name or not KIND[kind].single) and not may_be_gone:
         raise Missing(f"There is no {noun_of(kind)} {name}")
     return Subject(kind, name, stored)
 
@@ -185,14 +208,29 @@ def _sent(subject: Subject, fields: MultiMapping[Any]) -> tuple[Attributes | Non
         before = json.loads(str(fields.get("before", "null")))
     except ValueError:
         before = None
-    known = {**KINDS[subject.kind].template().attributes(), **(subject.stored or {})}
-    after = {name: _text(fields, name, default) for name, default in known.items()}
-    return before, after
+    after = {name: _text(fields, name, default) for name, default in _attributes(subject).items()}
+    return before, {name: value for name, value in after.items() if value} if subject.inherits else after
+
+
+def _attributes(subject: Subject) -> Attributes:
+    """The attributes of a form: as stored, in their order, else as in a new object; "" for those that a host inherits."""
+    if subject.inherits:
+        return dict.fromkeys(sorted(LOCAL), "") | dict(subject.stored or {})
+    return dict(subject.stored) if subject.stored is not None else KINDS[subject.kind].template().attributes()
 
 
 def _text(fields: MultiMapping[Any], name: str, default: str) -> str:
     value = fields.get(f"attr {name}")
     return value.replace("\r\n", "\n").strip() if isinstance(value, str) else default
+
+
+def _name_fault(visit: Visit, subject: Subject, name: str) -> str:
+    """What is wrong with the name of a new object, "" if nothing is or it is none."""
+    if subject.name or KIND[subject.kind].single:
+        return ""
+    if not name:
+        return "A name is missing."
+    return f"There is a {noun_of(subject.kind)} {name} already." if name in visit.shared.mirror.state.kind(subject.kind) else ""
 
 
 def _summary(kind: str, attributes: Mapping[str, str]) -> str:
@@ -201,13 +239,15 @@ def _summary(kind: str, attributes: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown[:4])
 
 
-def _at_fields(texts: list[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Refusals by the attribute that they name first."""
+def _at_fields(subject: Subject, texts: list[str], values: Mapping[str, str]) -> dict[str, str]:
+    """Refusals by the attribute that they name first; of a new object whose name is no attribute, the others by `object`."""
     found: dict[str, str] = {}
     for text in texts:
         named = [(match.start(), name) for name in values if (match := re.search(rf"\b{re.escape(name)}\b", text))]
         if named:
             found.setdefault(min(named)[1], text)
+        elif not (subject.name or subject.key):
+            found.setdefault("object", text)
     return found
 
 

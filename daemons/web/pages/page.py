@@ -117,7 +117,7 @@ def answered(handler: Answered) -> Answered:
         try:
             return await handler(request)
         except Missing as missing:
-            return problem(visit_of(request), 404, str(missing), "It may be over: the accounting has what has ended.")
+            return problem(visit_of(request), 404, str(missing), "It may have ended, or somebody has removed it.")
         except NoQmaster as away:
             return problem(visit_of(request), 503, "This needs the qmaster, which is away.", str(away))
 

@@ -145,6 +145,83 @@ def test_of_two_administrators_the_later_one_is_shown_both_versions(followed: Fo
     assert followed.cell.state.kind("cluster_queue")["all.q"]["seq_no"] == "7"
 
 
+JUNK = "(( no value ,,=["
+
+
+def faults_of(page: Any) -> dict[str, str]:
+    """What is said beside fields, by their names."""
+    return {each.get("id").removeprefix("error-"): words(each) for each in page.xpath("//span[@class='error']")}
+
+
+def test_a_refused_change_keeps_what_was_typed_and_says_why_beside_the_field(followed: Followed, browse: Any) -> None:
+    """Of each kind: all that can be typed is wrong, and all of it is in the form again."""
+
+    async def play(visitor: Visitor) -> None:
+        for kind in KINDS:
+            name = next((each for each in sorted(followed.cell.state.kind(kind)) if each != "template"), None)
+            address = f"/config/{kind}/{(name or '-') if name is not None or KIND[kind].single else '+'}"
+            page = await visitor.get(address)
+            fixed = page.xpath("//form[@class='form']//input[@readonly]/@name")
+            fields = form_of(page)
+            typed = {each: JUNK for each in fields if each.startswith("attr ") and each not in fixed}
+            if not typed:
+                continue  # a manager is nothing but a name
+            refused = await visitor.send(address, {**fields, **typed, "do": "save"})
+            assert typed.items() <= form_of(refused).items(), kind
+            assert faults_of(refused).keys() & typed.keys(), kind
+
+    browse(play)
+
+
+@pytest.mark.parametrize("kind", ["configuration", "cluster_queue", "manager"])
+def test_the_name_of_a_new_object_stays_in_its_form(followed: Followed, browse: Any, kind: str) -> None:
+    field = f"attr {KIND[kind].key}" if KIND[kind].key else "object"
+    there = sorted(followed.cell.state.kind(kind))[0]
+
+    async def play(visitor: Visitor) -> None:
+        fields = form_of(await visitor.get(f"/config/{kind}/+"))
+        for name, reason in (("", "a name is missing"), (there, f"{there} already"), ("no name!", "")):
+            page = await visitor.send(f"/config/{kind}/+", {**fields, field: name, "do": "save"})
+            assert form_of(page)[field] == name
+            assert reason in faults_of(page)[field].lower()
+
+    browse(play)
+    assert stored(followed, kind, "no name!") is None
+
+
+def test_what_was_typed_stays_when_somebody_else_has_removed_the_object(followed: Followed, browse: Any) -> None:
+    followed.cell.add("project", "climate")
+    followed.take()
+
+    async def play(visitor: Visitor) -> None:
+        fields = form_of(await visitor.get("/config/project/climate"))
+        await visitor.post("/config/project/climate", **{**fields, "do": "remove"})
+        page = await visitor.send("/config/project/climate", {**fields, "attr oticket": "77", "do": "save"})
+        assert visitor.status == 200
+        assert "Somebody else has removed it" in words(page.find(".//main"))
+        fields = form_of(page)
+        assert fields["attr oticket"] == "77"
+        assert stored(followed, "project", "climate") is None
+        await visitor.send("/config/project/climate", {**fields, "do": "save"})
+
+    browse(play)
+    assert (stored(followed, "project", "climate") or {})["oticket"] == "77"
+
+
+def test_a_host_overrides_some_of_the_global_configuration(followed: Followed, browse: Any) -> None:
+    async def play(visitor: Visitor) -> None:
+        fields = form_of(await visitor.get("/config/configuration/+"))
+        await visitor.send("/config/configuration/+", {**fields, "object": "h1", "attr mailer": "/bin/mail", "do": "save"})
+        assert stored(followed, "configuration", "h1") == {"mailer": "/bin/mail"}
+        refused = await change(visitor, "/config/configuration/h1", xterm="no/path", mailer="")
+        assert form_of(refused)["attr xterm"] == "no/path"
+        assert form_of(refused)["attr mailer"] == ""
+        await change(visitor, "/config/configuration/h1", xterm="/bin/xterm", mailer="")
+
+    browse(play)
+    assert stored(followed, "configuration", "h1") == {"xterm": "/bin/xterm"}
+
+
 @pytest.mark.statement("GU-12")
 def test_a_user_sees_all_and_changes_nothing(followed: Followed, browse: Any) -> None:
     async def play(visitor: Visitor) -> tuple[str, str]:
