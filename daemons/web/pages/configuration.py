@@ -143,7 +143,8 @@ def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None
 async def change_object(request: web.Request) -> web.Response:
     """Preview, save or remove: the form again with what is wrong or would follow, or the way to what has become of it."""
     visit, fields = visit_of(request), await request.post()
-    subject = _subject(visit, may_be_gone=True)  # somebody else may have removed it: what was typed stays in the form
+    # somebody else may have removed it since its form was made: what was typed stays there
+    subject = _subject(visit, may_be_gone="before" in fields)
     before, after = _sent(subject, fields)
     removing, preview = fields.get("do") == "remove", fields.get("do") == "preview"
     name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())

@@ -11,6 +11,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.forms import Action, Question, act_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.states import silent_hosts
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
 
@@ -57,8 +58,9 @@ async def one_host(visit: Visit) -> Data:
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
     return {
-        **{"host": host, "instances": status["queues"], "jobs": jobs},
+        **{"host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state)},
         **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS},
+        "aside": visit.shared.drains.of,
     }
 
 

@@ -11,6 +11,7 @@ from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import FORCED, Action, Question, act_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.states import silent_hosts
 from gridengine.gdi.requests import Answer
 from gridengine.units import counted
 
@@ -93,6 +94,7 @@ async def one_instance(visit: Visit) -> Data:
     configured = {each["name"]: each["attributes"] for each in status["queue_configurations"]["found"]}
     return {
         **{"row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS},
+        "silent": silent_hosts(visit.shared.mirror.state),
         **{"origins": _ORIGINS, "why_not": _why_not(visit, [name]), "aside": visit.shared.drains.of},
     }
 

@@ -24,7 +24,6 @@ from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import REQUESTS, Answer
-from gridengine.instance_name import host_of
 from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
 from gridengine.units import counted
@@ -66,13 +65,12 @@ async def job_list(visit: Visit) -> Data:
     found = visit.shared.jobs.choose(wanted)
     number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
     shown = found.rows[(number - 1) * ROWS : number * ROWS]
-    silent = silent_hosts(visit.shared.mirror.state)
     ended = [row.id for row in shown if row.state == "z"]
     tabs = [("Active", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
     tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
     return {
         "rows": shown,
-        "lost": {row.target for row in shown if any(host_of(place) in silent for place in row.places)},
+        "silent": silent_hosts(visit.shared.mirror.state),
         "outcomes": await outcomes(visit, ended),
         "total": len(found.rows),
         "page": number,

@@ -8,18 +8,16 @@ from daemons.web.job_rows import JobRow, Wanted
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import tasks_in
 from daemons.web.pages.page import Data, Page, Visit
-from daemons.web.pages.states import silent_hosts
+from daemons.web.pages.states import INSTANCE, RESERVATION, silent_hosts
 from gridengine.instance_name import host_of
 
 OWN_JOBS = 10
 _LONG_S = 86_400.0
 _MOST_NAMED = 4
-#: states of instances that want a hand, the gravest first, and what is said of them
+#: states of instances that need attention, the gravest first, and what the alarm says of them
 _STATES = {
-    "E": ("bad", "in error"),
-    "c": ("bad", "with an ambiguous configuration"),
-    "o": ("warn", "orphaned"),
-    "a": ("warn", "in load alarm"),
+    **{"E": "in error", "c": "with an ambiguous configuration"},
+    **{"o": "orphaned", "a": "in load alarm"},
 }
 
 
@@ -48,6 +46,7 @@ async def overview(visit: Visit) -> Data:
         "failed_count": len(failed),
         "own": own[:OWN_JOBS],
         "own_count": len(own),
+        "silent": silent_hosts(shared.mirror.state),
     }
 
 
@@ -63,9 +62,10 @@ def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
 
 def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     found = []
-    for letter, (tone, words) in _STATES.items():
+    for letter, words in _STATES.items():
         names = [each["name"] for each in instances if letter in each["states"]]
         if names:
+            tone = INSTANCE[letter][1]
             found.append((tone, f"{_number(names, 'queue instance')} {words}", _named(names), f"/instances?state={letter}"))
     return found
 
@@ -73,7 +73,7 @@ def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str
 def _reservations(reservations: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     ill = [each for each in reservations if each["state"] in ("W", "E")]
     return [
-        ("bad" if each["state"] == "E" else "warn", f"Reservation {each['id']}", each["errors"][0], f"/reservations/{each['id']}")
+        (RESERVATION[each["state"]][1], f"Reservation {each['id']}", each["errors"][0], f"/reservations/{each['id']}")
         for each in ill[:_MOST_NAMED]
     ]
 

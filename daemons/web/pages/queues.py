@@ -48,6 +48,7 @@ async def one_queue(visit: Visit) -> Data:
     shown = hosts[(number - 1) * ROWS : number * ROWS]
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
     return {
+        "letters": _STATES,
         **{"name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied},
         **{"rows": rows, "total": len(hosts), "page": number, "size": ROWS},
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],

@@ -22,6 +22,7 @@ from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, act_route, form_route, listed, never
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
+from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_again
 from daemons.web.pages.time_line import slot_of, time_line
 from gridengine.gdi.requests import Answer
@@ -99,7 +100,8 @@ async def one_reservation(visit: Visit) -> Data:
     rows = await _rows(visit, [str(the_reservation(visit, visit.parts["number"]).id)])
     jobs = sorted(visit.shared.mirror.state.reserved.jobs.get(rows[0]["id"], ()))
     inside = [row for number in jobs for row in visit.shared.jobs.of_job(number)]
-    return {"one": rows[0], "jobs": inside, "why_not": _why_not(visit, rows[0]["owner"])}
+    silent = silent_hosts(visit.shared.mirror.state)
+    return {"one": rows[0], "jobs": inside, "silent": silent, "why_not": _why_not(visit, rows[0]["owner"])}
 
 
 def the_reservation(visit: Visit, number: str) -> AdvanceReservation:

@@ -14,6 +14,7 @@ from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import Wanted
 from daemons.web.pages.configuration import ROWS, matches
 from daemons.web.pages.page import Data, Page, Visit
+from daemons.web.pages.states import silent_hosts
 
 _NUMBER = re.compile(r"([0-9]{1,7})(?:\.[0-9]{1,7})?", re.ASCII)
 
@@ -36,7 +37,7 @@ async def search(visit: Visit) -> Data:
     ended = visit.shared.jobs.choose(Wanted(find=find, state="finished")).rows if find else ()
     jobs = [*chosen.rows, *ended] if chosen is not None else []
     return {
-        **{"find": find, "jobs": jobs[:ROWS], "job_count": len(jobs)},
+        **{"find": find, "jobs": jobs[:ROWS], "job_count": len(jobs), "silent": silent_hosts(state)},
         **{"places": places[:ROWS], "place_count": len(places), "objects": objects[:ROWS], "object_count": len(objects)},
     }
 

@@ -5,8 +5,10 @@ Owns the words and how grave each state is. Pure; called by the macros of the te
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from gridengine.instance_name import host_of
 from gridengine.state.state import State
 
 
@@ -97,6 +99,11 @@ def silent_hosts(state: State) -> set[str]:
     """Exec hosts that do not report."""
     names = (name for name in state.kind("exec_host") if name not in ("global", "template"))
     return {name for name in names if name not in state.hosts or not state.hosts[name].up}
+
+
+def is_lost(places: Iterable[str], silent: Collection[str]) -> bool:
+    """Whether one of these queue instances is on a host that does not report."""
+    return any(host_of(place) in silent for place in places)
 
 
 def message_badge(letter: str) -> Badge:

@@ -37,6 +37,7 @@ def templates() -> Environment:
         host_badge=states.host_badge,
         message_badge=states.message_badge,
         unreachable=states.UNREACHABLE,
+        is_lost=states.is_lost,
         link=formats.link,
         navigation=navigation.NAVIGATION,
         place_of=navigation.place_of,

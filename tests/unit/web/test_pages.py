@@ -247,7 +247,37 @@ def test_tasks_of_a_lost_host_are_unreachable_and_the_alarm_counts_them(followed
     assert {name for name, state in listed.items() if "host unreachable" in state} == {f"{job}.{task}" for task in lost}
     shown = {row[0]: row[1] for row in rows(browse(page(f"/jobs/{job}")))}
     assert {int(task) for task, state in shown.items() if "host unreachable" in state} == lost
+    for address in ("/hosts/h3", "/instances/all.q@h3", "/", "/search?find=alice"):
+        shown = browse(page(address)).xpath(f"//main//tr[starts-with(@id, 'row-{job}.')]")
+        assert shown, address
+        for row in shown:
+            assert ("host unreachable" in words(row)) == (int(row.get("id").partition(".")[2]) in lost), address
     assert f"1 host unreachable h3; {len(lost)} running tasks there" in words(browse(page("/")).find(".//ul[@class='notes']"))
+
+
+@pytest.mark.statement("GU-4", "GU-8")
+def test_an_instance_has_the_same_badges_wherever_it_is_shown(followed: Followed, browse: Any) -> None:
+    cell = followed.cell
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+    cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h1"])
+    cell.master.lose_host("h1")
+    cell.master.flush()
+
+    async def play(visitor: Visitor) -> list[list[tuple[str, str]]]:
+        found = []
+        for address, place in (
+            ("/instances", "//tr[@id='row-all.q@h1']"),
+            ("/instances/all.q@h1", "//main/div[span]"),
+            ("/hosts/h1", "//tr[@id='row-all.q@h1']"),
+        ):
+            (shown,) = (await visitor.get(address)).xpath(place)
+            found.append([(badge.get("class"), words(badge)) for badge in shown.xpath(".//span[contains(@class, 'state ')]")])
+            assert "since" in words(shown)
+        return found
+
+    first, *others = browse(play, ROOT)
+    assert first == [("state off", "d disabled"), ("state bad", "u unreachable"), ("state off", "s suspended")]
+    assert others == [first, first]
 
 
 def test_what_starts_later_does_not_count_as_waiting(followed: Followed, browse: Any) -> None:
