@@ -60,7 +60,7 @@ def why_not_configure(visit: Visit, operators: bool = False) -> str:
     """Why the visitor may change no configuration, or with `operators` do what they may; "" if he may. The qmaster decides."""
     shared = visit.shared
     if not shared.mirror.connected:
-        return "The qmaster is away: nothing can be changed."
+        return "The qmaster does not respond: nothing can be changed."
     return no_right(shared.mirror.state, visit.caller, shared.source.world(), operators).removeprefix("denied: ")
 
 

@@ -103,7 +103,7 @@ async def change(request: web.Request) -> web.Response:
     data["faults"] = {name: text for text in reversed(tried.refusals) for name in named if f'"{name}"' in text}
     data["answers"] = tried.answers
     if tried.is_stale:
-        data["answers"].append(("info", "Load the page again to begin with what is stored now; your values are still here."))
+        data["answers"].append(("info", "Reload the page to start from the stored values. Your values are still here."))
     elif not tried.refusals:
         data |= {"plan": [(each["name"], _differs(each)) for each in changes]} if preview else {"done": True}
     return _shown(visit, data, request)

@@ -25,7 +25,7 @@ async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
         return None
     if record is None:
         return None
-    why_not = "" if record.resubmittable else "The script is no longer known: that of the last ended jobs is kept."
+    why_not = "" if record.resubmittable else "The script is no longer known: only those of the last ended jobs are kept."
     return {
         **record._asdict(),
         **{"tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS)},

@@ -134,5 +134,15 @@ def on_hosts(paths: list[tuple[str, str]]) -> str:
     return ", ".join(f"{host}:{path}" if host else path for host, path in paths)
 
 
-_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, plain, breakable, part)
+_LEVELS = {"g": "global", "h": "host", "q": "queue"}
+_SOURCES = {"l": "{} report", "L": "{} report, scaled", "c": "remaining, {}", "f": "{} configuration"}
+
+
+def origin(letters: str) -> str:
+    """Where the value of a resource comes from, in words: the letters of qstat -F for the level that decides and the source."""
+    level = _LEVELS.get(letters[:1], "")
+    return _SOURCES.get(letters[1:], "{}").format(level)
+
+
+_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, plain, breakable, part)
 FILTERS = {each.__name__: each for each in _ALL}

@@ -95,22 +95,15 @@ async def one_instance(visit: Visit) -> Data:
     return {
         **{"row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS},
         "silent": silent_hosts(visit.shared.mirror.state),
-        **{"origins": _ORIGINS, "why_not": _why_not(visit, [name]), "aside": visit.shared.drains.of},
+        **{"why_not": _why_not(visit, [name]), "aside": visit.shared.drains.of},
     }
-
-
-_ORIGINS = {
-    **{"g": "of the cluster", "h": "of the host", "q": "of the queue"},
-    **{"l": "reported", "L": "reported and scaled", "c": "what is left", "f": "configured"},
-}
-"""Letters of qstat -F: the level that decides, and where the value comes from."""
 
 
 def _why_not(visit: Visit, names: list[str]) -> str:
     """Why the visitor can do nothing to any of these, "" if he can to some; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
-        return "The qmaster is away: nothing can be changed."
+        return "The qmaster does not respond: nothing can be changed."
     state = shared.mirror.state
     if is_operator(state, caller, shared.cell.admin_user) or any(owns_queue(state, caller, name) for name in names):
         return ""

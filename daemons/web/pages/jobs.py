@@ -216,7 +216,7 @@ def _why_not(visit: Visit, owner: str) -> str:
     """Why the visitor cannot do anything to a job of this owner, "" if he can; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
-        return "The qmaster is away: nothing can be changed."
+        return "The qmaster does not respond: nothing can be changed."
     if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
         return ""
     return f"{caller.user} is neither the owner of the job ({owner}) nor an operator."

@@ -15,7 +15,7 @@ from daemons.web.pages.page import Data, Page, Visit
 
 ROWS = 100
 QMASTER = "qmaster"
-_LEVELS = [("", "all"), ("W", "warnings and worse"), ("E", "errors and worse"), ("C", "critical")]
+_LEVELS = [("", "all"), ("W", "Warning and above"), ("E", "Error and above"), ("C", "Critical")]
 _MEANT = {"W": "WEC", "E": "EC", "C": "C"}
 
 

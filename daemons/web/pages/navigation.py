@@ -10,7 +10,7 @@ NAVIGATION = {
         *(("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas")),
         *(("Policies", "/policies"), ("Configuration", "/config")),
     ),
-    "Past": (("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
+    "Reports": (("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
 }
 
 

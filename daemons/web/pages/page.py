@@ -117,9 +117,9 @@ def answered(handler: Answered) -> Answered:
         try:
             return await handler(request)
         except Missing as missing:
-            return problem(visit_of(request), 404, str(missing), "It may have ended, or somebody has removed it.")
+            return problem(visit_of(request), 404, str(missing), "It may have ended or been removed.")
         except NoQmaster as away:
-            return problem(visit_of(request), 503, "This needs the qmaster, which is away.", str(away))
+            return problem(visit_of(request), 503, "The qmaster does not respond.", str(away))
 
     return handle
 

@@ -40,24 +40,24 @@ FIELDS = {
         ("-e", "End", "202612242000"),
         ("-d", "Duration", "2:00:00"),
         ("-latest", "Latest start", "202612250600"),
-        ("-recur", "Again and again", "FREQ=DAILY;COUNT=5"),
+        ("-recur", "Recurrence", "FREQ=DAILY;COUNT=5"),
     ),
     "What": (
         ("-l", "Resources", "h_vmem=4G"),
         ("-q", "Queues", "all.q,*@@big"),
         ("-pe", "Parallel environment and slots", "mpi 8"),
-        ("-alloc", "Slots by a rule", "$fill_up 8"),
+        ("-alloc", "Allocation rule", "$fill_up 8"),
         ("-masterq", "Queues for the master task", ""),
         ("-ckpt", "Checkpointing environment", ""),
         ("-now", "Interactive queues only", ""),
     ),
-    "Who, and how": (
+    "Access and notification": (
         ("-N", "Name", "maintenance"),
         ("-u", "Users who may use it", "alice,@students,!bob"),
         ("-A", "Account", ""),
-        ("-he", "Start no jobs while anything is wrong", ""),
-        ("-heal", "Move what is lost with a host", ""),
-        ("-idle", "Give it back when idle for", "0:30:00"),
+        ("-he", "Hard error handling", ""),
+        ("-heal", "Relocate if a host fails", ""),
+        ("-idle", "Release when idle for", "0:30:00"),
         ("-m", "Mail when", "bea"),
         ("-M", "Mail to", ""),
     ),
@@ -194,7 +194,7 @@ def _why_not(visit: Visit, owner: str) -> str:
     """Why the visitor cannot delete a reservation of this owner, "" if he can; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
-        return "The qmaster is away: nothing can be changed."
+        return "The qmaster does not respond: nothing can be changed."
     if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
         return ""
     return f"{caller.user} is neither the owner of the reservation ({owner}) nor an operator."

@@ -38,7 +38,7 @@ INSTANCE = {
 #: reservations. Source: AR-53.
 RESERVATION = {
     "w": ("waiting", "wait"),
-    "W": ("waiting, with a warning", "warn"),
+    "W": ("pending (warning)", "warn"),
     "r": ("running", "mark"),
     "E": ("error", "bad"),
     "x": ("over", "off"),

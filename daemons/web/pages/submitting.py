@@ -33,23 +33,23 @@ ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Job": (
         ("-N", "Name", "simulate"),
         ("-t", "Tasks of an array", "1-100"),
-        ("-tc", "Tasks at a time", "10"),
+        ("-tc", "Max. concurrent tasks", "10"),
         ("-P", "Project", ""),
         ("-p", "Priority", "0"),
-        ("-js", "Share among your jobs", "0"),
+        ("-js", "Job share", "0"),
         ("-ar", "Reservation", "17"),
         ("-comment", "Note", ""),
     ),
-    "Where it runs": (
-        ("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
-        ("soft -l", "Resources it wishes for", "arch=lx-amd64"),
+    "Placement": (
+        ("-l", "Resource requests", "h_vmem=4G,h_rt=1:00:00"),
+        ("soft -l", "Soft resource requests", "arch=lx-amd64"),
         ("-q", "Queues", "all.q,*@@big"),
-        ("soft -q", "Queues it prefers", "fast.q"),
-        ("-masterq", "Queues for its master task", "all.q@node1"),
+        ("soft -q", "Preferred queues", "fast.q"),
+        ("-masterq", "Queues for the master task", "all.q@node1"),
         ("-pe", "Parallel environment and slots", "mpi 4-8"),
-        ("-alloc", "Slots by a rule", "$fill_up 8"),
+        ("-alloc", "Allocation rule", "$fill_up 8"),
         ("-binding", "Binding to cores", "linear:2"),
-        ("-R", "Reserve for it while it waits", ""),
+        ("-R", "Reserve resources", ""),
     ),
     "When": (
         ("-a", "Not before", "202612241800"),
@@ -58,22 +58,22 @@ ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("-hold_jid_ok", "After jobs that succeed", "12"),
         ("-hold_jid_fail", "After jobs that fail", "12"),
         ("-hold_jid_ad", "After tasks of arrays", "12"),
-        ("-now", "At once or not at all", ""),
-        ("-h", "Hold it for now", ""),
+        ("-now", "Start immediately or fail", ""),
+        ("-h", "Submit with a user hold", ""),
     ),
     "Files and variables": (
         ("-wd", "Directory", "/home/alice/project"),
         ("-o", "Output", "/home/alice/logs"),
-        ("-e", "Errors", "/home/alice/logs"),
-        ("-j", "Errors with the output", ""),
+        ("-e", "Error output", "/home/alice/logs"),
+        ("-j", "Merge stderr into stdout", ""),
         ("-i", "Input", ""),
         ("-S", "Shell", "/bin/bash"),
-        ("-shell", "Command by a shell", ""),
+        ("-shell", "Run through a shell", ""),
         ("-v", "Variables", "CASE=3,MODE=fast"),
     ),
-    "Life": (
-        ("-r", "May be run again", ""),
-        ("-notify", "Warn it before it is stopped", ""),
+    "Notifications and restart": (
+        ("-r", "Rerunnable", ""),
+        ("-notify", "Signal before suspend/kill", ""),
         ("-ckpt", "Checkpointing environment", ""),
         ("-c", "Checkpoint when", "sx"),
         ("-m", "Mail when", "ae"),
@@ -97,7 +97,7 @@ class Filled(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command that does the same."""
+        """The equivalent command."""
         return shlex.join(["qsub", *self.words])
 
 

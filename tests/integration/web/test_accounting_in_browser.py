@@ -101,7 +101,7 @@ def test_sql_of_ones_own_reads_and_no_more(visits: Visits, address: str) -> None
     assert overhang(page) == []
     page.get_by_label("SQL").fill("DELETE FROM sge_job_usage")
     page.get_by_role("button", name="Ask").click()
-    expect(page.locator("main")).to_contain_text("Not answered")
+    expect(page.locator("main")).to_contain_text("Query failed")
     page.get_by_label("SQL").fill("SELECT count(*) AS jobs FROM sge_job_usage")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("table", name="Rows")).to_contain_text("30")

@@ -109,7 +109,7 @@ def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visit
     page.get_by_role("button", name="Save").click()
     expect(page.locator("main")).to_contain_text("added")
     assert re.search(r"^slots +3$", web_cell.must("qconf", "-sq", "night.q"), re.M)
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue").click()
     page.get_by_role("button", name="Remove").click()
     confirm(page)
     expect(page.locator("main")).to_contain_text("removed")

@@ -43,7 +43,7 @@ def test_a_change_of_a_queue_is_undone_unless_somebody_was_there_since(web_cell:
     web_cell.must("qconf", "-mattr", "queue", "seq_no", "77", "all.q")
     page.get_by_role("row", name=re.compile("seq_no.*77")).get_by_role("link", name=re.compile("Undo")).click()
     page.get_by_role("button", name="Preview the undo").click()
-    expect(page.get_by_role("heading", name="What this would do")).to_be_visible()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     assert seq_no() == "77"
     web_cell.must("qconf", "-mattr", "queue", "seq_no", "78", "all.q")
     page.get_by_role("button", name="Undo this change").click()

@@ -25,7 +25,7 @@ def test_a_free_window_is_found_reserved_and_changed(web_cell: DemoCell, page: P
     expect(page.locator("#outcome")).to_contain_text("nosuch.q")  # said while somebody types
     page.get_by_label("Queues", exact=True).fill("all.q")
     expect(page.locator("#outcome")).to_contain_text("qrsub -d 0:10:00 -q all.q -N service")
-    page.get_by_role("button", name="Find free windows").click()
+    page.get_by_role("button", name="Find available times").click()
     page.get_by_role("link", name=re.compile("Fill in")).last.click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("service")
     page.get_by_role("button", name="Reserve", exact=True).click()

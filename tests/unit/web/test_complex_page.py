@@ -67,7 +67,7 @@ def test_a_change_set_is_made_as_one(followed: Followed, play: Any) -> None:
         return seen, await visitor.send("/complexes/edit", form | {"do": "commit"})
 
     seen, done = play(acts)
-    assert [words(each) for each in seen.xpath("//section[h2='What this would do']//li")] == [
+    assert [words(each) for each in seen.xpath("//section[h2='Preview']//li")] == [
         "old is removed",
         "slots urgency 1000 → 500",
         "gpu is added",

@@ -68,7 +68,7 @@ def test_the_page_of_a_group(followed: Followed, tmp_path: Path) -> None:
             return [shown, near, visitor.status]
 
     shown, near, status = asyncio.run(play())
-    uses = words(shown.xpath("//section[h2='What uses it']")[0])
+    uses = words(shown.xpath("//section[h2='Used by']")[0])
     assert "cluster queue all.q slots" in uses and "host group @both hostlist" in uses
     titles = [title.text.partition(":")[0] for title in shown.xpath("//main//a/title")]
     assert sorted(titles) == ["@allhosts", "@both", "@one"]

@@ -192,8 +192,8 @@ def test_an_operator_puts_instances_aside_and_others_may_not(followed: Followed,
 def test_an_instance_shows_each_resource_with_its_origin(browse: Any) -> None:
     shown = browse(page("/instances/all.q@h1"))
     found = {row[0]: row[1:] for row in rows(shown)}
-    assert found["slots"] == ["4", "qc what is left of the queue"]
-    assert found["num_proc"][1] == "hl reported of the host"
+    assert found["slots"] == ["4", "qc remaining, queue"]
+    assert found["num_proc"][1] == "hl host report"
     assert "4" in words(shown.findall(".//section")[-1])
 
 
@@ -208,7 +208,7 @@ def test_a_queue_shows_what_each_host_gets_and_from_where(followed: Followed, br
     assert found["h1"] == ["1 @a", "4 default"]
     assert found["h2"] == ["0 c ambiguous: @a, @b", "4 default"]
     assert found["h3"] == ["0 default", "9 h3"]
-    assert rows(shown, 1) == [["seq_no", "@b", "in part"], ["seq_no", "h8", "not in use"]]
+    assert rows(shown, 1) == [["seq_no", "@b", "in part"], ["seq_no", "h8", "inactive"]]
     assert shown.xpath("//td[span[contains(@class, 'bad')]]")
     for host, values in found.items():
         assert cell.state.configs[f"all.q@{host}"].text["seq_no"] == values[0].split()[0]

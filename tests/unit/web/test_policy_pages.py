@@ -77,7 +77,7 @@ def test_quotas_say_what_to_do_next(followed: Followed, browse: Any) -> None:
     assert "No quotas" in words(browse(lambda visitor: visitor.get("/quotas")))
     followed.cell.add("resource_quota", "people", enabled="TRUE", limit="users {*} to slots=5")
     assert "Nothing is in use" in words(browse(lambda visitor: visitor.get("/quotas")))
-    assert "No such limits" in words(browse(lambda visitor: visitor.get("/quotas?user=nobody")))
+    assert "No matching limits" in words(browse(lambda visitor: visitor.get("/quotas?user=nobody")))
 
 
 @pytest.mark.parametrize("query", ["?user=" + "x" * 5000, "?host=%5B", "?user=@nosuch", "?queue=(("])

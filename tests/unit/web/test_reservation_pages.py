@@ -103,7 +103,7 @@ def test_a_form_is_checked_looked_for_and_granted(followed: Followed, browse: An
     checked, found, made = browse(play)
     assert "qrsub -a" in checked
     assert "-pe make 2" in checked
-    assert "Windows that are free" in found
+    assert "Available time slots" in found
     assert list(followed.cell.state.reservations) == [1]
     (one,) = followed.cell.state.reservations.values()
     assert (one.name, one.allowed, one.heal, one.end_time - one.start_time) == ("form", ["alice"], True, 3600)
