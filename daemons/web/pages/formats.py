@@ -144,5 +144,19 @@ def origin(letters: str) -> str:
     return _SOURCES.get(letters[1:], "{}").format(level)
 
 
-_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, plain, breakable, part)
+_EVENTS = {
+    **{"JobSubmitted": "Submitted", "TaskDispatched": "Dispatched to host", "TaskStarted": "Started"},
+    **{"TaskEnded": "Finished", "TaskRequeued": "Requeued"},
+}
+
+
+def event_words(name: str) -> str:
+    """An event of a job's log in words: `PendingTasksDeleted` is "Pending tasks deleted"."""
+    return _EVENTS.get(name) or re.sub(r"(?<!^)[A-Z]", lambda capital: f" {capital[0].lower()}", name)
+
+
+_ALL = (
+    *(moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_words, plain, breakable),
+    part,
+)
 FILTERS = {each.__name__: each for each in _ALL}

@@ -63,6 +63,7 @@ def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Vis
     row = page.get_by_role("row", name=re.compile(re.escape(instance)))
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Disable").click()
+    confirm(page)
     expect(row).to_contain_text("disabled")
     eventually("qstat shows it", lambda: re.search(r" d *$", web_cell.must("qstat", "-f"), re.M) is not None)
     web_cell.must("qmod", "-e", instance)

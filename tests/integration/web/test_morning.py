@@ -45,6 +45,7 @@ def put_the_host_aside(page: Page, cell: DemoCell, instance: str) -> None:
     go(page, f"/instances/{instance}")
     expect(page.locator("main")).to_contain_text("prolog")
     page.get_by_role("button", name="Disable").click()
+    confirm(page)
     eventually("it is put aside", lambda: re.search(r" dE? *$", cell.must("qstat", "-f"), re.M) is not None)
 
 
