@@ -79,7 +79,7 @@ types: setup
 
 # Tests that start daemons mostly wait, so four parts run side by side. That of the test bed's hosts is seen as it goes.
 ASIDE := api clients dbwriter drmaa execd shepherd
-# in a browser, behind those that start no daemon
+# in a browser, at the end of the part that is done first
 PAGES := web
 LATER := crashes qmaster runtime $(foreach name,backup guides lost_spool reservation_life upgrade,test_$(name).py)
 # three minutes beside the others, on hosts of its own; where there can be no test bed (2) it says why
@@ -88,10 +88,10 @@ QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
 	@mkdir -p build
-	($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration && $(QUIET_TESTS) $(PAGES:%=tests/integration/%)) \
-	  >build/test-core.log 2>&1 &
+	($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration) >build/test-core.log 2>&1 &
 	core=$$!
-	($(QUIET_TESTS) $(LATER:%=tests/integration/%) && $(TORTURE)) >build/test-later.log 2>&1 &
+	($(QUIET_TESTS) $(LATER:%=tests/integration/%) && $(TORTURE) && $(QUIET_TESTS) $(PAGES:%=tests/integration/%)) \
+	  >build/test-later.log 2>&1 &
 	later=$$!
 	$(QUIET_TESTS) $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
 	aside=$$!

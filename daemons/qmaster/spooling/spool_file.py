@@ -44,7 +44,7 @@ def write_fault(path: Path, error: BaseException) -> SpoolError:
     """Why a file of the spool cannot be written: with the host and the file system that have no room, or are broken, since users
     of all hosts read it."""
     place = Path(os.path.realpath(path.parent))
-    while not place.is_mount():
+    while not os.path.ismount(place):  # Path.is_mount raises on a broken disk
         place = place.parent
     return SpoolError(f"cannot write spool {path} on host {socket.gethostname()}, file system {place}: {plain_fault(error)}")
 

@@ -50,7 +50,7 @@ async def ask(service: Service, what: str, key: str = "", caller: Caller = ALICE
 def test_the_reason_names_host_and_file_system(
     cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: int
 ) -> None:
-    monkeypatch.setattr(Path, "is_mount", mounts_at(str(tmp_path)))
+    monkeypatch.setattr(os.path, "ismount", mounts_at(str(tmp_path)))
     monkeypatch.setattr(socket, "gethostname", lambda: "gm")
     monkeypatch.setattr(os, "posix_fallocate", broken(fault))
     (tmp_path / "spool").mkdir()
@@ -64,7 +64,7 @@ def test_the_reason_names_host_and_file_system(
 
 @pytest.mark.parametrize("what", ["database or disk is full", "disk I/O error", "attempt to write a readonly database"])
 def test_what_sqlite_says_is_said_with_the_host_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    monkeypatch.setattr(Path, "is_mount", mounts_at())
+    monkeypatch.setattr(os.path, "ismount", mounts_at())
     monkeypatch.setattr(socket, "gethostname", lambda: "gm")
     reason = str(write_fault(tmp_path / "spool.db", apsw.Error(what)))
     assert reason == f"cannot write spool {tmp_path}/spool.db on host gm, file system /: {what}"
