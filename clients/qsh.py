@@ -12,7 +12,7 @@ from clients.submission import ReadSubmission, read_submission
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from clients.waiting import Waiting
+    from clients.waiting import WaitingCommand
 
 
 def qsh(arguments: list[str]) -> int:
@@ -25,7 +25,7 @@ def qsh(arguments: list[str]) -> int:
     return interruptible(lambda waiting: _submit(job, waiting))
 
 
-def _submit(job: ReadSubmission, waiting: "Waiting") -> int:
+def _submit(job: ReadSubmission, waiting: "WaitingCommand") -> int:
     submitted = submit_interactive("qsh", "qsh", job)
     if isinstance(submitted, int):
         return submitted

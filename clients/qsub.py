@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-    from clients.waiting import Waiting
+    from clients.waiting import WaitingCommand
 
 
 def qsub(arguments: list[str]) -> int:
@@ -29,7 +29,7 @@ def qsub(arguments: list[str]) -> int:
     return _submit(job, request, None)
 
 
-def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "Waiting | None") -> int:
+def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
     """Submit, and wait where that was asked for; the exit status."""
     try:
         answer = gdi.change("submit", request)
@@ -65,7 +65,7 @@ def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
     return answer.status or 1
 
 
-def _submitted(job: ReadSubmission, data: "dict[str, Any]", waiting: "Waiting | None") -> int:
+def _submitted(job: ReadSubmission, data: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
     """Say the number of the job, then wait for it where that was asked for."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
     label = f"{job_id}.{tasks}" if tasks else str(job_id)

@@ -114,7 +114,7 @@ def _read_script(operands: list[str]) -> bytes:
     """The script named by the first operand, or the standard input for none and for `-`."""
     if not operands or operands[0] == "-":
         try:
-            script = read_limited(sys.stdin.buffer, SCRIPT_MOST)
+            script: bytes = read_limited(sys.stdin.buffer, SCRIPT_MOST)
         except OSError as error:
             raise Failure(f"Unable to read script file because of error: {error.strerror}", NO_INPUT) from None
         if not script:

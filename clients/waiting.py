@@ -18,7 +18,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 _IGNORED = (signal.SIGHUP, signal.SIGQUIT)
 
 
-class Waiting:
+class WaitingCommand:
     """While it lasts SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further ones are
     ignored.
 
@@ -38,7 +38,7 @@ class Waiting:
         if self._pending:
             self._end()
 
-    def __enter__(self) -> "Waiting":
+    def __enter__(self) -> "WaitingCommand":
         for number in _ENDING:
             self._handlers[number] = signal.signal(number, self._interrupt)
         for number in _IGNORED:
@@ -62,12 +62,12 @@ class Waiting:
                 signal.signal(number, handler)
 
 
-def interruptible(work: "Callable[[Waiting], int]") -> int:
+def interruptible(work: "Callable[[WaitingCommand], int]") -> int:
     """The exit status of `work`, which submits a job and waits for it; a signal that ends it deletes the job.
 
     Deviation: 130 after SIGINT, as shells have it; 8.1.9 exits with 1.
     """
-    waiting = Waiting()
+    waiting = WaitingCommand()
     try:
         with waiting:
             return work(waiting)

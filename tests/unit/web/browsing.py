@@ -102,3 +102,8 @@ def rows(page: Any, table: int = 0) -> list[list[str]]:
     """The cells of a table's body."""
     bodies = page.findall(".//table/tbody")
     return [[words(cell) for cell in row if cell.tag in ("th", "td")] for row in bodies[table]] if bodies else []
+
+
+def page(address: str) -> Callable[[Visitor], Awaitable[Any]]:
+    """What reads the page at this address."""
+    return lambda visitor: visitor.get(address)

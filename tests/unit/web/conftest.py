@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from daemons.web.access import guard as guards
 from daemons.web.app import build_app
+from gridengine.gdi.requests import Caller
 from tests.harness import Cell
+from tests.unit.web.browsing import Visitor, visiting
 from tests.unit.web.door import Door, Play
-from tests.unit.web.followed import Followed, web_of
+from tests.unit.web.followed import ALICE, Followed, web_of
 
 
 @pytest.fixture
@@ -45,3 +47,18 @@ def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
             return await play(client)
 
     return lambda play, tls=False: asyncio.run(run(play, tls))
+
+
+@pytest.fixture
+def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
+    """Carry out what a visitor does who is logged in as `caller`, and give what it returns."""
+
+    def run(play: Callable[[Visitor], Awaitable[Any]], caller: Caller = ALICE) -> Any:
+        async def playing() -> Any:
+            async with visiting(followed, tmp_path, caller) as visitor:
+                return await play(visitor)
+
+        followed.take()
+        return asyncio.run(playing())
+
+    return run
