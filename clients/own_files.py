@@ -10,8 +10,7 @@ import os
 import pwd
 import stat
 
-from clients.limited_reading import OPTIONS_MOST, read_limited
-from clients.program import complain
+from clients.program import OPTIONS_MOST, complain, read_limited
 
 
 class ForeignFile(Exception):

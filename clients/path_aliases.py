@@ -21,8 +21,8 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
     cells, users = f"{gdi.common_directory()}/sge_aliases", f"{os.environ.get('HOME', '')}/.sge_aliases"
     if not any(paths) or not any(map(os.path.exists, (cells, users))):
         return
-    from clients.limited_reading import OPTIONS_MOST, read_limited
     from clients.own_files import read_own
+    from clients.program import OPTIONS_MOST, read_limited
     from gridengine.path_aliases import concerning, parse_aliases
 
     lines = []

@@ -15,11 +15,15 @@ from gridengine.options.option import VERSION, Option, OptionError, options_of, 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any, TextIO
+    from typing import IO, Any, AnyStr, TextIO
 
     Command = Callable[[list[str]], int]
 
 EXIT_INTERRUPTED = 130
+#: what is read of a file of options, in bytes or characters
+OPTIONS_MOST = 1 << 20
+#: of a script, or of a file with configuration; the qmaster's own limits are lower by default (max_submit_size)
+SCRIPT_MOST = 1 << 26
 #: as the first word, of every command, with or without a cell
 _OF_ALL = ("-help", "--help", "-version", "--version")
 
@@ -163,10 +167,21 @@ def print_json(value: object) -> None:
     sys.stdout.write(json_text.encode(value).decode() + "\n")
 
 
+def read_limited(file: "IO[AnyStr]", most: int) -> "AnyStr":
+    """All that a file holds which a user named: a device without an end, or one of gigabytes by mistake, takes no memory.
+
+    Raises OSError, also when that is more than `most`.
+    """
+    found = file.read(most + 1)
+    if len(found) > most:
+        import errno
+
+        raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB")
+    return found
+
+
 def file_text(path: str) -> str:
     """The text of a file that the user named. Raises SyntaxFault."""
-    from clients.limited_reading import SCRIPT_MOST, read_limited  # late: most commands read no such file
-
     try:
         with open(path, encoding="utf-8", errors="strict") as file:
             return read_limited(file, SCRIPT_MOST)

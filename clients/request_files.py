@@ -6,7 +6,7 @@ Owns their reading. Called by the commands of reservations. Source: qrsub(1), qr
 import os
 
 from clients import gdi
-from clients.limited_reading import OPTIONS_MOST, read_limited
+from clients.program import OPTIONS_MOST, read_limited
 from gridengine.options.option import Option, Setting, split_line
 
 

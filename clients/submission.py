@@ -9,9 +9,8 @@ import sys
 import time
 
 from clients import gdi
-from clients.limited_reading import OPTIONS_MOST, SCRIPT_MOST, read_limited
 from clients.path_aliases import add_path_aliases
-from clients.program import Failure, callers_environment, hint
+from clients.program import OPTIONS_MOST, SCRIPT_MOST, Failure, callers_environment, hint, read_limited
 from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings

@@ -4,7 +4,6 @@ import os
 import sys
 
 from clients import gdi, program
-from clients.limited_reading import SCRIPT_MOST, read_limited
 from clients.progress import records_of
 from clients.slurm.command import run
 from clients.slurm.job_options import SBATCH_ROWS, JobWishes, qsub_words
@@ -49,8 +48,8 @@ def _script(job: JobWishes, operands: list[str]) -> tuple[bytes, str]:
     try:
         if operands:
             with open(operands[0], "rb") as file:
-                return _whole(read_limited(file, SCRIPT_MOST), operands[0]), os.path.basename(operands[0])
-        return _whole(read_limited(sys.stdin.buffer, SCRIPT_MOST), "standard input"), "sbatch"
+                return _whole(program.read_limited(file, program.SCRIPT_MOST), operands[0]), os.path.basename(operands[0])
+        return _whole(program.read_limited(sys.stdin.buffer, program.SCRIPT_MOST), "standard input"), "sbatch"
     except OSError as error:
         raise SlurmError(f"Unable to open file {operands[0] if operands else 'stdin'}: {error.strerror}") from None
 
