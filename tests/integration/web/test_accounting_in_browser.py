@@ -96,14 +96,14 @@ def test_sql_of_ones_own_reads_and_no_more(visits: Visits, address: str) -> None
     written(visits, address)
     page = visits.open(f"{address}/accounting/sql", PHONE)
     page.get_by_label("SQL").fill("SELECT username, count(*) AS jobs FROM view_accounting GROUP BY username ORDER BY 1")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("table", name="Rows")).to_contain_text("alice")
     assert overhang(page) == []
     page.get_by_label("SQL").fill("DELETE FROM sge_job_usage")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.locator("main")).to_contain_text("Query failed")
     page.get_by_label("SQL").fill("SELECT count(*) AS jobs FROM sge_job_usage")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("table", name="Rows")).to_contain_text("30")
 
 
