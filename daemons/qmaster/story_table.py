@@ -7,7 +7,7 @@ some time after its job has gone. Called by `spool` alone, within its commits. W
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 import apsw
@@ -47,8 +47,10 @@ class Untold(NamedTuple):
 class StoryTable:
     """The stories in a spool whose tables are there."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: apsw.Connection, ended: Container[int]) -> None:
+        """`ended`: jobs that are gone though their payload is kept."""
         self._db = db
+        self._ended = ended
         self._untold: list[Untold] = []
         self._told = 0
 
@@ -101,10 +103,10 @@ class StoryTable:
             self._untold.clear()
 
     def _note_ends(self, last: dict[int, float]) -> None:
-        """Note which of these jobs are gone: they have no payload any more. last: when something last happened to each."""
+        """Note which of these jobs are gone: no job has their payload. last: when something last happened to each."""
         among = "select value from json_each(?)"  # SQLite takes no more than 32,766 parameters
         kept = {row[0] for row in self._db.execute(f"select job_id from payload where job_id in ({among})", (str([*last]),))}
-        gone = sorted((time, job_id) for job_id, time in last.items() if job_id not in kept)
+        gone = sorted((time, job_id) for job_id, time in last.items() if job_id not in kept or job_id in self._ended)
         self._db.executemany("insert into story_end(time, job_id) values(?,?)", gone)
 
     def _remove(self, before: float) -> None:

@@ -21,6 +21,9 @@ class EndedPayloads:
         self._ended: dict[int, None] = {}  # ordered
         self._committed: dict[int, None] | None = None  # as before the commit that goes on, if it changes them
 
+    def __contains__(self, job_id: object) -> bool:
+        return job_id in self._ended
+
     def begin(self, jobs: Container[int]) -> None:
         """`jobs`: those that there are; each row of another one is that of an ended job. Raises apsw.Error."""
         rows = self._db.execute("select job_id from payload order by job_id")

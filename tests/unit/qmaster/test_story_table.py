@@ -127,9 +127,11 @@ def test_one_commit_removes_only_some(cell: Cell, at_once: None, monkeypatch: py
 
 
 def test_stories_that_were_written_before_are_removed_as_well(cell: Cell, at_once: None) -> None:
-    """A spool of a program that wrote each line with its transaction, and did not know when a story was over."""
+    """A spool of a program that wrote each line with its transaction, did not know when a story was over, and kept no payload of
+    a job that had ended."""
     gone, waiting = ended(cell), cell.submit(holds="u")
     db = cell.master.spool._db
+    db.execute("delete from payload where job_id=?", (gone,))
     db.execute("delete from story_end")
     db.execute("delete from meta where key='told'")
     cell.restart()
