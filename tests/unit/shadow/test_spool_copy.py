@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
-from daemons.qmaster.spooling import spool_file
+from daemons.qmaster.spooling import ended_payloads, spool_file
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell, tables
@@ -79,8 +79,11 @@ def test_patches_are_written_all_or_none(cell: FollowedCell, copy: SpoolCopy) ->
 @pytest.mark.parametrize(
     "change", ["delete from payload", "insert into journal select max(revision) + 2, 0, '', '', '' from journal"]
 )
-def test_a_copy_that_is_none_is_removed(cell: FollowedCell, copy: SpoolCopy, change: str) -> None:
+def test_a_copy_that_is_none_is_removed(
+    cell: FollowedCell, copy: SpoolCopy, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Somebody has written into it: patches meet rows that they don't expect."""
+    monkeypatch.setattr(ended_payloads, "KEPT_JOBS", 0)  # the payload of an ended job goes at once
     job = cell.submit()
     position, _ = four_patches(cell, copy)
     foreign = apsw.Connection(str(copy.path))
