@@ -40,7 +40,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -77,33 +77,42 @@ lint: setup
 types: setup
 	@$(BIN)/mypy $(CODE)
 
-# Tests that start daemons mostly wait, so four parts run side by side. That of the test bed's hosts is seen as it goes.
+# Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
+# take long come first. That of the test bed's hosts is seen as it goes.
+PARTS := aside core hosts later torture admin web
 ASIDE := api clients dbwriter drmaa execd shepherd
-# in a browser, at the end of the part that is done first
-PAGES := web
 LATER := crashes qmaster runtime $(foreach name,backup guides lost_spool reservation_life upgrade,test_$(name).py)
-# three minutes beside the others, on hosts of its own; where there can be no test bed (2) it says why
-TORTURE := ($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ])
+APART := $(ASIDE) $(LATER) admin web
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
 	@mkdir -p build
-	($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration) >build/test-core.log 2>&1 &
-	core=$$!
-	($(QUIET_TESTS) $(LATER:%=tests/integration/%) && $(TORTURE) && $(QUIET_TESTS) $(PAGES:%=tests/integration/%)) \
-	  >build/test-later.log 2>&1 &
-	later=$$!
-	$(QUIET_TESTS) $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
-	aside=$$!
+	rm -f $(PARTS:%=build/test-%.log)
 	failed=0
-	$(PYTEST) tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(PAGES) $(LATER)) 2>&1 | tee build/test-hosts.log || failed=$$?
-	wait $$core || failed=$$?
-	wait $$later || failed=$$?
-	wait $$aside || failed=$$?
-	cat build/test-{core,later,aside}.log
+	$(MAKE) --no-print-directory --silent --keep-going --jobs=4 $(PARTS:%=test-%) || failed=$$?
+	cat $(patsubst %,build/test-%.log,$(filter-out hosts,$(PARTS)))
 	# once more at the end what else is far above
-	[ $$failed = 0 ] || grep -hE '^(FAILED|ERROR|E  |BROKEN)|error:|Error: ' build/test-{core,later,aside,hosts}.log | cut -c1-250 | tail -n 40 || true
+	[ $$failed = 0 ] || grep -hE '^(FAILED|ERROR|E  |BROKEN)|error:|Error: ' build/test-*.log | cut -c1-250 | tail -n 40 || true
 	exit $$failed
+
+test-core:
+	@($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration) >build/$@.log 2>&1
+
+test-hosts:
+	@$(PYTEST) tests/integration $(APART:%=--ignore=tests/integration/%) 2>&1 | tee build/$@.log
+
+test-aside:
+	@$(QUIET_TESTS) $(ASIDE:%=tests/integration/%) >build/$@.log 2>&1
+
+test-later:
+	@$(QUIET_TESTS) $(LATER:%=tests/integration/%) >build/$@.log 2>&1
+
+test-admin test-web: test-%:
+	@$(QUIET_TESTS) tests/integration/$* >build/$@.log 2>&1
+
+# three minutes on hosts of its own; where there can be no test bed (2) it says why
+test-torture:
+	@($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ]) >build/$@.log 2>&1
 
 # HEAD, with the packages of the README and no others
 fresh:

@@ -9,7 +9,7 @@ from tests.tidy.sources import ROOT
 
 def test_hosts_of_the_test_bed_are_used_by_one_part() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    others = " ".join(re.findall(r"^(?:ASIDE|PAGES|LATER) := (.*)$", makefile, re.MULTILINE))
+    others = " ".join(re.findall(r"^(?:ASIDE|LATER|APART) := (.*)$", makefile, re.MULTILINE))
     places = [place for name in re.findall(r"\w+", others) if (place := ROOT / "tests" / "integration" / name).is_dir()]
     assert len(places) > 5
     waiting = [
