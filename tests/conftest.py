@@ -24,16 +24,18 @@ from gridengine.state.state import State
 from tests.garbage import collect_garbage, collect_garbage_rarely
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+"""Variables by which a make that a test starts would take itself for a part of the one that runs the tests."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and make the outcome independent of where it runs: of the time zone, the umask, a cell that the
-    shell knows. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    shell knows, a make around it. What is drawn differs from run to run for people, and is the same for a server that judges."""
     collect_garbage_rarely()
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.umask(0o022)
-    for name in [name for name in os.environ if name.startswith("SGE_")]:
+    for name in [name for name in os.environ if name.startswith("SGE_") or name in OF_MAKE]:
         del os.environ[name]
     settings.register_profile(
         "project",
