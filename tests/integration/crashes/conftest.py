@@ -23,7 +23,7 @@ def stopped_cell(launchers: Path) -> Iterator[DemoCell]:
 
 @pytest.fixture(scope="package")
 def manager(stopped_cell: DemoCell) -> Manager:
-    """Whom the daemons of the cell tell that they serve."""
+    """The manager to which the daemons of the cell report."""
     place = stopped_cell.place / "notify"
     stopped_cell.environment |= {"NOTIFY_SOCKET": str(place), "WATCHDOG_USEC": "2000000"}
     return Manager(place)

@@ -1,4 +1,4 @@
-"""What stands for systemd in tests: the socket at which it is told by daemons that they serve."""
+"""What stands for systemd in tests: the socket at which daemons report that they serve."""
 
 from __future__ import annotations
 

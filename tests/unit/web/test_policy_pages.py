@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gridengine.gdi.requests import Caller
-from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.browsing import Visitor, rows, words
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
 @pytest.fixture
-def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
-    def run(play: Callable[[Visitor], Any], caller: Caller = ROOT) -> Any:
-        async def playing() -> Any:
-            async with visiting(followed, tmp_path, caller) as visitor:
-                return await play(visitor)
-
-        followed.take()
-        return asyncio.run(playing())
-
-    return run
+def browse(browse: Callable[..., Any]) -> Callable[..., Any]:
+    """As root, unless a test names another user."""
+    return lambda play, caller=ROOT: browse(play, caller)
 
 
 @pytest.fixture
