@@ -1,3 +1,3 @@
 """The shared core: object model, syntax, configuration, state, placement and contracts. Pure: no I/O, no clock."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
