@@ -8,6 +8,7 @@
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, and what became of each
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
+#   make prose N=30            docstring sentences with a pronoun in place of a noun: share by room, and the N worst
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
 #                              in the files like ONLY='daemons/qmaster/decide/*' alone
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
@@ -40,7 +41,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -132,6 +133,9 @@ $(VENV)/fuzz-api/complete:
 
 statements: setup
 	@$(BIN)/python tools/statements.py
+
+prose:
+	@$(PYTHON) -m tools.prose $(if $(filter file,$(origin N)),30,$(N))
 
 mutants: setup
 	@nice $(BIN)/python -m tools.mutants $(N) $(or $(SEED),1) --only "$(or $(ONLY),*)"
