@@ -101,7 +101,7 @@ def test_the_settings_of_bootstrap_and_arco_are_described() -> None:
     assert _described("arco", "setting").keys() == {field.name for field in fields(Settings)}
 
 
-def test_what_becomes_of_a_job_is_said_for_each_code() -> None:
+def test_each_failed_code_describes_the_result_for_the_job() -> None:
     rows = {int(code.strip("`")): text for code, _, text in table_of("docs/formats/sge_status.md", *_CODES)}
     # those of other systems than Linux are in the table of texts for old records alone
     assert rows.keys() == failed.TEXTS.keys() - {16, 17, 29, *range(31, 37)}
@@ -117,7 +117,7 @@ def test_what_becomes_of_a_job_is_said_for_each_code() -> None:
             assert (rule.then is Then.IF_IT_MAY) == ("may run twice" in text), code
 
 
-_CODES = ("code", "step", "what becomes of the job")
+_CODES = ("code", "step", "result for the job")
 
 
 def test_every_program_has_a_page() -> None:
