@@ -1,41 +1,41 @@
-# What can be asked of this project. `make test` and `make demo` do all the set-up they need.
+# Targets of this project. `make test` and `make demo` install their own dependencies.
 #
-#   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
-#   make demo -- --web         the same with its pages for a browser, until Ctrl-C
+#   make demo                  run a temporary cell of three exec hosts on this machine, as the current user
+#   make demo -- --web         the same with the web console, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
-#   make fresh                 make demo and make test of the last commit on a machine on which nothing was installed by hand (root, Debian)
+#   make fresh                 make demo and make test of the last commit on a minimal Debian (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
-#   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, and what became of each
+#   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
-#   make statements            statements of docs/statements.md that no test cites
+#   make statements            list the statements of docs/statements.md that no test cites
 #   make prose N=30            docstring sentences with a pronoun in place of a noun: share by room, and the N worst
-#   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
-#                              in the files like ONLY='daemons/qmaster/decide/*' alone
-#   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
-#   make pages                 docs/commands, from the option table, and the pages of man for this checkout
-#   make messages              tests/data/messages.txt, all texts of the commands, to be read where they have changed
-#   make docs                  the documentation as a site in build/site, which needs no network; make install takes it along
-#   make drmaa                 libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM where aarch64-linux-gnu-gcc is there
-#   make drmaa-sanitizers      its tests with the address, undefined behaviour and thread sanitizers of gcc
+#   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and list those that no test notices;
+#                              only in files like ONLY='daemons/qmaster/decide/*'
+#   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions
+#   make pages                 generate docs/commands from the option table, and the man pages for this checkout
+#   make messages              generate tests/data/messages.txt, all messages of the commands, to review their changes
+#   make docs                  build the documentation site in build/site, which needs no network; make install includes it
+#   make drmaa                 build libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM if aarch64-linux-gnu-gcc is installed
+#   make drmaa-sanitizers      run its tests with the address, undefined behaviour and thread sanitizers of gcc
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
-#   make packages              install both where nothing of the project is, and run jobs
+#   make packages              install both on a machine without the project, and run jobs
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
-#   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
+#   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
 #   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
 #   make bench-api             measure the Python interface on a cell of its own
 #   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
-#   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
-#   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
-#   make simulate SEEDS=1000 FROM=0  as many seeds of the simulation, each a cell of its own that everything befalls
-#   make masters SEEDS=200 FROM=0  random histories of shadows, takeovers, lost power and old files: never two masters
-#   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
-#   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
-#   make unmodified            Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap as they are, on a cell
-#   make siege                 what attacks of one user on that cell cost another one
-#   make clean                 remove what these targets have made in this directory
+#   make bench-arco JOBS=1000000     fill the accounting database, on DuckDB and on PostgreSQL, and time each stored query
+#   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and check the results (root)
+#   make simulate SEEDS=1000 FROM=0  run this many seeds of the simulation, each a cell with random faults
+#   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
+#   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
+#   make clusters              run Ray, Dask, MPICH and Jupyter in jobs, and lose a host during a map, on the test bed (root)
+#   make unmodified            run unmodified Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap on a cell
+#   make siege                 measure the effect of one user's attacks on another user of that cell
+#   make clean                 remove the files made by these targets in this directory
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
