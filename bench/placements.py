@@ -28,7 +28,7 @@ from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted, PrioritiesSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from tests.default_cell import shipped_texts
 
 JOBS = 10_000
@@ -86,9 +86,9 @@ def carry_out(state: State, view: View, orders: Orders) -> None:
 
 
 def feed(state: State, view: View, event: AnyEvent) -> None:
-    touched = Touched.by(state, event)
+    affected = Affected.by(state, event)
     apply(state, event)
-    view.observe(touched)
+    view.observe(affected)
 
 
 def timed(view: View) -> tuple[float, Orders]:

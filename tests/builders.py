@@ -23,9 +23,9 @@ from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted, PendingTasksDeleted, PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
-from gridengine.state.parts import packed_jobs, packed_state
+from gridengine.state.parts import pack_jobs, pack_state
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from tests.default_cell import default_objects
 
 NOW = 1_800_000_000.0
@@ -57,7 +57,7 @@ class Cluster:
 
     def apply(self, event: AnyEvent) -> None:
         if self.view is not None:
-            self.view.observe(Touched.by(self.state, event))
+            self.view.observe(Affected.by(self.state, event))
         apply(self.state, event)
         self.state.revision += 1
 
@@ -148,7 +148,7 @@ class Cluster:
 
     def parts(self) -> list[bytes]:
         """The state as a scheduler is sent it."""
-        return [packed_state(self.state), *(packed_jobs([job]) for job in self.state.jobs.values())]
+        return [pack_state(self.state), *(pack_jobs([job]) for job in self.state.jobs.values())]
 
     # --- looking -----------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from bench.scale.calls import Handler, Link
 from bench.scale.requests import CATEGORIES, job
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.master import DAEMON, Master
-from daemons.qmaster.serve.scheduling import loads
+from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
@@ -85,7 +85,7 @@ class SimulatedCell:
         link = self._link("schedd")
         if parts is not None:
             self._given = token_hex(8)
-            calls = list(loads(parts))
+            calls = list(snapshot_calls(parts))
             for number, some in enumerate(calls):
                 await link.call("load", some, self._given, number, len(calls))
         orders: bytes = await link.call("cycle", self._given, base, events, now, monitored)

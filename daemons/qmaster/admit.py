@@ -16,7 +16,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.quotas import bookings_of
 from gridengine.placement.requests import CategoryKey, Request, category_key
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
 from gridengine.state.events import AnyEvent
@@ -30,13 +30,13 @@ from gridengine.state.state import State
 def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
     """The events of all orders that still hold; what they take is counted over the whole batch. An order that is wrong in
     itself is dropped alone."""
-    room = _Room(state, now)
+    remaining = _RemainingCapacity(state, now)
     newly_reserved = _hosts_reserved_since(state, orders.revision)
-    starts, faults = _starts(state, orders, room, newly_reserved, now)
+    starts, faults = _starts(state, orders, remaining, newly_reserved, now)
     started = Counter(event.job_id for event in starts)
     events: list[AnyEvent] = [*starts]
     for fault in {fault.job_id: fault for fault in (*orders.faults, *faults)}.values():
-        events += _set_aside(state, fault, now)
+        events += _error_events(state, fault, now)
     for job_id in orders.give_up:
         job = state.jobs.get(job_id)
         if job is not None and job.now and job.pending and not job.tasks and not started[job_id]:
@@ -56,7 +56,7 @@ def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
 
 
 def _starts(
-    state: State, orders: Orders, room: _Room, newly_reserved: frozenset[str], now: float
+    state: State, orders: Orders, remaining: _RemainingCapacity, newly_reserved: frozenset[str], now: float
 ) -> tuple[list[TaskDispatched], list[JobFault]]:
     """The starts that there is room for, and the jobs of those that cannot be checked at all."""
     events = []
@@ -67,9 +67,9 @@ def _starts(
         if job is None or (job.id, order.task_id) in given:
             continue
         try:
-            if not _may_start(state, job, order, newly_reserved) or not room.take(job, order):
+            if not _may_start(state, job, order, newly_reserved) or not remaining.take(job, order):
                 continue
-            held = room.charges(job)
+            held = remaining.charges(job)
         except Exception as error:  # noqa: BLE001 - one order must not void all others
             faults.append(JobFault.of(job, error))
             continue
@@ -79,7 +79,7 @@ def _starts(
     return events, faults
 
 
-def _set_aside(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
+def _error_events(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
     """A job that cannot be handled gets into error; one that somebody waits for at a terminal is over (IA-8)."""
     job = state.jobs.get(fault.job_id)
     if job is None or job.version != fault.version or job.error:
@@ -103,7 +103,7 @@ def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
     return frozenset(hosts)
 
 
-class _Room:
+class _RemainingCapacity:
     """What is left for the orders of a batch: slots, consumables and PE slots, of the cluster or inside a reservation.
 
     An order that is taken is charged before the next is looked at, so that nothing is ever overbooked (CX-46, PE-2).
@@ -111,9 +111,9 @@ class _Room:
 
     def __init__(self, state: State, now: float) -> None:
         self._state = state
-        self._site = Site.of(state)
-        self._ledger = Ledger(state, line=Timeline(state, now) if state.reservations else None)
-        self._reserved: dict[int, Site] = {}
+        self._config_snapshot = PlacementConfig.of(state)
+        self._ledger = Ledger(state, timeline=Timeline(state, now) if state.reservations else None)
+        self._reserved: dict[int, PlacementConfig] = {}
         self._requests: dict[tuple[int, CategoryKey], Request] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
         self._charges: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
@@ -122,25 +122,25 @@ class _Room:
         """Whether there is room for an order; it is taken then."""
         if order.pe and not self._state.has("parallel_environment", order.pe):
             return False
-        site, ledger = self._site, self._ledger
+        config_snapshot, ledger = self._config_snapshot, self._ledger
         if job.ar:
             if job.ar not in self._reserved:
-                self._reserved[job.ar] = self._site.within(self._state.reservations[job.ar])
-            site, ledger = self._reserved[job.ar], self._ledger.within(job.ar)
-        request = self._request(job, site)
-        if not grants_fit(site, ledger, request, order.granted, order.pe):
+                self._reserved[job.ar] = self._config_snapshot.within(self._state.reservations[job.ar])
+            config_snapshot, ledger = self._reserved[job.ar], self._ledger.within(job.ar)
+        request = self._request(job, config_snapshot)
+        if not grants_fit(config_snapshot, ledger, request, order.granted, order.pe):
             return False
-        ledger.charge(bookings_of(site, request, order.granted, order.pe))
+        ledger.charge(bookings_of(config_snapshot, request, order.granted, order.pe))
         return True
 
-    def _request(self, job: Job, site: Site) -> Request:
+    def _request(self, job: Job, config_snapshot: PlacementConfig) -> Request:
         owner = (job.owner, job.group)
         if owner not in self._sets:
             self._sets[owner] = user_sets_of(self._state, *owner)
         key = (job.ar, category_key(self._state, self._sets[owner], job))
         found = self._requests.get(key)
         if found is None:
-            found = self._requests[key] = Request.of(site, job)
+            found = self._requests[key] = Request.of(config_snapshot, job)
         return found
 
     def charges(self, job: Job) -> dict[str, str]:
@@ -163,7 +163,7 @@ def _may_start(state: State, job: Job, order: StartOrder, newly_reserved: frozen
         return False
     if job.ar:
         reservation = state.reservations.get(job.ar)
-        if reservation is None or not reservation.usable:
+        if reservation is None or not reservation.is_usable:
             return False
     elif newly_reserved and ("" in newly_reserved or any(grant.host in newly_reserved for grant in order.granted)):
         return False

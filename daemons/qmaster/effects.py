@@ -27,7 +27,7 @@ from gridengine.state.machines.host import TriesForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
-from gridengine.state.wanted import UNSURE, wanted
+from gridengine.state.desired_command import UNSURE, desired_command
 from gridengine.task_key import SlaveKey, TaskKey
 
 _TAKEN_BACK = frozenset(("run", "suspend"))
@@ -46,7 +46,7 @@ def pending_effects(
         yield from slave_effects(state, job, task, host, payload, may_begin)
         if task.host != host or task.master_end is not None:
             continue
-        command = wanted(state, job, task)
+        command = desired_command(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
             if may_begin:
@@ -87,7 +87,7 @@ def slave_effects(
         if slave.host != host or slave.over:
             continue
         key = SlaveKey(job.id, task.id, task.attempt, slave.number)
-        master = "kill" if task.master_end is not None else wanted(state, job, task)
+        master = "kill" if task.master_end is not None else desired_command(state, job, task)
         # it is neither saved, nor does anything run after it
         command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:

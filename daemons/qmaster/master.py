@@ -42,11 +42,11 @@ from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, St
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
-from gridengine.state.hosts import Stray
+from gridengine.state.hosts import OrphanTask
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from gridengine.state.volatile import carry_over
 from gridengine.task_key import TaskKey
 
@@ -126,7 +126,7 @@ class Master:
             for record in (*waiting, *(record for _, record in self.spool.accounted.records([key.job])))
         )
 
-    def _tell_of_strays(self, host: str, before: list[Stray]) -> None:
+    def _tell_of_strays(self, host: str, before: list[OrphanTask]) -> None:
         """Log the strays of a host that it did not have before."""
         known = self.state.hosts.get(host)
         for stray in known.strays if known is not None and known.strays is not before else ():
@@ -269,12 +269,12 @@ class Master:
         records = self._records.before(Occasion(self.state, world, user, caller.host), decision)
         holding = held_slots(self.state, decision.events)
         said = interventions(self.state, decision, user, caller.host)
-        touched = Touched()
+        affected = Affected()
         for event in decision.events:
-            touched.note(self.state, event)
+            affected.note(self.state, event)
             apply(self.state, event)
         self.state.revision += 1
-        records += self._records.after(self.state, touched, world.now)
+        records += self._records.after(self.state, affected, world.now)
         self._queued.append(
             Transaction(
                 self.state.revision,
@@ -283,18 +283,18 @@ class Master:
                 caller.host,
                 decision.events,
                 decision.payloads,
-                [job_id for job_id in touched.jobs if job_id not in self.state.jobs],
+                [job_id for job_id in affected.jobs if job_id not in self.state.jobs],
                 decision.accounting,
                 records,
                 holding,
-                configuration_changes(self.state, touched),
+                configuration_changes(self.state, affected),
                 (decision.receipt, msgspec.json.encode(decision.answer)) if decision.receipt is not None else None,
-                touched,
+                affected,
                 said,
             )
         )
         for rule in FOLLOWERS:
-            for following in rule(self.state, touched, world):
+            for following in rule(self.state, affected, world):
                 self._carry_out(following, DAEMON, world)
 
     def _write_letters(self, decision: Decision, world: World) -> None:
@@ -347,8 +347,8 @@ class Master:
 
     def write(self, transactions: list[Transaction]) -> bool:
         """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
-        self.spool.note_written(number for transaction in transactions for number in transaction.touched.written)
-        durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.answered or t.touched.durable]
+        self.spool.note_written(number for transaction in transactions for number in transaction.affected.written)
+        durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.answered or t.affected.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
         return bool(durable)

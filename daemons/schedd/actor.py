@@ -34,7 +34,7 @@ class Schedd:
 
     async def load(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
         """Some parts of a snapshot, with which the next cycle begins: call `number` of so many, from 0 on."""
-        self.mirror.take(parts, snapshot, number, calls)
+        self.mirror.add_parts(parts, snapshot, number, calls)
 
     async def cycle(self, snapshot: str, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
         """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.

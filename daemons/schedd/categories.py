@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from daemons.schedd.board import Board, BoardPlace, Group
-from daemons.schedd.pool import Entry, Pool
+from daemons.schedd.instance_table import InstanceTable, InstanceRow, InstanceGroup
+from daemons.schedd.candidate_heap import HeapEntry, CandidateHeap
 from daemons.schedd.queue_order import site_order
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import (
@@ -19,20 +19,20 @@ from gridengine.placement.match import (
     is_reported,
     load_refusal,
     queue_refusal,
-    room,
+    free_slots,
     soft_violations,
     unknown_resources,
 )
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.requests import Demand, Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant, Job
 from gridengine.units import INFINITY
 
-PoolKey = tuple[tuple[int, tuple[int, ...]], ...]
+CandidateHeapKey = tuple[tuple[int, tuple[int, ...]], ...]
 """(number of a group, positions of the kinds of hosts in it that suit) for each group that suits."""
 
 
@@ -48,156 +48,156 @@ class Category:
         *("_shared", "_missing", "_cluster_limited", "_claim", "_kept_by_quotas"),
     )
 
-    def __init__(self, site: Site, board: Board, job: Job, pools: dict[PoolKey, Pool]) -> None:
-        self.board, self.site = board, site
-        self.request = Request.of(site, job)
-        self.urgency = resource_urgency(site.state, self.request)
-        self.stuck = False
+    def __init__(self, config_snapshot: PlacementConfig, instance_table: InstanceTable, job: Job, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> None:
+        self.instance_table, self.config_snapshot = instance_table, config_snapshot
+        self.request = Request.of(config_snapshot, job)
+        self.urgency = resource_urgency(config_snapshot.state, self.request)
+        self.is_blocked = False
         self.reserves = (
-            board.site.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
+            instance_table.config_snapshot.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
         )
-        cluster = site.levels[CLUSTER]
+        cluster = config_snapshot.capacities[CLUSTER]
         self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
-        self._claim = claim_of(site, self.request)
-        self._kept_by_quotas: list[BoardPlace] = []
+        self._claim = claim_of(config_snapshot, self.request)
+        self._blocked_by_quotas: list[InstanceRow] = []
         self._missing: dict[tuple[int, int], list[Demand]] = {}
         self._shared = False
-        self.pool = self._find_pool(pools)
+        self.candidate_heap = self._find_candidate_heap(candidate_heaps)
 
-    def _find_pool(self, pools: dict[PoolKey, Pool]) -> Pool:
+    def _find_candidate_heap(self, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> CandidateHeap:
         """A pool that other categories with the same places have already, or a new one."""
-        request, board = self.request, self.board
-        key = self._suiting_kinds() if host_refusal(self.site, request, CLUSTER) is None else ()
-        common = pools.get(key)
+        request, instance_table = self.request, self.instance_table
+        key = self._suiting_kinds() if host_refusal(self.config_snapshot, request, CLUSTER) is None else ()
+        common = candidate_heaps.get(key)
         if common is None:
-            groups = [(board.groups[number], kinds) for number, kinds in key]
-            places = [place for group, kinds in groups for kind in kinds for place in group.kinds[kind][1]]
-            common = pools[key] = Pool({place.name: place for place in places}, board.rank)
+            groups = [(instance_table.groups[number], kinds) for number, kinds in key]
+            rows = [place for group, kinds in groups for kind in kinds for place in group.kinds[kind][1]]
+            common = candidate_heaps[key] = CandidateHeap({place.name: place for place in rows}, instance_table.rank)
         soft = bool(request.soft or request.soft_queues)
         if soft or request.hosts or request.hard_queues is not None:
-            suiting = {name: place for name, place in common.places.items() if self._instance_suits(place)}
-            return Pool(suiting, board.rank, self._violations if soft else None)
+            suiting = {name: place for name, place in common.rows.items() if self._instance_suits(place)}
+            return CandidateHeap(suiting, instance_table.rank, self._violations if soft else None)
         self._shared = True
         return common
 
-    def _suiting_kinds(self) -> PoolKey:
+    def _suiting_kinds(self) -> CandidateHeapKey:
         """One look at each queue and at each kind of hosts in it."""
         key: list[tuple[int, tuple[int, ...]]] = []
-        for number, group in enumerate(self.board.groups):
-            if queue_refusal(self.request, group.queue, group.config, group.level) is None:
+        for number, group in enumerate(self.instance_table.groups):
+            if queue_refusal(self.request, group.queue, group.config, group.capacity) is None:
                 kinds = tuple(kind for kind in range(len(group.kinds)) if self._host_kind_suits(group, kind))
                 if kinds:
                     key.append((number, kinds))
         return tuple(key)
 
-    def _host_kind_suits(self, group: Group, kind: int) -> bool:
-        level, places = group.kinds[kind]
-        if host_refusal(self.site, self.request, places[0].host.holder) is not None:
+    def _host_kind_suits(self, group: InstanceGroup, kind: int) -> bool:
+        capacity, rows = group.kinds[kind]
+        if host_refusal(self.config_snapshot, self.request, rows[0].host.holder) is not None:
             return False
-        missing = unknown_resources(self.site, self.request.hard, level, group.level)
+        missing = unknown_resources(self.config_snapshot, self.request.hard, capacity, group.capacity)
         if missing:
-            self._missing[id(group.level), id(level)] = missing
+            self._missing[id(group.capacity), id(capacity)] = missing
         return True
 
-    def _instance_suits(self, place: BoardPlace) -> bool:
-        instance = self.site.state.instances[place.name]
-        return instance_refusal(self.site, self.request, instance, place.config) is None
+    def _instance_suits(self, place: InstanceRow) -> bool:
+        instance = self.config_snapshot.state.instances[place.name]
+        return instance_refusal(self.config_snapshot, self.request, instance, place.config) is None
 
-    def _violations(self, place: BoardPlace) -> int:
-        return soft_violations(self.site, Ledger(self.site.state), self.request, place.name)
+    def _violations(self, place: InstanceRow) -> int:
+        return soft_violations(self.config_snapshot, Ledger(self.config_snapshot.state), self.request, place.name)
 
-    def offer(self, places: Iterable[BoardPlace]) -> None:
+    def add_candidates(self, rows: Iterable[InstanceRow]) -> None:
         """These places may have room now: for a category with a pool of its own."""
-        if not self._shared and self.pool.offer(places):
-            self.stuck = False
+        if not self._shared and self.candidate_heap.add_candidates(rows):
+            self.is_blocked = False
 
-    def reorder(self, places: Iterable[BoardPlace]) -> None:
+    def reorder(self, rows: Iterable[InstanceRow]) -> None:
         """These places have come to be preferred: for a category with a pool of its own."""
         if not self._shared:
-            self.pool.offer(places)
+            self.candidate_heap.add_candidates(rows)
 
-    def unstick(self) -> None:
+    def unblock(self) -> None:
         """Something was given back: places that quotas kept from the category may do again."""
-        self.stuck = False
-        if self._kept_by_quotas:
-            places, self._kept_by_quotas = self._kept_by_quotas, []
-            self.offer(places)
+        self.is_blocked = False
+        if self._blocked_by_quotas:
+            rows, self._blocked_by_quotas = self._blocked_by_quotas, []
+            self.add_candidates(rows)
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Grants for one more task of the category and its PE; no grants: it is stuck."""
         granted: list[Grant] = []
         pe = ""
-        if not self.request.hard or load_refusal(self.site, ledger, self.request, CLUSTER) is None:
+        if not self.request.hard or load_refusal(self.config_snapshot, ledger, self.request, CLUSTER) is None:
             if self.request.parallel:
                 granted, pe = self._place_parallel(ledger)
             else:
                 granted = self._place_serial(ledger)
         if not granted:
-            self.stuck = True
+            self.is_blocked = True
         return granted, pe
 
     def _place_serial(self, ledger: Ledger) -> list[Grant]:
-        if self._cluster_limited and not room(self.site, ledger, self.request, CLUSTER)[0]:
+        if self._cluster_limited and not free_slots(self.config_snapshot, ledger, self.request, CLUSTER)[0]:
             return []
         claim = self._claim
-        if claim is not None and not claim.room(ledger, self.request, claim.everywhere):
+        if claim is not None and not claim.free_slots(ledger, self.request, claim.everywhere):
             return []
-        for place in self.pool.best():
-            if claim is not None and not claim.room(ledger, self.request, claim.buckets(place.name)):
-                self._kept_by_quotas += () if self._shared else (place,)
-            elif self.has_room(place, ledger):
+        for place in self.candidate_heap.best():
+            if claim is not None and not claim.free_slots(ledger, self.request, claim.buckets(place.name)):
+                self._blocked_by_quotas += () if self._shared else (place,)
+            elif self.has_capacity(place, ledger):
                 return [Grant(place.name, 1)]
             if self._shared:
                 break
-            self.pool.drop()
+            self.candidate_heap.drop()
         else:
             return []
-        self.pool, self._shared = self.pool.copy(), False
+        self.candidate_heap, self._shared = self.candidate_heap.copy(), False
         return self._place_serial(ledger)
 
-    def has_room(self, place: BoardPlace, ledger: Ledger) -> bool:
+    def has_capacity(self, place: InstanceRow, ledger: Ledger) -> bool:
         """Whether an open place with a free slot can take a (serial) task: load, and consumables of host and queue."""
-        request, site = self.request, self.site
+        request, config_snapshot = self.request, self.config_snapshot
         if not self._suits_now(place, ledger):
             return False
-        reserved = ledger.line is not None and ledger.line.keeps(place.host.holder)
-        if (place.host.limited or reserved) and not room(site, ledger, request, place.host.holder)[0]:
+        reserved = ledger.timeline is not None and ledger.timeline.is_reserved(place.host.holder)
+        if (place.host.has_consumables or reserved) and not free_slots(config_snapshot, ledger, request, place.host.holder)[0]:
             return False
-        return not (place.limited or reserved) or room(site, ledger, request, place.holder)[0] > 0
+        return not (place.has_consumables or reserved) or free_slots(config_snapshot, ledger, request, place.holder)[0] > 0
 
-    def _suits_now(self, place: BoardPlace, ledger: Ledger) -> bool:
+    def _suits_now(self, place: InstanceRow, ledger: Ledger) -> bool:
         """Load, and the calendar if the scheduler looks ahead: the job must have ended before the next off time (CA-8)."""
-        windows = self.board.windows
-        if windows is not None and not windows.leave_alone(place.config, self.request.duration):
+        windows = self.instance_table.windows
+        if windows is not None and not windows.is_on_during(place.config, self.request.duration):
             return False
         return self.load_suits(place, ledger)
 
-    def load_suits(self, place: BoardPlace, ledger: Ledger) -> bool:
+    def load_suits(self, place: InstanceRow, ledger: Ledger) -> bool:
         """Whether the load values that a job asks for are there and suit."""
         if not self.request.hard:
             return True
         host = place.host
-        if load_refusal(self.site, ledger, self.request, host.holder):
+        if load_refusal(self.config_snapshot, ledger, self.request, host.holder):
             return False
-        for demand in self._missing.get((id(place.level), id(host.level)), ()):
+        for demand in self._missing.get((id(place.capacity), id(host.capacity)), ()):
             if not is_reported(ledger, host.name, demand):
                 return False
         return True
 
     def _place_parallel(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Takes places off the heap only as far as the allocation rule looks, and puts them back."""
-        taken: list[Entry] = []
+        taken: list[HeapEntry] = []
         suiting: list[str] = []
         known: set[str] = set()
 
         def order() -> Iterator[str]:
-            best, number = self.pool.best(), 0
+            best, number = self.candidate_heap.best(), 0
             while True:
                 while number < len(suiting):  # also what the look for slots has found beside the look for a master
                     yield suiting[number]
                     number += 1
                 for place in best:
-                    taken.append(self.pool.drop())
+                    taken.append(self.candidate_heap.drop())
                     if place.name not in known and self._suits_now(place, ledger):
                         known.add(place.name)
                         suiting.append(place.name)
@@ -206,11 +206,11 @@ class Category:
                     return
 
         def of_host(host: str) -> list[str]:
-            places = [place for place in self.board.hosts[host].places if place.name in self.pool.places]
-            places = [p for p in places if p.open and p.free > 0 and self._suits_now(p, ledger)]
-            return [place.name for place in sorted(places, key=self.board.rank)]
+            rows = [place for place in self.instance_table.hosts[host].rows if place.name in self.candidate_heap.rows]
+            rows = [p for p in rows if p.open and p.free > 0 and self._suits_now(p, ledger)]
+            return [place.name for place in sorted(rows, key=self.instance_table.rank)]
 
-        granted, pe = place_parallel(self.site, ledger, self.request, Candidates(order, of_host, site_order))
+        granted, pe = place_parallel(self.config_snapshot, ledger, self.request, Candidates(order, of_host, site_order))
         for entry in taken:
-            self.pool.put_back(entry)
+            self.candidate_heap.put_back(entry)
         return granted, pe

@@ -26,32 +26,32 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     """Orders for the state as it is. now: epoch seconds; zone: that of calendars. With the same view, state and now always
     the same orders."""
     view.begin()
-    adjustments = view.board.adjustments
+    adjustments = view.instance_table.adjustments
     corrections = view.corrections.at(now, view.changed) if adjustments else None
     ledger = Ledger(view.state, adjustments=adjustments, corrections=corrections)
     view.refresh(ledger)
     scheduler = view.state.scheduler
-    _look_at_calendars(view, now, zone)
+    _set_calendar_windows(view, now, zone)
     found = survey(view, now)
     look_ahead = None
     if found.reserves or view.state.reservations:
-        line = Timeline(view.state, now)
-        ledger = ledger.looking_ahead(line, told=found.reserves)
-        look_ahead = LookAhead(view, ledger, line, zone) if found.reserves else None
+        timeline = Timeline(view.state, now)
+        ledger = ledger.looking_ahead(timeline, includes_own_grants=found.reserves)
+        look_ahead = LookAhead(view, ledger, timeline, zone) if found.reserves else None
     dispatch = Dispatch(view, ledger, now, look_ahead)
     for _, _, _, job, category in found.pending:
         try:
             dispatch.run(job, category)
         except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
             found.faults.append(JobFault.of(job, error))
-            view.distrust()
-    decays = ledger.corrections and any(category.stuck for category in view.categories.values())
-    made = look_ahead.made if look_ahead is not None else []
-    job_reservations = [one.published(view.state) for one in made]
-    if made:
-        view.look_again()
-    lines = schedule_lines(view, now, dispatch.starts, made) if scheduler.monitor else []
-    view.touched({grant.host for order in dispatch.starts for grant in order.granted})
+            view.invalidate()
+    decays = ledger.corrections and any(category.is_blocked for category in view.categories.values())
+    reservations = look_ahead.reservations if look_ahead is not None else []
+    job_reservations = [one.as_job_reservation(view.state) for one in reservations]
+    if reservations:
+        view.mark_all_changed()
+    lines = schedule_lines(view, now, dispatch.starts, reservations) if scheduler.monitor else []
+    view.affected({grant.host for order in dispatch.starts for grant in order.granted})
     suspends, next_suspends = suspend_orders(view, ledger, now)
     view.forget_jobs()
     return Orders(
@@ -68,9 +68,9 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     )
 
 
-def _look_at_calendars(view: View, now: float, zone: tzinfo) -> None:
+def _set_calendar_windows(view: View, now: float, zone: tzinfo) -> None:
     """Let jobs start only where they end before an off time, if the scheduler looks ahead at all (CA-8)."""
-    view.board.windows = None
+    view.instance_table.windows = None
     scheduler = view.state.scheduler
-    if scheduler.max_reservation > 0 and view.board.has_calendars:
-        view.board.windows = CalendarWindows(view.state, now, zone, scheduler.duration_offset_s)
+    if scheduler.max_reservation > 0 and view.instance_table.has_calendars:
+        view.instance_table.windows = CalendarWindows(view.state, now, zone, scheduler.duration_offset_s)

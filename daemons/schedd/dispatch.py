@@ -41,7 +41,7 @@ class Dispatch:
 
         Tasks that cannot start may get a reservation, in their place in the order (SC-7).
         """
-        if category.stuck and not (job.now or category.reserves):
+        if category.is_blocked and not (job.now or category.reserves):
             return
         allowed = task_limit(self.state, job)
         left = allowed - len(job.placed) if allowed else inf
@@ -60,13 +60,13 @@ class Dispatch:
                     break
             left -= 1
         if job.now and not complete:
-            self._take_back(job, category, given)
+            self._release(job, category, given)
             self.give_up.append(job.id)
         else:
             self.starts.extend(given)
 
     def _start(self, job: Job, category: AnyCategory, task_id: int, task: Task | None) -> StartOrder | None:
-        granted, pe = ([], "") if category.stuck else category.place(self.ledger)
+        granted, pe = ([], "") if category.is_blocked else category.place(self.ledger)
         if not granted:
             return None
         self._book(job, category, granted, pe, 1)
@@ -77,34 +77,34 @@ class Dispatch:
             return False
         return self.look_ahead.reserve(job.id, task_id, category)
 
-    def _take_back(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
+    def _release(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
         for order in given:
             self._book(job, category, order.granted, order.pe, -1)
         hosts = {grant.host for order in given for grant in order.granted}
-        places = [place for host in hosts for place in self.view.board.hosts[host].places]
-        self.view.offer(places)
-        self.view.unstick()
+        rows = [place for host in hosts for place in self.view.instance_table.hosts[host].rows]
+        self.view.add_candidates(rows)
+        self.view.unblock()
 
     def _book(self, job: Job, category: AnyCategory, granted: list[Grant], pe: str, sign: int) -> None:
-        board, ledger = self.view.board, self.ledger
+        instance_table, ledger = self.view.instance_table, self.ledger
         self.running[job.owner] += sign
-        bookings = bookings_of(category.site, category.request, granted, pe)
+        bookings = bookings_of(category.config_snapshot, category.request, granted, pe)
         if job.ar:
             ledger.within(job.ar).charge(bookings, sign)
             return
         ledger.charge(bookings, sign)
         if self.look_ahead is not None:
-            line = self.look_ahead.line
-            line.add(line.now, line.now + line.run_for(category.request.duration), bookings, sign)
+            timeline = self.look_ahead.timeline
+            timeline.add(timeline.now, timeline.now + timeline.run_for(category.request.duration), bookings, sign)
         for grant in granted:
-            place = board.places[grant.instance]
+            place = instance_table.rows[grant.instance]
             place.free -= sign * grant.slots
             place.host.used += sign * grant.slots
-            if board.adjustments:
+            if instance_table.adjustments:
                 name = place.host.name
                 ledger.corrections[name] = ledger.corrections.get(name, 0.0) + sign * grant.slots
-            if board.adjustments or place.host.watched:
+            if instance_table.adjustments or place.host.watched:
                 before = place.host.load
-                board.refresh_load(place.host, ledger)
+                instance_table.refresh_load(place.host, ledger)
                 if place.host.load < before:
-                    self.view.reorder(place.host.places)
+                    self.view.reorder(place.host.rows)

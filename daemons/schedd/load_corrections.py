@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daemons.schedd.job_lines import JobLines
+from daemons.schedd.job_groups import JobGroups
 from gridengine.state.jobs import Task
 from gridengine.state.state import State
 
@@ -19,9 +19,9 @@ STEPS = 100
 class LoadCorrections:
     """`moved`: the hosts whose corrections the last look has taken a step further, or to their end."""
 
-    def __init__(self, state: State, job_lines: JobLines) -> None:
+    def __init__(self, state: State, job_groups: JobGroups) -> None:
         self.moved: set[str] = set()
-        self._state, self._job_lines = state, job_lines
+        self._state, self._job_groups = state, job_groups
         self._moment = -1.0
         self._found: dict[str, float] = {}
 
@@ -35,7 +35,7 @@ class LoadCorrections:
         if moment != self._moment:
             before, self._moment = set(self._found), moment
             self._found = {}
-            self._add(self._job_lines.started_lately(moment, decay_s), decay_s)
+            self._add(self._job_groups.started_lately(moment, decay_s), decay_s)
             self.moved = before | set(self._found)
             return dict(self._found)
         self.moved = set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import host_available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.syntax.load_formula import parse_load_formula
 
 
@@ -16,24 +16,24 @@ class CompiledFormula:
 
     __slots__ = ("terms", "constant", "site", "on_consumables")
 
-    def __init__(self, text: str, site: Site) -> None:
-        self.site = site
+    def __init__(self, text: str, config_snapshot: PlacementConfig) -> None:
+        self.config_snapshot = config_snapshot
         self.terms: list[tuple[float, str]] = []
         self.constant = 0.0
         for term in parse_load_formula(text).terms:
             if term.name:
-                entry = site.entry(term.name)
+                entry = config_snapshot.entry(term.name)
                 self.terms.append((term.weight, entry.name if entry is not None else term.name))
             else:
                 self.constant += term.weight
-        entries = (site.entry(name) for _, name in self.terms)
+        entries = (config_snapshot.entry(name) for _, name in self.terms)
         self.on_consumables = any(entry is not None and entry.is_consumable for entry in entries)
 
     def weigh(self, ledger: Ledger, host: str) -> float:
         """The load of a host. A value that is not there makes the host the last choice; BOOL counts 0 or 1."""
         total = self.constant
         for weight, name in self.terms:
-            offer = host_available(self.site, ledger, host, name)
+            offer = host_available(self.config_snapshot, ledger, host, name)
             if offer is None or isinstance(offer.value, str):
                 return float("inf")
             total += weight * offer.value

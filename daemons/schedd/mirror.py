@@ -9,7 +9,7 @@ from daemons.schedd.view import View
 from gridengine.state.apply import apply
 from gridengine.state.events import decode_events
 from gridengine.state.parts import Assembly
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 
 class Mirror:
@@ -22,7 +22,7 @@ class Mirror:
         self.snapshot = ""
         self._missing: set[int] = set()
 
-    def take(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
+    def add_parts(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
         """Parts of a snapshot (`gridengine.state.parts`): those of call `number` of so many, beginning with 0.
 
         `snapshot`: which one; no two have the same name, whatever their revisions are: a qmaster that was killed may come to a
@@ -41,10 +41,10 @@ class Mirror:
     def load(self, parts: list[bytes]) -> None:
         """Start anew from a whole snapshot."""
         self._assembly = None
-        self.take(parts, "whole", 0, 1)
-        self._settle()
+        self.add_parts(parts, "whole", 0, 1)
+        self._finish_snapshot()
 
-    def _settle(self) -> None:
+    def _finish_snapshot(self) -> None:
         """With the first events behind a snapshot, that is whole; one of which parts are missing is none."""
         if self._assembly is not None:
             self.view = None if self._missing else View(self._assembly.whole())
@@ -55,14 +55,14 @@ class Mirror:
 
         False, and nothing applied: the mirror is at another revision and needs a snapshot.
         """
-        self._settle()
+        self._finish_snapshot()
         if self.view is None or self.view.state.revision != revision:
             return False
-        state, touched = self.view.state, Touched()
+        state, affected = self.view.state, Affected()
         for batch in batches:
             for event in decode_events(batch):
-                touched.note(state, event)
+                affected.note(state, event)
                 apply(state, event)
             state.revision += 1
-        self.view.observe(touched)
+        self.view.observe(affected)
         return True

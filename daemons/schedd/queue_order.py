@@ -22,7 +22,7 @@ from gridengine.state.configured.objects import ParallelEnvironment
 _log = logging.getLogger(__name__)
 
 _loaded: dict[str, tuple[int, ModuleType]] = {}
-_told: set[str] = set()
+_logged: set[str] = set()
 
 
 def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) -> list[str]:
@@ -37,7 +37,7 @@ def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) 
         known = set(instances)
         return [instance for instance in dict.fromkeys(chosen) if instance in known]
     except Exception as error:  # noqa: BLE001 - a site's code may do anything, and must not stop the scheduler
-        _complain(f"qsort_args of parallel environment {pe.name}: {path} {name}: {type(error).__name__}: {error}")
+        _log_once(f"qsort_args of parallel environment {pe.name}: {path} {name}: {type(error).__name__}: {error}")
         return instances
 
 
@@ -54,7 +54,7 @@ def _function(path: str, name: str) -> Callable[[list[str], list[str]], Sequence
     return function
 
 
-def _complain(text: str) -> None:
-    if text not in _told:
-        _told.add(text)
+def _log_once(text: str) -> None:
+    if text not in _logged:
+        _logged.add(text)
         _log.error("%s", text)

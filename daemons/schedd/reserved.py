@@ -9,42 +9,42 @@ from __future__ import annotations
 from daemons.schedd.categories import Category
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reserved import place_reserved, reserved_request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.jobs import Grant, Job
 
 
 class ReservedCategory:
-    """Jobs that ask for the same of one reservation. `stuck`: nothing more of them can be placed in this cycle."""
+    """Jobs that ask for the same of one reservation. `is_blocked`: nothing more of them can be placed in this cycle."""
 
     __slots__ = ("ar_id", "site", "reservation", "request", "stuck", "urgency")
     reserves = False
 
-    def __init__(self, site: Site, job: Job) -> None:
+    def __init__(self, config_snapshot: PlacementConfig, job: Job) -> None:
         self.ar_id = job.ar
-        self.reservation = site.state.reservations[job.ar]
-        self.site = site.within(self.reservation)
-        self.request = reserved_request(self.site, self.reservation, job)
-        self.urgency = resource_urgency(site.state, self.request)
-        self.stuck = False
+        self.reservation = config_snapshot.state.reservations[job.ar]
+        self.config_snapshot = config_snapshot.within(self.reservation)
+        self.request = reserved_request(self.config_snapshot, self.reservation, job)
+        self.urgency = resource_urgency(config_snapshot.state, self.request)
+        self.is_blocked = False
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Grants for one more task and its PE; no grants: it is stuck. `ledger`: that of the cycle."""
-        if not self.reservation.usable:
-            self.stuck = True
+        if not self.reservation.is_usable:
+            self.is_blocked = True
             return [], ""
-        granted, pe, _ = place_reserved(self.site, self.reservation, ledger.within(self.ar_id), self.request)
-        self.stuck = not granted
+        granted, pe, _ = place_reserved(self.config_snapshot, self.reservation, ledger.within(self.ar_id), self.request)
+        self.is_blocked = not granted
         return granted, pe
 
-    def unstick(self) -> None:
+    def unblock(self) -> None:
         """Something was given back somewhere."""
-        self.stuck = False
+        self.is_blocked = False
 
-    def offer(self, places: object) -> None:
+    def add_candidates(self, rows: object) -> None:
         """Places outside are none of its business."""
 
-    reorder = offer
+    reorder = add_candidates
 
 
 AnyCategory = Category | ReservedCategory

@@ -15,7 +15,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
 from gridengine.placement.reserved import reservation_waits
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import explain
 from gridengine.state.jobs import Job
 
@@ -33,8 +33,8 @@ def run_log(view: View, orders: Orders, now: float, zone: tzinfo) -> list[str]:
 
 def _closed_instances(view: View) -> list[str]:
     """Why instances take no job at all."""
-    site, ledger = Site.of(view.state), Ledger(view.state)
-    reasons = [obstacle(site, ledger, instance) for _, instance in sorted(view.state.instances.items())]
+    config_snapshot, ledger = PlacementConfig.of(view.state), Ledger(view.state)
+    reasons = [obstacle(config_snapshot, ledger, instance) for _, instance in sorted(view.state.instances.items())]
     return [reason.text for reason in reasons if reason is not None]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from daemons.schedd.look_ahead import Reservation
 from daemons.schedd.view import View
 from gridengine.orders import StartOrder
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.state.bookings import Amounts, Bookings, Holder, Kind, bookings_of
 from gridengine.state.jobs import Grant
@@ -25,44 +25,44 @@ END_OF_TIME = 0xFFFFFFFF
 
 def schedule_lines(view: View, now: float, starts: Iterable[StartOrder], reservations: Iterable[Reservation]) -> list[str]:
     """The lines of one run. now: epoch seconds."""
-    state, line = view.state, Timeline(view.state, now)
+    state, timeline = view.state, Timeline(view.state, now)
     found = [INTERVAL]
     for job in state.jobs.values():
         for task in job.tasks.values():
             if task.granted:
                 stopped = task.suspended or task.threshold_suspended or task.subordinated
                 charged = state.amounts(task.resources)
-                head = _head(job.id, task.id, "SUSPENDED" if stopped else "RUNNING", task.start_time, line.end_of(job, task))
-                found += _lines(view.site, head, task.granted, charged, task.pe)
+                head = _head(job.id, task.id, "SUSPENDED" if stopped else "RUNNING", task.start_time, timeline.end_of(job, task))
+                found += _lines(view.config_snapshot, head, task.granted, charged, task.pe)
     for order in starts:
         request = view.category(state.jobs[order.job_id]).request
-        head = _head(order.job_id, order.task_id, "STARTING", now, now + request.duration + line.offset)
-        found += _lines(view.site, head, order.granted, request.charged, order.pe)
-    for made in reservations:
-        fit, request = made.fit, made.category.request
-        end = fit.start + request.duration + line.offset
-        head = _head(made.job_id, made.task_id, "RESERVING", fit.start, end)
-        found += _lines(view.site, head, fit.granted, request.charged, fit.pe)
+        head = _head(order.job_id, order.task_id, "STARTING", now, now + request.duration + timeline.offset)
+        found += _lines(view.config_snapshot, head, order.granted, request.charged, order.pe)
+    for reservation in reservations:
+        fit, request = reservation.fit, reservation.category.request
+        end = fit.start + request.duration + timeline.offset
+        head = _head(reservation.job_id, reservation.task_id, "RESERVING", fit.start, end)
+        found += _lines(view.config_snapshot, head, fit.granted, request.charged, fit.pe)
     return found
 
 
-def _head(job_id: int, task_id: int, word: str, start: float, end: float) -> str:
+def _head(job_id: int, task_id: int, status: str, start: float, end: float) -> str:
     over = END_OF_TIME if end >= INFINITY else int(end)
-    return f"{job_id}:{task_id}:{word}:{int(start)}:{over - int(start)}"
+    return f"{job_id}:{task_id}:{status}:{int(start)}:{over - int(start)}"
 
 
-def _lines(site: Site, head: str, granted: list[Grant], charged: Amounts, pe: str) -> Iterator[str]:
+def _lines(config_snapshot: PlacementConfig, head: str, granted: list[Grant], charged: Amounts, pe: str) -> Iterator[str]:
     """The PE first, then from the cluster down to the queues; only what is a consumable there."""
     taken = Bookings()
     taken.book(bookings_of(granted, charged, pe))
     for kind, letter in _LETTERS.items():
         for holder, name, amount in taken.entries():
-            if holder.kind == kind and _consumed(site, holder, name):
+            if holder.kind == kind and _consumed(config_snapshot, holder, name):
                 yield f"{head}:{letter}:{holder.name}:{name}:{amount:f}"
 
 
-def _consumed(site: Site, holder: Holder, name: str) -> bool:
+def _consumed(config_snapshot: PlacementConfig, holder: Holder, name: str) -> bool:
     """Whether the holder has a capacity of the consumable; a PE always has one, of slots."""
-    if holder.kind == "instance" and holder.name not in site.state.configs:
+    if holder.kind == "instance" and holder.name not in config_snapshot.state.configs:
         return False
-    return holder.kind == "pe" or name in site.levels[holder].fixed
+    return holder.kind == "pe" or name in config_snapshot.capacities[holder].fixed

@@ -17,8 +17,8 @@ def suspend_orders(view: View, ledger: Ledger, now: float) -> tuple[list[Suspend
     """The suspensions and resumptions that are due, and when the next step is."""
     found: list[SuspendOrder] = []
     next_time = NEVER
-    places = view.board.places
-    for name in sorted(view.thresholds_matter(), key=lambda name: places[name].index):
+    rows = view.instance_table.rows
+    for name in sorted(view.instances_with_thresholds(), key=lambda name: rows[name].index):
         if view.state.tasks_in.get(name):
             steps, due = _step(view, ledger, now, name)
             found += steps
@@ -32,7 +32,7 @@ def _step(view: View, ledger: Ledger, now: float, name: str) -> tuple[list[Suspe
     """One step for one instance, and when the next is due: the youngest are suspended first, and resumed in the opposite
     order."""
     config = view.state.configs[name]
-    alarm = bool(suspend_alarm(view.site, ledger, name))
+    alarm = bool(suspend_alarm(view.config_snapshot, ledger, name))
     tasks: list[tuple[float, int, int, Task]] = []
     for job_id, task_id in view.state.tasks_in[name]:
         task = view.state.task(job_id, task_id)

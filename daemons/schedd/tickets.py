@@ -25,12 +25,12 @@ SCOPES = ("user", "project", "department", "job")
 """What tickets and shares belong to; each job belongs to one of each, but maybe to no project."""
 
 
-class Entrant(NamedTuple):
+class TicketHolder(NamedTuple):
     """A job in the policies: its running tasks, and whether it wants to run another one. It has at least one of both."""
 
     job: Job
     running: int
-    wants: bool
+    is_pending: bool
 
 
 
@@ -42,18 +42,18 @@ def in_force(state: State) -> bool:
     return any(all_of[name].oticket for all_of in _objects(state) for name in all_of)
 
 
-def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
+def tickets(state: State, ticket_holders: Sequence[TicketHolder], now: float) -> list[Tickets]:
     """The tickets of a running task of each job, or of the next one if it wants to run one: finite numbers. now: epoch seconds.
 
     The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
     earlier ones gave them. One that is not named there gives its tickets too, but knows nothing of the others (O).
     """
     policies: dict[str, Callable[[list[float]], list[float]]] = {
-        "O": lambda before: _override(state, entrants, before),
-        "F": lambda before: _functional(state, entrants, before),
-        "S": lambda before: _share(state, entrants, before, now),
+        "O": lambda before: _override(state, ticket_holders, before),
+        "F": lambda before: _functional(state, ticket_holders, before),
+        "S": lambda before: _share(state, ticket_holders, before, now),
     }
-    total = nothing = [0.0] * len(entrants)
+    total = nothing = [0.0] * len(ticket_holders)
     found = {}
     for letter in state.scheduler.policy_hierarchy:
         found[letter] = policies[letter](total)
@@ -76,7 +76,7 @@ def _shares_of(objects: Table[User] | Table[Project] | Table[UserSet], name: str
     return float(found.fshare) if found is not None else 0.0
 
 
-def _override(state: State, entrants: Sequence[Entrant], before: list[float]) -> list[float]:
+def _override(state: State, ticket_holders: Sequence[TicketHolder], before: list[float]) -> list[float]:
     """Those of user, project and department, divided among their jobs if they are shared, and the job's own.
 
     They are shared by the running jobs; a pending one gets what it would get if it ran, and those ranked before it, too.
@@ -84,10 +84,10 @@ def _override(state: State, entrants: Sequence[Entrant], before: list[float]) ->
     objects = _objects(state)
     worth = [{name: float(each[name].oticket) for name in each if each[name].oticket} for each in objects]
     if not any(worth):
-        return [float(each.job.override_tickets) for each in entrants]
+        return [float(each.job.override_tickets) for each in ticket_holders]
     shared = state.scheduler.share_override_tickets
     counts: list[Counter[str]] = [Counter() for _ in objects]
-    found = [0.0] * len(entrants)
+    found = [0.0] * len(ticket_holders)
 
     def tickets_of(job: Job, more: int) -> float:
         owned = zip(worth, counts, _owners(job)[:3], strict=True)
@@ -99,15 +99,15 @@ def _override(state: State, entrants: Sequence[Entrant], before: list[float]) ->
             count[name] += tasks
 
     def take(index: int) -> None:
-        found[index] = tickets_of(entrants[index].job, 1)
-        add(entrants[index].job, 1)
+        found[index] = tickets_of(ticket_holders[index].job, 1)
+        add(ticket_holders[index].job, 1)
 
-    for each in entrants:
+    for each in ticket_holders:
         add(each.job, each.running)
-    for index, each in enumerate(entrants):
-        if not each.wants:
+    for index, each in enumerate(ticket_holders):
+        if not each.is_pending:
             found[index] = tickets_of(each.job, 0)
-    _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.override_tickets), lambda job: tickets_of(job, 1), take)
+    _rank_pending(ticket_holders, before, lambda job: (*_owners(job)[:3], job.override_tickets), lambda job: tickets_of(job, 1), take)
     return found
 
 
@@ -120,7 +120,7 @@ class _Shares:
     leaves its weight to the others (`of_running`). Source: O.
     """
 
-    def __init__(self, state: State, entrants: Sequence[Entrant]) -> None:
+    def __init__(self, state: State, ticket_holders: Sequence[TicketHolder]) -> None:
         scheduler = state.scheduler
         self.tickets = float(scheduler.weight_tickets_functional)
         self.weights = [
@@ -135,11 +135,11 @@ class _Shares:
         self._values: list[dict[str, float]] = [{} for _ in SCOPES]
         self._all = [0.0] * len(SCOPES)
         self._active = [0.0] * len(SCOPES)
-        for each in entrants:
+        for each in ticket_holders:
             values = self._of(each.job)
             for index, name in enumerate(_owners(each.job)):
                 if not self.shared:
-                    self._all[index] += values[index] * (each.running + each.wants)
+                    self._all[index] += values[index] * (each.running + each.is_pending)
                 elif name not in self._values[index]:
                     self._all[index] += values[index]
                 self._values[index][name] = values[index]
@@ -185,27 +185,27 @@ class _Shares:
             self.counts[index][name] += tasks
 
 
-def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) -> list[float]:
+def _functional(state: State, ticket_holders: Sequence[TicketHolder], before: list[float]) -> list[float]:
     """weight_tickets_functional divided by functional shares; at most max_functional_jobs_to_schedule pending jobs get any."""
-    found = [0.0] * len(entrants)
-    shares = _Shares(state, entrants)
+    found = [0.0] * len(ticket_holders)
+    shares = _Shares(state, ticket_holders)
     if not shares.tickets:
         return found
 
     def take(index: int) -> None:
-        shares.take(entrants[index].job)
-        found[index] = shares.tickets_of(entrants[index].job)
+        shares.take(ticket_holders[index].job)
+        found[index] = shares.tickets_of(ticket_holders[index].job)
 
-    for index, each in enumerate(entrants):
-        if not each.wants:
+    for index, each in enumerate(ticket_holders):
+        if not each.is_pending:
             found[index] = shares.of_running(each.job)
     most = state.scheduler.max_functional_jobs_to_schedule
-    _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
+    _rank_pending(ticket_holders, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
     return found
 
 
-def _take_turns(
-    entrants: Sequence[Entrant],
+def _rank_pending(
+    ticket_holders: Sequence[TicketHolder],
     before: list[float],
     kind: Callable[[Job], tuple[str | int, ...]],
     worth: Callable[[Job], float],
@@ -215,17 +215,17 @@ def _take_turns(
     """Rank the pending jobs one by one, at most `most`: the one that is worth most is taken and counts for those behind it, so
     that jobs of equal users alternate. Jobs of one `kind` are worth the same; they come as earlier policies have it."""
     queues: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
-    for index, each in enumerate(entrants):
-        if each.wants:
+    for index, each in enumerate(ticket_holders):
+        if each.is_pending:
             queues[kind(each.job)].append(index)
     for queue in queues.values():
-        queue.sort(key=lambda index: _turn(entrants[index], before[index]), reverse=True)
+        queue.sort(key=lambda index: _rank_key(ticket_holders[index], before[index]), reverse=True)
     # jobs only become worth less while others are ranked: what is on top and still worth as much is the best
-    heap = [(-worth(entrants[queue[-1]].job), queue[-1], queue) for queue in queues.values()]
+    heap = [(-worth(ticket_holders[queue[-1]].job), queue[-1], queue) for queue in queues.values()]
     heapify(heap)
     while heap and most > 0:
         known, index, queue = heap[0]
-        now_worth = worth(entrants[index].job)
+        now_worth = worth(ticket_holders[index].job)
         if now_worth < -known:
             heapreplace(heap, (-now_worth, index, queue))
             continue
@@ -233,39 +233,39 @@ def _take_turns(
         most -= 1
         queue.pop()
         if queue:
-            heapreplace(heap, (-worth(entrants[queue[-1]].job), queue[-1], queue))
+            heapreplace(heap, (-worth(ticket_holders[queue[-1]].job), queue[-1], queue))
         else:
             heappop(heap)
 
 
-def _share(state: State, entrants: Sequence[Entrant], before: list[float], now: float) -> list[float]:
+def _share(state: State, ticket_holders: Sequence[TicketHolder], before: list[float], now: float) -> list[float]:
     """The tickets of each leaf divided among its jobs: those of leaves with running jobs among these.
 
     If jobs wait, they get what they would get if all leaves with jobs counted: the next of a leaf as if it ran, the one behind
     it as if both ran, and so on.
     """
-    found = [0.0] * len(entrants)
+    found = [0.0] * len(ticket_holders)
     if not state.scheduler.weight_tickets_share or not state.has("share_tree", ""):
         return found
-    in_use = ShareTree(state, (each.job for each in entrants if each.running), now)
-    wanted = ShareTree(state, (each.job for each in entrants), now)
+    in_use = ShareTree(state, (each.job for each in ticket_holders if each.running), now)
+    with_pending = ShareTree(state, (each.job for each in ticket_holders), now)
     leaves: dict[Path, list[int]] = defaultdict(list)
-    for index, each in enumerate(entrants):
-        leaves[wanted.leaf(each.job)].append(index)
+    for index, each in enumerate(ticket_holders):
+        leaves[with_pending.leaf(each.job)].append(index)
     for path, members in leaves.items():
         if not path:
             continue
-        running = sum(entrants[index].running for index in members)
+        running = sum(ticket_holders[index].running for index in members)
         for index in members:
-            if entrants[index].running:
+            if ticket_holders[index].running:
                 found[index] = in_use.tickets[path] / running
-        waiting = [index for index in members if entrants[index].wants]
-        waiting.sort(key=lambda index: _turn(entrants[index], before[index]))
+        waiting = [index for index in members if ticket_holders[index].is_pending]
+        waiting.sort(key=lambda index: _rank_key(ticket_holders[index], before[index]))
         for place, index in enumerate(waiting, 1):
-            found[index] = wanted.tickets[path] / (running + place)
+            found[index] = with_pending.tickets[path] / (running + place)
     return found
 
 
-def _turn(entrant: Entrant, before: float) -> tuple[float, float, int]:
+def _rank_key(ticket_holder: TicketHolder, before: float) -> tuple[float, float, int]:
     """Sorts waiting jobs of the same owner: by what earlier policies gave them, then as they came."""
-    return -before, entrant.job.submit_time, entrant.job.id
+    return -before, ticket_holder.job.submit_time, ticket_holder.job.id

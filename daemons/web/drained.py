@@ -42,11 +42,11 @@ class Drains:
         if change.whole:
             self._begin()
             return
-        touched: Iterable[str] = change.touched.instances
-        if change.touched.members or not change.touched.kinds.isdisjoint(_MAKING):
+        affected: Iterable[str] = change.affected.instances
+        if change.affected.members or not change.affected.kinds.isdisjoint(_MAKING):
             # instances came, disabled from the beginning, or went
-            touched = {*self._mirror.state.instances, *(name for name, _ in self._known)}
-        self._look(touched, change.time, change.user, change.host)
+            affected = {*self._mirror.state.instances, *(name for name, _ in self._known)}
+        self._look(affected, change.time, change.user, change.host)
 
     def _begin(self) -> None:
         self._known.clear()

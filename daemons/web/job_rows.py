@@ -166,13 +166,13 @@ class JobRows:
 
     def _note(self, change: MirroredChange) -> None:
         """Remember whose rows may be others."""
-        touched = change.touched
-        self._all_stale = self._all_stale or change.whole or bool(touched.objects)
+        affected = change.affected
+        self._all_stale = self._all_stale or change.whole or bool(affected.objects)
         if self._all_stale:
             return
-        self._stale_jobs |= touched.jobs
-        self._stale_jobs.update(number for number, _ in touched.tasks)
-        for instance in touched.instances:
+        self._stale_jobs |= affected.jobs
+        self._stale_jobs.update(number for number, _ in affected.tasks)
+        for instance in affected.instances:
             self._stale_jobs.update(number for number, _ in self._mirror.state.tasks_in.get(instance, ()))
         for event in change.events:
             if isinstance(event, PrioritiesSet):
@@ -236,9 +236,9 @@ class JobRows:
 
 def concerns_jobs(change: MirroredChange) -> bool:
     """Whether a change may alter a row: jobs, tasks, instances whose state stops tasks, or hosts that are lost or return."""
-    touched = change.touched
+    affected = change.affected
     told = any(isinstance(event, PrioritiesSet) for event in change.events)
-    return change.whole or told or bool(touched.jobs or touched.instances or touched.kinds or touched.lost or touched.returned)
+    return change.whole or told or bool(affected.jobs or affected.instances or affected.kinds or affected.lost or affected.returned)
 
 
 @cache

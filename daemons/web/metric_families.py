@@ -20,7 +20,7 @@ from daemons.qmaster.views.totals import TASK_STATES, tasks_of
 from daemons.runtime.cell import Cell, CellFault
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.gdi.requests import Caller
-from gridengine.placement.site import EXCLUSIVE, Site
+from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.values import reported_value
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.bookings import CLUSTER, GLOBAL
@@ -141,12 +141,12 @@ def queues(state: State, now: float) -> Iterator[Metric]:
 
 def consumables(state: State) -> Iterator[Metric]:
     """What is in use of each consumable, and how much there is: of the cell if it has that, else of all its hosts."""
-    site = Site.of(state)
+    config_snapshot = PlacementConfig.of(state)
     used = gauge("consumable_used", "Consumable resources in use, in bytes, seconds or numbers.", labels=["resource"])
     capacity = gauge("consumable_capacity", "What the cell, or else its hosts together, have of them.", labels=["resource"])
-    hosts = [site.host(name).consumables for name in state.kind("exec_host") if name not in (GLOBAL, "template")]
-    of_cell = site.host(GLOBAL).consumables
-    for name, entry in sorted(site.entries.items()):
+    hosts = [config_snapshot.host(name).consumables for name in state.kind("exec_host") if name not in (GLOBAL, "template")]
+    of_cell = config_snapshot.host(GLOBAL).consumables
+    for name, entry in sorted(config_snapshot.entries.items()):
         if not entry.is_consumable or entry.relop == EXCLUSIVE or name == "slots":
             continue
         of_hosts = [amounts[name] for amounts in hosts if name in amounts]

@@ -21,7 +21,7 @@ from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 _log = logging.getLogger(__name__)
 PATIENCE_S = 5 * BEAT_S
@@ -40,7 +40,7 @@ class MirroredChange(NamedTuple):
     user: str
     host: str
     events: list[AnyEvent]
-    touched: Touched
+    affected: Affected
     whole: bool = False
 
 
@@ -87,15 +87,15 @@ class StateMirror:
             raise ConnectionError(line.reason)
 
     def _apply(self, line: Committed) -> None:
-        state, touched, events = self.state, Touched(), decode_events(line.events)
+        state, affected, events = self.state, Affected(), decode_events(line.events)
         for event in events:
-            touched.note(state, event)
+            affected.note(state, event)
             apply(state, event)
         state.revision = line.revision
         self._tick(line.time)
         first = not self.connected  # what no snapshot has is in the line behind it, and makes it whole
         self.ready = self.connected = True
-        self._tell(MirroredChange(line.revision, line.time, line.user, line.host, [] if first else events, touched, first))
+        self._tell(MirroredChange(line.revision, line.time, line.user, line.host, [] if first else events, affected, first))
 
     def _tick(self, qmaster_time: float) -> None:
         self._told_at = time.monotonic()

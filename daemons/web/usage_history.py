@@ -43,7 +43,7 @@ class UsageHistory:
         for event in change.events:
             if isinstance(event, TaskUsageReported):
                 self._add(event, change.time)
-        for key in change.touched.tasks & self._samples.keys():
+        for key in change.affected.tasks & self._samples.keys():
             task = self._mirror.state.task(*key)
             if task is None or task.usage is None:
                 del self._samples[key]

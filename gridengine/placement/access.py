@@ -11,9 +11,9 @@ from gridengine.state.state import State
 
 def user_sets_of(state: State, user: str, group: str) -> frozenset[str]:
     """The access lists that hold a user by name or `@group` (the primary group). Source: access_list(5), US-3."""
-    wanted = {user, f"@{group}"}
+    names = {user, f"@{group}"}
     return frozenset(
-        name for name in state.usersets if not wanted.isdisjoint(state.usersets[name].entries)
+        name for name in state.usersets if not names.isdisjoint(state.usersets[name].entries)
     )
 
 

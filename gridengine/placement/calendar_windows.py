@@ -25,7 +25,7 @@ class CalendarWindows:
         self.state, self.now, self.zone, self.offset = state, now, zone, offset
         self._known: dict[tuple[str, float, float], bool] = {}
 
-    def leave_alone(self, config: InstanceConfig, duration: float, start: float = 0.0) -> bool:
+    def is_on_during(self, config: InstanceConfig, duration: float, start: float = 0.0) -> bool:
         """Whether an instance is on from `start` (epoch s, 0: now) for a run of `duration` seconds and the offset."""
         calendar = config.text.get("calendar", "NONE")
         if calendar.upper() == "NONE":

@@ -69,7 +69,7 @@ class Cause(Struct, omit_defaults=True):
     holder_count: int = 0
 
 
-def ranked(causes: list[Cause]) -> list[Cause]:
+def sort_causes(causes: list[Cause]) -> list[Cause]:
     """The kinds in order."""
     return sorted(causes, key=lambda cause: KINDS.index(cause.kind))
 
@@ -80,7 +80,7 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
     if errors:
         what = "it cannot be scheduled" if job.error else f"{'tasks' if job.is_array else 'it'} could not be started"
-        advice = f" ({_way_out(job, errors)})" if asker != "other" else ""
+        advice = f" ({_remedy(job, errors)})" if asker != "other" else ""
         shown = [spoken_reason(error) for error in errors[:EXAMPLES]]
         causes.append(Cause("error", f"{what}{advice}", shown, len(errors)))
     causes += [_hold(job, Hold(kind), f" (tasks {tasks})" if job.is_array else "", asker) for kind, tasks in job.holds.items()]
@@ -104,9 +104,9 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     return causes
 
 
-def _way_out(job: Job, errors: list[str]) -> str:
+def _remedy(job: Job, errors: list[str]) -> str:
     """What takes a job out of the error state: where its cause is a request, another one first."""
-    option = next((option for words, option in _REQUESTS.items() if any(words in error for error in errors)), "")
+    option = next((option for message, option in _REQUESTS.items() if any(message in error for error in errors)), "")
     return f"qalter {option} {job.id}, then qmod -cj {job.id}" if option else f"once that is corrected: qmod -cj {job.id}"
 
 
@@ -120,19 +120,19 @@ def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:
     return Cause("hold", f"{text}, which {by} can take off")
 
 
-def causes_of_places(state: State, reasons: Iterable[Reason], reported: set[str], zone: tzinfo) -> list[Cause]:
+def causes_of_instances(state: State, reasons: Iterable[Reason], reported: set[str], zone: tzinfo) -> list[Cause]:
     """Reasons of the present moment, of places that could take the job. zone: that of times."""
     kinds: dict[str, list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault(_kind(reason, reported), []).append(reason)
     away = kinds.pop("away", [])
     hosts = list(dict.fromkeys(host_of(reason.place) for reason in away))
-    silences = [_silence(state, host, zone) for host in hosts[:EXAMPLES]]
-    silent = [Cause("away", _TEXTS["away"], silences, len(hosts))] if away else []
-    return silent + [grouped(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
+    last_reports = [_last_report(state, host, zone) for host in hosts[:EXAMPLES]]
+    silent = [Cause("away", _TEXTS["away"], last_reports, len(hosts))] if away else []
+    return silent + [group_reasons(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
 
 
-def _silence(state: State, name: str, zone: tzinfo) -> str:
+def _last_report(state: State, name: str, zone: tzinfo) -> str:
     host = state.hosts.get(name)
     if host is None or not host.last_heard:
         return f'host "{name}" has never reported: gridengine start there'
@@ -152,10 +152,10 @@ def _kind(reason: Reason, reported: set[str]) -> str:
     return "queue" if code in _QUEUE_STATES else "busy"
 
 
-def grouped(kind: str, text: str, reasons: list[Reason]) -> Cause:
+def group_reasons(kind: str, text: str, reasons: list[Reason]) -> Cause:
     """One of each sort of reason first, so that a thousand hosts of one sort do not hide another."""
     first: dict[str, Reason] = {}
     for reason in reasons:
         first.setdefault(reason.code, reason)
     shown = [*first.values(), *(reason for reason in reasons if reason not in first.values())]
-    return Cause(kind, text, [reason.told for reason in shown[:EXAMPLES]], len(reasons))
+    return Cause(kind, text, [reason.detailed_text for reason in shown[:EXAMPLES]], len(reasons))

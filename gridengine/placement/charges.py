@@ -6,7 +6,7 @@ they are given back as they were taken whatever happens to the configuration (CX
 
 from __future__ import annotations
 
-from gridengine.placement.site import EXCLUSIVE
+from gridengine.placement.config_snapshot import EXCLUSIVE
 from gridengine.placement.values import STRING_TYPES, requested_amount
 from gridengine.state.jobs import Job
 from gridengine.state.state import State

@@ -21,7 +21,7 @@ def not_before(job: Job, now: float) -> float:
     return max(job.start_after, min((task.paused_until for task in paused_tasks(job, now)), default=0.0))
 
 
-def opening(state: State, reasons: list[Reason], now: float, zone: tzinfo) -> float:
+def calendar_opening(state: State, reasons: list[Reason], now: float, zone: tzinfo) -> float:
     """When the first queue instance opens (epoch s), if nothing but calendars keeps the job; else 0."""
     local = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
     moments = []

@@ -12,11 +12,11 @@ from datetime import UTC, tzinfo
 from msgspec import Struct
 
 from gridengine.instance_name import host_of
-from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_job, causes_of_places, grouped, ranked
-from gridengine.placement.expected_start import expected_start, not_before, opening
+from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_job, causes_of_instances, group_reasons, sort_causes
+from gridengine.placement.expected_start import expected_start, not_before, calendar_opening
 from gridengine.placement.occupants import occupants
 from gridengine.placement.reasons import Reason
-from gridengine.placement.smallest_change import Change, smallest_change, without
+from gridengine.placement.smallest_change import Change, smallest_change, without_requests
 from gridengine.placement.verify import Verifier, verify
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
@@ -34,45 +34,45 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: A
     """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
     causes = causes_of_job(state, job, now, asker)
     if job.error:
-        return Explanation(ranked(causes))  # no place can be sought for what the scheduler cannot handle
+        return Explanation(sort_causes(causes))  # no place can be sought for what the scheduler cannot handle
     ever, why_never = verify(state, job, True, now, zone)
-    reported, asked = _reported(state, why_never), job
+    reported, without_load_requests = _reported(state, why_never), job
     if not ever and reported:
         # what hosts report may come to be enough
-        asked = without(job, [("hard", name) for name in reported])
-        ever, why_never = verify(state, asked, True, now, zone)
+        without_load_requests = without_requests(job, [("hard", name) for name in reported])
+        ever, why_never = verify(state, without_load_requests, True, now, zone)
     if not ever and not job.ar:
         causes.append(_never(state, why_never))
-        return Explanation(ranked(causes), smallest_change(state, job, now, True, zone))
+        return Explanation(sort_causes(causes), smallest_change(state, job, now, True, zone))
     current, why_not = verify(state, job, False, now, zone)
     if current:
         timed = all(cause.kind == "start_time" for cause in causes)
-        return Explanation(ranked(causes), None, not_before(job, now) if timed else 0.0)
-    causes += _of_places(state, job, asked, why_not, reported, now, zone)
+        return Explanation(sort_causes(causes), None, not_before(job, now) if timed else 0.0)
+    causes += _current_causes(state, job, without_load_requests, why_not, reported, now, zone)
     change = smallest_change(state, job, now, False, zone)
     blocked = any(cause.kind in ("error", "hold", "dependency", "reservation", "limit") for cause in causes)
     if blocked:
-        return Explanation(ranked(causes), change)
-    expected = opening(state, why_not, now, zone) or expected_start(state, job, now, zone)
-    return Explanation(ranked(causes), change, max(expected, not_before(job, now)))
+        return Explanation(sort_causes(causes), change)
+    expected = calendar_opening(state, why_not, now, zone) or expected_start(state, job, now, zone)
+    return Explanation(sort_causes(causes), change, max(expected, not_before(job, now)))
 
 
 def _never(state: State, why_never: list[Reason]) -> Cause:
     if not state.instances:
         return Cause("never", "no queue of this cell has a host")
-    return grouped("never", "no place in the cluster can ever run it as it is requested", why_never)
+    return group_reasons("never", "no place in the cluster can ever run it as it is requested", why_never)
 
 
-def _of_places(
-    state: State, job: Job, asked: Job, why_not: list[Reason], reported: set[str], now: float, zone: tzinfo
+def _current_causes(
+    state: State, job: Job, without_load_requests: Job, why_not: list[Reason], reported: set[str], now: float, zone: tzinfo
 ) -> list[Cause]:
-    """What keeps the job from the places that could take it; the others are none of its causes. `asked`: without what hosts
+    """What keeps the job from the places that could take it; the others are none of its causes. `without_load_requests`: without what hosts
     report."""
     could: set[str] = set()
     if not job.ar:
-        could = Verifier(state, True, now, zone).suiting(asked)
+        could = Verifier(state, True, now, zone).suiting(without_load_requests)
         why_not = Verifier(state, False, now, zone).verify(job, among=could)[1] or why_not
-    causes = causes_of_places(state, why_not, reported, zone)
+    causes = causes_of_instances(state, why_not, reported, zone)
     for cause in causes:
         if cause.kind in ("busy", "quota") and (holders := occupants(state, job, could, why_not, cause.kind == "quota", zone)):
             cause.holders, cause.holder_count = holders[:EXAMPLES], len(holders)

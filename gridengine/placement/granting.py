@@ -22,13 +22,13 @@ from gridengine.placement.match import (
     unknown_resources,
     use_refusal,
 )
-from gridengine.placement.order import natural_order
+from gridengine.placement.natural_order import natural_order
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Level, Site
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import Window
+from gridengine.placement.use import WindowUse
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.bookings import CLUSTER, Holder, holders_at
 from gridengine.state.jobs import Grant, Job
@@ -85,9 +85,9 @@ def sets_of_users(state: State, users: dict[str, str]) -> list[Sets]:
     return list(found)
 
 
-def reservation_request(site: Site, reservation: AdvanceReservation) -> Request:
+def reservation_request(config_snapshot: PlacementConfig, reservation: AdvanceReservation) -> Request:
     """What a reservation asks for, as a job would."""
-    return replace(Request.of(site, as_job(reservation)), exempt=True)
+    return replace(Request.of(config_snapshot, as_job(reservation)), exempt=True)
 
 
 def _with_sets(request: Request, sets: Sets) -> Request:
@@ -95,7 +95,7 @@ def _with_sets(request: Request, sets: Sets) -> Request:
 
 
 class Granting:
-    """One question: can this reservation be had from `start_time` to `end_time`? `site` may be kept for more of them.
+    """One question: can this reservation be had from `start_time` to `end_time`? `config_snapshot` may be kept for more of them.
 
     zone: that of calendars. `sets`: the access lists of each user, found out where they are not given; `request`: what is
     asked for in its stead. `reasons`: what stood in the way at the last question. `without`: instances to leave out.
@@ -103,22 +103,22 @@ class Granting:
 
     def __init__(
         self,
-        site: Site,
+        config_snapshot: PlacementConfig,
         timeline: Timeline,
         reservation: AdvanceReservation,
         zone: tzinfo,
         sets: list[Sets] | None = None,
         request: Request | None = None,
     ) -> None:
-        self.site, self.state, self.timeline = site, site.state, timeline
+        self.config_snapshot, self.state, self.timeline = config_snapshot, config_snapshot.state, timeline
         self.zone = zone
-        self.sets = sets if sets is not None else sets_of_users(site.state, users_of(site.state, reservation))
+        self.sets = sets if sets is not None else sets_of_users(config_snapshot.state, users_of(config_snapshot.state, reservation))
         self.without: frozenset[str] = frozenset()
         self.reasons: dict[Reason, None] = {}
         self._queues: dict[int, Reason | None] = {}
         self._open_hosts: set[int] = set()
         self._closed: dict[int, str] = {}
-        self.request = request or reservation_request(site, reservation)
+        self.request = request or reservation_request(config_snapshot, reservation)
         self.window(reservation.start_time, reservation.end_time)
         self.request = self._usable(self.request)
         self._requests = [_with_sets(self.request, sets) for sets in self.sets]
@@ -127,8 +127,8 @@ class Granting:
         """Ask for another window; what is known of configurations stays."""
         self.start, self.end = start, end
         # nobody knows the load of a time to come: `empty` leaves the values alone that never change (AR-35)
-        self.ledger = Ledger(self.state, empty=True, now=Window(self.timeline, start, end))
-        self._cluster_load = load_refusal(self.site, self.ledger, self.request, CLUSTER)
+        self.ledger = Ledger(self.state, empty=True, now=WindowUse(self.timeline, start, end))
+        self._cluster_load = load_refusal(self.config_snapshot, self.ledger, self.request, CLUSTER)
         self._closed.clear()
         self.reasons.clear()
 
@@ -138,17 +138,17 @@ class Granting:
         suiting.sort(key=self._rank)
         if self.request.parallel:
             why_not: list[Reason] = []
-            granted, pe = place_parallel(self.site, self.ledger, self.request, Candidates.of(suiting), why_not)
+            granted, pe = place_parallel(self.config_snapshot, self.ledger, self.request, Candidates.of(suiting), why_not)
             self.reasons.update(dict.fromkeys(why_not))
             return granted, pe
         for name in suiting:
-            reason = use_refusal(self.site, self.ledger, self.request, name)
+            reason = use_refusal(self.config_snapshot, self.ledger, self.request, name)
             if reason is None:
                 return [Grant(name, 1)], ""
             self.reasons[reason] = None
         return [], ""
 
-    def keeps(self, granted: list[Grant], pe: str, pe_range: str) -> bool:
+    def still_fits(self, granted: list[Grant], pe: str, pe_range: str) -> bool:
         """Whether these grants would do for the request in the window."""
         request, slots = self.request, sum(grant.slots for grant in granted)
         if bool(pe) != bool(request.pe) or (pe and pe not in request.pes):
@@ -159,7 +159,7 @@ class Granting:
             instance = self.state.instances.get(grant.instance)
             if instance is None or self.refusal(grant.instance, instance) is not None:
                 return False
-        return self._host(CLUSTER) is None and grants_fit(self.site, self.ledger, request, granted, pe)
+        return self._host(CLUSTER) is None and grants_fit(self.config_snapshot, self.ledger, request, granted, pe)
 
     def _usable(self, request: Request) -> Request:
         """A request for the PEs that all users may use, asked with lists that open them."""
@@ -196,27 +196,27 @@ class Granting:
         if name in self.state.ambiguous:
             return Reason("ambiguous", name)
         place, host, _ = holders_at(name)
-        queue, request = self.site.levels[place], self.request
+        queue, request = self.config_snapshot.capacities[place], self.request
         kind = id(queue)  # instances of a queue that are configured alike share it
         reason = self._queues[kind] if kind in self._queues else self._queue(instance.queue, config, queue)
         if reason is None:
             reason = self._host(host)
         if reason is None and (request.hosts or request.hard_queues is not None):
-            reason = instance_refusal(self.site, request, instance, config)
+            reason = instance_refusal(self.config_snapshot, request, instance, config)
         if reason is None and request.hard:
             reason = self._loads(name, host, queue)
         return reason if reason is not None or self._closed.get(kind) == "" else self._calendar(name, config, queue)
 
-    def _queue(self, queue: str, config: InstanceConfig, level: Level) -> Reason | None:
-        reason = self._for_all(lambda request: queue_refusal(request, queue, config, level))
-        self._queues[id(level)] = reason
+    def _queue(self, queue: str, config: InstanceConfig, capacity: Capacity) -> Reason | None:
+        reason = self._for_all(lambda request: queue_refusal(request, queue, config, capacity))
+        self._queues[id(capacity)] = reason
         return reason
 
     def _host(self, host: Holder) -> Reason | None:
-        key = id(self.site.levels[host])  # hosts that are configured alike share it
+        key = id(self.config_snapshot.capacities[host])  # hosts that are configured alike share it
         if key in self._open_hosts:
             return None
-        reason = self._for_all(lambda request: host_refusal(self.site, request, host))
+        reason = self._for_all(lambda request: host_refusal(self.config_snapshot, request, host))
         if reason is None:
             self._open_hosts.add(key)
         return reason
@@ -225,23 +225,23 @@ class Granting:
         """The first refusal that one of the users gets (AR-36)."""
         return next((reason for request in self._requests if (reason := refusal(request)) is not None), None)
 
-    def _loads(self, name: str, host: Holder, queue: Level) -> Reason | None:
-        site, ledger, request = self.site, self.ledger, self.request
-        reason = self._cluster_load or load_refusal(site, ledger, request, host)
+    def _loads(self, name: str, host: Holder, queue: Capacity) -> Reason | None:
+        config_snapshot, ledger, request = self.config_snapshot, self.ledger, self.request
+        reason = self._cluster_load or load_refusal(config_snapshot, ledger, request, host)
         if reason is not None:
             return reason
-        for demand in unknown_resources(site, request.hard, site.levels[host], queue):
+        for demand in unknown_resources(config_snapshot, request.hard, config_snapshot.capacities[host], queue):
             if not is_reported(ledger, host.name, demand):
                 return Reason("unknown", name, resource=demand.name, asked=request.text)
         return None
 
-    def _calendar(self, name: str, config: InstanceConfig, level: Level) -> Reason | None:
+    def _calendar(self, name: str, config: InstanceConfig, capacity: Capacity) -> Reason | None:
         """AR-37."""
-        closed = self._closed.get(id(level))
+        closed = self._closed.get(id(capacity))
         if closed is None:
             calendar = config.text.get("calendar", "NONE")
             closed = closed_within(self.state, calendar, self.start, self.end, self.zone)
-            self._closed[id(level)] = closed
+            self._closed[id(capacity)] = closed
         return Reason("calendar", name, other="disabled" if closed == OFF else "suspended") if closed else None
 
     def _rank(self, name: str) -> tuple[int, float, tuple[str | int, ...]]:

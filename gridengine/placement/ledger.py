@@ -12,7 +12,7 @@ from copy import copy
 
 from gridengine.load_values import STATIC_LOAD
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import Kept, Now, Own, Use
+from gridengine.placement.use import UseWithReservations, BookedUse, UseWithGrants, Use
 from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings
 from gridengine.state.configured.objects import ComplexEntry
@@ -26,8 +26,8 @@ class Ledger:
 
     empty: as if nothing ran and no load were known but the static one (`-w e|v`). `adjustments`: load name -> amount that is
     added for each job of `corrections`: host -> number of recently started jobs, each decayed to 0..1 (LS-6). `now`: how use
-    is counted, if it is not what the state has booked. `line`: what reservations hold from now on, None if that does not
-    matter. `of(holder, name)`, `ahead(holder, name, duration)`: as in `Use`.
+    is counted, if it is not what the state has booked. `timeline`: what reservations hold from now on, None if that does not
+    matter. `of(holder, name)`, `reserved_ahead(holder, name, duration)`: as in `Use`.
     """
 
     __slots__ = ("state", "empty", "own", "line", "adjustments", "corrections", "of", "ahead", "_now", "_within")
@@ -39,39 +39,39 @@ class Ledger:
         adjustments: dict[str, float] | None = None,
         corrections: dict[str, float] | None = None,
         now: Use | None = None,
-        line: Timeline | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         self.state = state
         self.empty = empty
         self.own = Bookings()
         self.adjustments = adjustments or {}
         self.corrections = corrections if corrections is not None else {}
-        self._now = now or (Now(_NOTHING, _NOTHING) if empty else Now(state.bookings, state.quotas.used))
+        self._now = now or (BookedUse(_NOTHING, _NOTHING) if empty else BookedUse(state.bookings, state.quotas.used))
         self._within: dict[int, Ledger] = {}
-        self._count(line, told=False)
+        self._combine_uses(timeline, includes_own_grants=False)
 
-    def _count(self, line: Timeline | None, told: bool) -> None:
-        self.line = line
+    def _combine_uses(self, timeline: Timeline | None, includes_own_grants: bool) -> None:
+        self.timeline = timeline
         now = self._now
         use: Use
-        if line is None:
-            use = Own(now, self.own)
+        if timeline is None:
+            use = UseWithGrants(now, self.own)
         else:
-            use = Kept(Own(now, self.own), line) if told else Own(Kept(now, line), self.own)
-        self.of, self.ahead = use.of, use.ahead
+            use = UseWithReservations(UseWithGrants(now, self.own), timeline) if includes_own_grants else UseWithGrants(UseWithReservations(now, timeline), self.own)
+        self.of, self.reserved_ahead = use.of, use.reserved_ahead
 
-    def looking_ahead(self, line: Timeline | None, told: bool = False) -> Ledger:
-        """The same decision with what a time line keeps for later; None for nothing. `told`: the line has what this decision
+    def looking_ahead(self, timeline: Timeline | None, includes_own_grants: bool = False) -> Ledger:
+        """The same decision with what a time line keeps for later; None for nothing. `includes_own_grants`: the line has what this decision
         gives away, too."""
         made = copy(self)
-        made._count(line, told)
+        made._combine_uses(timeline, includes_own_grants)
         return made
 
     def within(self, ar_id: int) -> Ledger:
         """The ledger of an advance reservation: what its own jobs use of it; loads are those of the cluster (AR-92)."""
         found = self._within.get(ar_id)
         if found is None:
-            now = None if self.empty else Now(self.state.reserved.used[ar_id], _NOTHING)
+            now = None if self.empty else BookedUse(self.state.reserved.used[ar_id], _NOTHING)
             found = self._within[ar_id] = Ledger(self.state, self.empty, now=now)
         return found
 

@@ -1,7 +1,7 @@
 """Match: why a job cannot run at a place, level by level: cluster, host, queue.
 
 Owns the rules. Static ones look at configuration alone, so that the scheduler may keep their outcome; `load_refusal`
-looks at load and `room` at what is in use. `refusal` is all of them in order. Nothing here looks at states: see
+looks at load and `free_slots` at what is in use. `refusal` is all of them in order. Nothing here looks at states: see
 `gridengine.placement.obstacles`. Source: complex(5), CX-19 … CX-52; queue_conf(5), QC-14 … QC-18, QC-31 … QC-36.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.reasons import Claimed, Reason
+from gridengine.placement.reasons import ReservedFor, Reason
 from gridengine.placement.requests import Demand, Request
-from gridengine.placement.site import Level, Site
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.values import Offer, Value, slots_in
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
@@ -26,7 +26,7 @@ EXCLUSIVES = {"g": "cluster_exclusive", "h": "host_exclusive", "q": "queue_exclu
 _LETTERS: dict[Kind, str] = {"cluster": "g", "host": "h", "instance": "q"}
 
 
-def queue_refusal(request: Request, queue: str, config: InstanceConfig, level: Level) -> Reason | None:
+def queue_refusal(request: Request, queue: str, config: InstanceConfig, capacity: Capacity) -> Reason | None:
     """Static, of all instances of a queue that share a configuration: `-q` by queue name, access, type, resources."""
     if not _queue_requested(request, queue):
         return Reason("not_requested", queue)
@@ -41,23 +41,23 @@ def queue_refusal(request: Request, queue: str, config: InstanceConfig, level: L
         return Reason("not_interactive", queue)
     if request.checkpoint and request.checkpoint not in config.ckpt_list:
         return Reason("no_checkpoint", queue, other=request.checkpoint)
-    return level_refusal(request, level, "q", queue)
+    return capacity_refusal(request, capacity, "q", queue)
 
 
-def host_refusal(site: Site, request: Request, holder: Holder) -> Reason | None:
+def host_refusal(config_snapshot: PlacementConfig, request: Request, holder: Holder) -> Reason | None:
     """Static, of a host or of the cluster: access and what is configured there."""
-    level = site.levels[holder]
-    if level.access is not None and (reason := _access_refusal(request, level.access, "h", holder.name)):
+    capacity = config_snapshot.capacities[holder]
+    if capacity.access is not None and (reason := _access_refusal(request, capacity.access, "h", holder.name)):
         return reason
-    return level_refusal(request, level, _LETTERS[holder.kind], holder.name)
+    return capacity_refusal(request, capacity, _LETTERS[holder.kind], holder.name)
 
 
-def instance_refusal(site: Site, request: Request, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
+def instance_refusal(config_snapshot: PlacementConfig, request: Request, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
     """Static, of one instance beyond what its queue and host say alone: `-q` with hosts, `-l h=`, unknown resources."""
-    wanted = (request.hard_queues, request.master_queues)
-    groups = site.groups(instance.host)
+    queue_requests = (request.hard_queues, request.master_queues)
+    groups = config_snapshot.groups(instance.host)
     if request.hard_queues is not None and not any(
-        queues is not None and queues.matches(instance.queue, instance.host, groups) for queues in wanted
+        queues is not None and queues.matches(instance.queue, instance.host, groups) for queues in queue_requests
     ):
         return Reason("not_requested", instance.name)
     for demand in request.hosts:
@@ -66,10 +66,10 @@ def instance_refusal(site: Site, request: Request, instance: QueueInstance, conf
     return None
 
 
-def unknown_resources(site: Site, demands: Iterable[Demand], host: Level, queue: Level) -> list[Demand]:
+def unknown_resources(config_snapshot: PlacementConfig, demands: Iterable[Demand], host: Capacity, queue: Capacity) -> list[Demand]:
     """Demands that no level is configured for: they need a load value, of the host or of the cluster. Source: CX-28."""
-    levels = (site.levels[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
-    return [demand for demand in demands if not any(demand.name in values for values in levels)]
+    capacities = (config_snapshot.capacities[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
+    return [demand for demand in demands if not any(demand.name in values for values in capacities)]
 
 
 def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
@@ -77,18 +77,18 @@ def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
     return ledger.load(host, demand.entry) is not None or ledger.load(GLOBAL, demand.entry) is not None
 
 
-def master_lacks(site: Site, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
+def master_lacks(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
     """Whether the place of a master task lacks a JOB consumable that the job asks for (CX-38)."""
     queue, host, _ = holders_at(instance.name)
-    unknown = unknown_resources(site, request.master_only, site.levels[host], site.levels[queue])
+    unknown = unknown_resources(config_snapshot, request.master_only, config_snapshot.capacities[host], config_snapshot.capacities[queue])
     return any(not is_reported(ledger, instance.host, demand) for demand in unknown)
 
 
-def load_refusal(site: Site, ledger: Ledger, request: Request, holder: Holder) -> Reason | None:
+def load_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder) -> Reason | None:
     """Of the load values of a host, or of the cluster. A fixed value replaces that of == (CX-29, CX-33); with ordered
     relations both must suit, which is the stricter one (CX-31, CX-32)."""
     host, letter = holder.name, _LETTERS[holder.kind]
-    fixed = site.levels[holder].fixed
+    fixed = config_snapshot.capacities[holder].fixed
     for demand in request.hard:
         if demand.name in fixed and (demand.entry.relop in ("==", "!=") or demand.entry.is_consumable):
             continue
@@ -98,47 +98,47 @@ def load_refusal(site: Site, ledger: Ledger, request: Request, holder: Holder) -
     return None
 
 
-def level_refusal(request: Request, level: Level, letter: str, name: str) -> Reason | None:
+def capacity_refusal(request: Request, capacity: Capacity, letter: str, name: str) -> Reason | None:
     """Of what is configured on one level: forced attributes (CX-41), fixed values (CX-24), whole capacities (CX-37)."""
-    for forced in level.forced:
+    for forced in capacity.forced:
         if forced not in request.names:
             return Reason("forced", name, letter, forced)
     for demand in request.hard:
-        value = level.fixed.get(demand.name)
+        value = capacity.fixed.get(demand.name)
         if value is not None:
             if not demand.accepts(value):
                 source = "c" if demand.entry.is_consumable else "f"
                 return _offers(request, letter, name, Offer(demand.entry, value, letter, source))
-        elif demand.name in level.attributes and not demand.accepts(level.attributes[demand.name]):
-            return _offers(request, letter, name, Offer(demand.entry, level.attributes[demand.name], letter, "f"))
+        elif demand.name in capacity.attributes and not demand.accepts(capacity.attributes[demand.name]):
+            return _offers(request, letter, name, Offer(demand.entry, capacity.attributes[demand.name], letter, "f"))
     return None
 
 
-def room(site: Site, ledger: Ledger, request: Request, holder: Holder, master: bool = True) -> tuple[int, str]:
+def free_slots(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, master: bool = True) -> tuple[int, str]:
     """Slots that the consumables of one holder leave to the job, its slots included, and the name of the one that leaves least.
 
     `master`: count JOB consumables too, which only the master's place must have (CX-38). Source: CX-37, CX-48, CX-49, PE-2.
     """
     slots, limiting = MAX_SLOTS, ""
-    level = site.levels[holder]
-    for name in level.exclusives:
+    capacity = config_snapshot.capacities[holder]
+    for name in capacity.exclusives:
         what = "slots" if name in request.exclusive else name
-        if ledger.of(holder, what) + ledger.ahead(holder, what, request.duration) > 0:
+        if ledger.of(holder, what) + ledger.reserved_ahead(holder, what, request.duration) > 0:
             return 0, name
-    for name in level.consumables:
+    for name in capacity.consumables:
         amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
         if (not amount and name not in request.names) or (once and not master):
             continue
-        fitting = slots_in(_left(ledger, request, level, holder, name), amount, once)
+        fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting
 
 
-def _left(ledger: Ledger, request: Request, level: Level, holder: Holder, name: str) -> float:
+def _free_amount(ledger: Ledger, request: Request, capacity: Capacity, holder: Holder, name: str) -> float:
     """What is left of a consumable of one holder: the own count, or the load value of its host or of the cluster if that is
     stricter, also than the capacity of a queue there (CX-34, QC-35)."""
-    left = level.consumables[name] - ledger.of(holder, name) - ledger.ahead(holder, name, request.duration)
+    left = capacity.consumables[name] - ledger.of(holder, name) - ledger.reserved_ahead(holder, name, request.duration)
     if name != "slots":
         load = ledger.load(holder.host, ledger.state.complexes[name])
         if load is not None:
@@ -146,92 +146,92 @@ def _left(ledger: Ledger, request: Request, level: Level, holder: Holder, name: 
     return left
 
 
-def room_reason(site: Site, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
-    """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
+def shortage_reason(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
+    """The reason why `free_slots` is 0: the exclusive resource in use, or what is left of a consumable."""
     letter = _LETTERS[holder.kind]
-    if site.entries[name].relop == "EXCL":
+    if config_snapshot.entries[name].relop == "EXCL":
         return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
-    left: Value = _left(ledger, request, site.levels[holder], holder, name)
-    return _offers(request, letter, holder.name, Offer(site.entries[name], left, letter, "c"))
+    left: Value = _free_amount(ledger, request, config_snapshot.capacities[holder], holder, name)
+    return _offers(request, letter, holder.name, Offer(config_snapshot.entries[name], left, letter, "c"))
 
 
-def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+def static_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why the job can never run at an instance as configured and loaded, whatever else runs. None: it might."""
-    instance, config = site.state.instances[name], site.state.configs.get(name)
+    instance, config = config_snapshot.state.instances[name], config_snapshot.state.configs.get(name)
     if config is None:
         return Reason("orphaned", name)
     queue, host, cluster = holders_at(name)
     for reason in (
-        queue_refusal(request, instance.queue, config, site.levels[queue]),
-        instance_refusal(site, request, instance, config),
-        host_refusal(site, request, cluster),
-        load_refusal(site, ledger, request, cluster),
-        host_refusal(site, request, host),
-        load_refusal(site, ledger, request, host),
+        queue_refusal(request, instance.queue, config, config_snapshot.capacities[queue]),
+        instance_refusal(config_snapshot, request, instance, config),
+        host_refusal(config_snapshot, request, cluster),
+        load_refusal(config_snapshot, ledger, request, cluster),
+        host_refusal(config_snapshot, request, host),
+        load_refusal(config_snapshot, ledger, request, host),
     ):
         if reason is not None:
             return reason
-    for demand in unknown_resources(site, request.hard, site.levels[host], site.levels[queue]):
+    for demand in unknown_resources(config_snapshot, request.hard, config_snapshot.capacities[host], config_snapshot.capacities[queue]):
         if not is_reported(ledger, instance.host, demand):
             return Reason("unknown", name, resource=demand.name, asked=request.text)
     return None
 
 
-def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+def use_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why not even one slot is left for the job at an instance as long as it may run: what is in use, or kept for later."""
-    reason = _lack(site, ledger, request, name)
-    line = ledger.line
-    if reason is None or line is None or _lack(site, ledger.looking_ahead(None), request, name) is not None:
+    reason = _shortage(config_snapshot, ledger, request, name)
+    timeline = ledger.timeline
+    if reason is None or timeline is None or _shortage(config_snapshot, ledger.looking_ahead(None), request, name) is not None:
         return reason
-    now, (_, host, cluster) = line.now, holders_at(name)
+    now, (_, host, cluster) = timeline.now, holders_at(name)
     # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
-    for begin, end, who in sorted(line.keepers(host)) or sorted(line.keepers(cluster)):
+    for begin, end, label in sorted(timeline.reservations_of(host)) or sorted(timeline.reservations_of(cluster)):
         if begin > now:
-            return Reason("kept", name, left=Claimed(who, False, round(begin - now)))
+            return Reason("kept", name, left=ReservedFor(label, False, round(begin - now)))
         if end > now:
-            return Reason("kept", name, left=Claimed(who, True, round(end - now)))
+            return Reason("kept", name, left=ReservedFor(label, True, round(end - now)))
     return reason
 
 
-def _lack(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+def _shortage(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """What is missing for one slot at an instance: of quotas, then of consumables of cluster, host and queue."""
-    claim = claim_of(site, request)
+    claim = claim_of(config_snapshot, request)
     if claim is not None and (reason := claim.refusal(ledger, request, claim.all_buckets(name))):
         return reason
     for holder in reversed(holders_at(name)):
-        slots, limiting = room(site, ledger, request, holder)
+        slots, limiting = free_slots(config_snapshot, ledger, request, holder)
         if not slots:
-            if holder.kind == "instance" and limiting == "slots" and site.state.configs[name].slots > 0:
+            if holder.kind == "instance" and limiting == "slots" and config_snapshot.state.configs[name].slots > 0:
                 return Reason("full", name)
-            return room_reason(site, ledger, request, holder, limiting)
+            return shortage_reason(config_snapshot, ledger, request, holder, limiting)
     return None
 
 
-def soft_violations(site: Site, ledger: Ledger, request: Request, name: str) -> int:
+def soft_violations(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> int:
     """How many soft requests an instance does not satisfy. Source: CX-60, sge_submit(1) -soft."""
-    instance = site.state.instances[name]
+    instance = config_snapshot.state.instances[name]
     count = 0
     for queues in request.soft_queues:
-        count += not queues.matches(instance.queue, instance.host, site.groups(instance.host))
-    return count + sum(not suits(site, ledger, demand, instance) for demand in request.soft)
+        count += not queues.matches(instance.queue, instance.host, config_snapshot.groups(instance.host))
+    return count + sum(not suits(config_snapshot, ledger, demand, instance) for demand in request.soft)
 
 
-def suits(site: Site, ledger: Ledger, demand: Demand, instance: QueueInstance) -> bool:
+def suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, instance: QueueInstance) -> bool:
     """Whether an instance, its host and the cluster satisfy a single request; consumables by what was configured."""
     if demand.name == "hostname":
         return demand.accepts(instance.host)
     queue, *above = holders_at(instance.name)
-    suiting = [_host_suits(site, ledger, demand, holder) for holder in above]
+    suiting = [_host_suits(config_snapshot, ledger, demand, holder) for holder in above]
     if False in suiting:
         return False
-    level = site.levels[queue]
-    value = level.fixed.get(demand.name, level.attributes.get(demand.name))
+    capacity = config_snapshot.capacities[queue]
+    value = capacity.fixed.get(demand.name, capacity.attributes.get(demand.name))
     return demand.accepts(value) if value is not None else True in suiting
 
 
-def _host_suits(site: Site, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
+def _host_suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
     """The same of a host alone, or of the cluster; None: it does not have the attribute."""
-    fixed = site.levels[holder].fixed.get(demand.name)
+    fixed = config_snapshot.capacities[holder].fixed.get(demand.name)
     load = ledger.load(holder.name, demand.entry)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
         return demand.accepts(fixed)

@@ -10,7 +10,7 @@ from gridengine.instance_name import host_of
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reasons import Reason, Violation
 from gridengine.placement.resources import available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import RELATIONS, Offer, Value, format_value, typed_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.objects import ExecHost
@@ -45,62 +45,62 @@ def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False
     return Reason("suspended", name) if instance.stops_jobs else None
 
 
-def alarm(site: Site, ledger: Ledger, name: str) -> list[Violation]:
+def alarm(config_snapshot: PlacementConfig, ledger: Ledger, name: str) -> list[Violation]:
     """Load thresholds of an instance that are reached: state `a`. Source: queue_conf(5) load_thresholds."""
-    return violations(site, ledger, name, site.state.configs[name].load_thresholds)
+    return violations(config_snapshot, ledger, name, config_snapshot.state.configs[name].load_thresholds)
 
 
-def suspend_alarm(site: Site, ledger: Ledger, name: str) -> list[Violation]:
+def suspend_alarm(config_snapshot: PlacementConfig, ledger: Ledger, name: str) -> list[Violation]:
     """Suspend thresholds of an instance that are reached: state `A`. Source: queue_conf(5) suspend_thresholds."""
-    return violations(site, ledger, name, site.state.configs[name].suspend_thresholds)
+    return violations(config_snapshot, ledger, name, config_snapshot.state.configs[name].suspend_thresholds)
 
 
-def violations(site: Site, ledger: Ledger, name: str, thresholds: dict[str, str]) -> list[Violation]:
+def violations(config_snapshot: PlacementConfig, ledger: Ledger, name: str, thresholds: dict[str, str]) -> list[Violation]:
     """The thresholds that are reached; one without a value counts as reached, as a silent host is not to be trusted."""
     found = []
     for given, text in thresholds.items():
-        entry = site.entry(given)
+        entry = config_snapshot.entry(given)
         if entry is None:
             continue
-        offer = available(site, ledger, name, entry.name)
+        offer = available(config_snapshot, ledger, name, entry.name)
         if offer is None:
             found.append(Violation(entry.name, "", "", text))
-        elif _reached(offer, typed_value(entry.type, text)):
-            found.append(Violation(entry.name, offer.letters, _shown(site, offer, name), text, entry.relop))
+        elif _is_reached(offer, typed_value(entry.type, text)):
+            found.append(Violation(entry.name, offer.letters, _format_offer(config_snapshot, offer, name), text, entry.relop))
     return found
 
 
-def _shown(site: Site, offer: Offer, name: str) -> str:
+def _format_offer(config_snapshot: PlacementConfig, offer: Offer, name: str) -> str:
     """Load as the host reported it, fixed values as they are configured, what was counted or scaled with three decimals.
 
     Source: O (qstat -explain).
     """
     host = GLOBAL if offer.level == "g" else host_of(name)
     if offer.source == "l":
-        return site.state.hosts[host].load[offer.entry.name]
+        return config_snapshot.state.hosts[host].load[offer.entry.name]
     if isinstance(offer.value, str):
         return offer.value
     if offer.source in COMPUTED:
         return f"{offer.value:.3f}"
-    config: ExecHost | InstanceConfig = site.state.configs[name] if offer.level == "q" else site.state.exec_hosts[host]
+    config: ExecHost | InstanceConfig = config_snapshot.state.configs[name] if offer.level == "q" else config_snapshot.state.exec_hosts[host]
     written = config.complex_values.get(offer.entry.name)
     return written if written is not None else format_value(offer.entry.type, offer.value)
 
 
-def _reached(offer: Offer, threshold: Value) -> bool:
+def _is_reached(offer: Offer, threshold: Value) -> bool:
     """The complex's relation decides the direction: >= when the value has grown to it, <= when it has shrunk (QC-6)."""
     if isinstance(offer.value, str):
         return (offer.value == threshold) != (offer.entry.relop == "!=")
     return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)  # type: ignore[arg-type]
 
 
-def obstacle(site: Site, ledger: Ledger, instance: QueueInstance, reserved: bool = False) -> Reason | None:
+def obstacle(config_snapshot: PlacementConfig, ledger: Ledger, instance: QueueInstance, reserved: bool = False) -> Reason | None:
     """State or load that keeps every job out of an instance. `reserved`: as in `state_obstacle`."""
     name = instance.name
-    reason = state_obstacle(site.state, instance, reserved)
-    if reason is not None or name not in site.state.configs:
+    reason = state_obstacle(config_snapshot.state, instance, reserved)
+    if reason is not None or name not in config_snapshot.state.configs:
         return reason
     for code, look in (("overloaded", alarm), ("suspend_alarm", suspend_alarm)):
-        if reached := look(site, ledger, name):
+        if reached := look(config_snapshot, ledger, name):
             return Reason(code, name, left=reached[0])
     return None

@@ -12,7 +12,7 @@ from gridengine.placement.expected_start import run_time_limit
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import format_value
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder
 from gridengine.state.jobs import Job, Task
@@ -21,27 +21,27 @@ from gridengine.units import INFINITY, spoken_moment
 
 _OFFERS = ("cluster_offers", "host_offers", "queue_offers")
 _EXCLUSIVE = ("cluster_exclusive", "host_exclusive", "queue_exclusive")
-_TOO_FEW = ("pe_offers", "rule_offers")
+_TOO_FEW_SLOTS = ("pe_offers", "rule_offers")
 
 
 def occupants(
-    state: State, job: Job, places: Iterable[str], reasons: Iterable[Reason], of_quotas: bool, zone: tzinfo
+    state: State, job: Job, instances: Iterable[str], reasons: Iterable[Reason], of_quotas: bool, zone: tzinfo
 ) -> list[str]:
     """The running tasks that have what these refusals of a job are about, who must end first at the head; each once.
 
     places: the instances that could take the job; of_quotas: what is in use under quotas, else at places.
     """
-    lacking = _lacking(state, job, places, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
+    lacking = _lacking(state, job, instances, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
     found: list[tuple[float, int, int, str]] = []
     for other in state.jobs.values() if lacking else ():
         for task in other.placed:
             if held := _held(state, other, task, lacking):
                 end = task.start_time + run_time_limit(state, other, task)
-                found.append((end, other.id, task.id, f"{_who(other, task)} has {held} {_until(end, zone)}"))
+                found.append((end, other.id, task.id, f"{_task_label(other, task)} has {held} {_until(end, zone)}"))
     return [text for *_, text in sorted(found)]
 
 
-def _lacking(state: State, job: Job, places: Iterable[str], reasons: Iterable[Reason]) -> dict[Holder, set[str]]:
+def _lacking(state: State, job: Job, instances: Iterable[str], reasons: Iterable[Reason]) -> dict[Holder, set[str]]:
     """Of whom the job lacks which consumables."""
     lacking: dict[Holder, set[str]] = {}
     for reason in reasons:
@@ -51,8 +51,8 @@ def _lacking(state: State, job: Job, places: Iterable[str], reasons: Iterable[Re
             lacking.setdefault(_holder(reason), set()).add(reason.resource)
         elif reason.code in _EXCLUSIVE:
             lacking.setdefault(_holder(reason), set()).add("slots")  # whoever is there is in the way
-        elif reason.code in _TOO_FEW:
-            for name in places:
+        elif reason.code in _TOO_FEW_SLOTS:
+            for name in instances:
                 lacking.setdefault(holders_at(name)[0], set()).add("slots")
         elif reason.code == "quota":
             for bucket in _buckets(state, job):
@@ -68,8 +68,8 @@ def _holder(reason: Reason) -> Holder:
 
 
 def _buckets(state: State, job: Job) -> set[Holder]:
-    site = Site.of(state)
-    claim = claim_of(site, Request.of(site, job))
+    config_snapshot = PlacementConfig.of(state)
+    claim = claim_of(config_snapshot, Request.of(config_snapshot, job))
     return {bucket for name in state.instances for bucket in claim.all_buckets(name)} if claim is not None else set()
 
 
@@ -91,7 +91,7 @@ def _amount(state: State, name: str, amount: float) -> str:
     return f"{name}={format_value(state.complexes[name].type, amount)}"
 
 
-def _who(job: Job, task: Task) -> str:
+def _task_label(job: Job, task: Task) -> str:
     return f"job {job.label(task.id)} of {job.owner}"
 
 

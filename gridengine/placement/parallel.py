@@ -18,16 +18,16 @@ from gridengine.syntax.wildcard import compile_expression
 SlotRanges = Sequence[tuple[int, int]]
 
 
-class HostRoom(NamedTuple):
-    """What a host can take of a job: `places` are (instance, slots) in order of preference; `slots` caps their sum."""
+class HostCapacity(NamedTuple):
+    """What a host can take of a job: `instances` are (instance, slots) in order of preference; `slots` caps their sum."""
 
     host: str
     slots: int
-    places: list[tuple[str, int]]
+    instances: list[tuple[str, int]]
 
-    def without(self, master: str, slots: int) -> HostRoom:
+    def without(self, master: str, slots: int) -> HostCapacity:
         """What is left of it, at most `slots`, when one slot is the master's."""
-        return HostRoom(self.host, min(self.slots, slots), [(name, most - (name == master)) for name, most in self.places])
+        return HostCapacity(self.host, min(self.slots, slots), [(name, most - (name == master)) for name, most in self.instances])
 
 
 class Limiter(Protocol):
@@ -39,7 +39,7 @@ class Limiter(Protocol):
     def take(self, instance: str, slots: int) -> int:
         """Take up to that many slots at an instance; how many it were."""
 
-    def within(self, rooms: Iterable[HostRoom], most: int, kept: bool) -> Iterator[HostRoom]:
+    def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
         """Rooms of at most `most` slots each. `kept`: each takes its slots away from those behind it."""
 
 
@@ -66,45 +66,45 @@ def smallest_count(ranges: SlotRanges) -> int:
 
 
 def allocate(
-    hosts: Iterable[HostRoom], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Limiter | None = None
+    hosts: Iterable[HostCapacity], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Limiter | None = None
 ) -> list[Grant]:
     """Spread the biggest possible count of `ranges`, at most `limit` slots, over hosts in order of preference.
 
     The first place of the first host becomes the master's. Looks at no more hosts than needed. [] if impossible.
     allowance: what resource quotas leave to several hosts together, None where they do not matter.
     """
-    wanted = largest_count(ranges, limit)
-    if not wanted:
+    requested = largest_count(ranges, limit)
+    if not requested:
         return []
     if rule == "$round_robin":
-        shares = _round_robin(hosts, ranges, wanted, allowance)
+        shares = _round_robin(hosts, ranges, requested, allowance)
     elif rule == "$pe_slots":
-        shares = _one_host(allowance.within(hosts, MAX_SLOTS, kept=False) if allowance else hosts, ranges, wanted)
+        shares = _one_host(allowance.within(hosts, MAX_SLOTS, kept=False) if allowance else hosts, ranges, requested)
     elif rule == "$fill_up":
-        shares = _fill_up(allowance.within(hosts, MAX_SLOTS, kept=True) if allowance else hosts, ranges, wanted)
+        shares = _fill_up(allowance.within(hosts, MAX_SLOTS, kept=True) if allowance else hosts, ranges, requested)
     else:
         each = int(rule)
         shares = _fixed(allowance.within(hosts, each, kept=True) if allowance else hosts, ranges, limit, each)
-    return [grant for room, slots in shares for grant in _on_host(room, slots)]
+    return [grant for host_capacity, slots in shares for grant in _on_host(host_capacity, slots)]
 
 
-def offered(hosts: Iterable[HostRoom], rule: str) -> int:
+def max_slots_by_rule(hosts: Iterable[HostCapacity], rule: str) -> int:
     """How many slots the hosts could give at most under a rule: what a refusal states."""
-    rooms = [room.slots for room in hosts]
+    host_capacities = [host_capacity.slots for host_capacity in hosts]
     if rule == "$pe_slots":
-        return max(rooms, default=0)
+        return max(host_capacities, default=0)
     if rule in ("$fill_up", "$round_robin"):
-        return sum(rooms)
-    return int(rule) * sum(1 for slots in rooms if slots >= int(rule))
+        return sum(host_capacities)
+    return int(rule) * sum(1 for slots in host_capacities if slots >= int(rule))
 
 
-Shares = list[tuple[HostRoom, int]]
+Shares = list[tuple[HostCapacity, int]]
 
 
-def _on_host(room: HostRoom, slots: int) -> list[Grant]:
+def _on_host(host_capacity: HostCapacity, slots: int) -> list[Grant]:
     """The host's share, from its places in order; several queues of a host may contribute (PE-14)."""
     grants = []
-    for instance, most in room.places:
+    for instance, most in host_capacity.instances:
         part = min(most, slots)
         if part > 0:
             grants.append(Grant(instance, part))
@@ -112,86 +112,86 @@ def _on_host(room: HostRoom, slots: int) -> list[Grant]:
     return grants
 
 
-def _one_host(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int) -> Shares:
+def _one_host(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int) -> Shares:
     """All slots on one host, the first that can take the biggest possible count (PE-4)."""
-    rooms: list[HostRoom] = []
+    host_capacities: list[HostCapacity] = []
     most = 0
-    for room in hosts:
-        rooms.append(room)
-        most = max(most, room.slots)
-        if most >= wanted:
+    for host_capacity in hosts:
+        host_capacities.append(host_capacity)
+        most = max(most, host_capacity.slots)
+        if most >= requested:
             break
-    count = largest_count(ranges, min(wanted, most))
-    return [(next(room for room in rooms if room.slots >= count), count)] if count else []
+    count = largest_count(ranges, min(requested, most))
+    return [(next(host_capacity for host_capacity in host_capacities if host_capacity.slots >= count), count)] if count else []
 
 
-def _fill_up(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int) -> Shares:
+def _fill_up(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int) -> Shares:
     """As many as possible on each host in turn (PE-5)."""
-    rooms: list[HostRoom] = []
+    host_capacities: list[HostCapacity] = []
     total = 0
-    for room in hosts:
-        rooms.append(room)
-        total += room.slots
-        if total >= wanted:
+    for host_capacity in hosts:
+        host_capacities.append(host_capacity)
+        total += host_capacity.slots
+        if total >= requested:
             break
-    left = largest_count(ranges, min(wanted, total))
+    left = largest_count(ranges, min(requested, total))
     shares: Shares = []
-    for room in rooms:
-        share = min(left, room.slots)
+    for host_capacity in host_capacities:
+        share = min(left, host_capacity.slots)
         if share:
-            shares.append((room, share))
+            shares.append((host_capacity, share))
             left -= share
     return shares
 
 
-def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, allowance: Limiter | None) -> Shares:
+def _round_robin(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int, allowance: Limiter | None) -> Shares:
     """One slot on each host in turn, from the first host again until all are given (PE-6)."""
-    rooms: list[HostRoom] = []
-    for room in hosts:
-        if room.slots > 0:
-            rooms.append(room)
-        if len(rooms) >= wanted and allowance is None:
+    host_capacities: list[HostCapacity] = []
+    for host_capacity in hosts:
+        if host_capacity.slots > 0:
+            host_capacities.append(host_capacity)
+        if len(host_capacities) >= requested and allowance is None:
             break
-    given = list(islice(_in_turn(rooms, allowance), wanted))
+    given = list(islice(_in_turn(host_capacities, allowance), requested))
     shares: dict[int, dict[str, int]] = {}
-    for index, place in given[: largest_count(ranges, len(given))]:
+    for index, instance in given[: largest_count(ranges, len(given))]:
         share = shares.setdefault(index, {})
-        share[place] = share.get(place, 0) + 1
-    return [(HostRoom(rooms[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
+        share[instance] = share.get(instance, 0) + 1
+    return [(HostCapacity(host_capacities[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
 
 
-def _in_turn(rooms: list[HostRoom], allowance: Limiter | None) -> Iterator[tuple[int, str]]:
+def _in_turn(host_capacities: list[HostCapacity], allowance: Limiter | None) -> Iterator[tuple[int, str]]:
     """(index of the host, instance) of one slot after the other, the hosts in turn."""
-    turn = [(index, _one_by_one(room, allowance)) for index, room in enumerate(rooms)]
+    turn = [(index, _one_by_one(host_capacity, allowance)) for index, host_capacity in enumerate(host_capacities)]
     while turn:
         again = []
-        for index, places in turn:
-            place = next(places, "")
-            if place:
-                yield index, place
-                again.append((index, places))
+        for index, instances in turn:
+            instance = next(instances, "")
+            if instance:
+                yield index, instance
+                again.append((index, instances))
         turn = again
 
 
-def _one_by_one(room: HostRoom, allowance: Limiter | None) -> Iterator[str]:
+def _one_by_one(host_capacity: HostCapacity, allowance: Limiter | None) -> Iterator[str]:
     """The instances of a host's slots, one slot at a time."""
-    left = room.slots
-    for instance, slots in room.places:
+    left = host_capacity.slots
+    for instance, slots in host_capacity.instances:
         while slots and left and (allowance is None or allowance.take(instance, 1)):
             yield instance
             slots, left = slots - 1, left - 1
 
 
-def _fixed(hosts: Iterable[HostRoom], ranges: SlotRanges, limit: int, each: int) -> Shares:
+def _fixed(hosts: Iterable[HostCapacity], ranges: SlotRanges, limit: int, each: int) -> Shares:
     """Exactly `each` slots on as many hosts as it takes; the count must be a multiple of it (PE-3)."""
-    wanted = largest_count(ranges, limit, each) if each > 0 else 0
-    if not wanted:
+    requested = largest_count(ranges, limit, each) if each > 0 else 0
+    if not requested:
         return []
-    rooms: list[HostRoom] = []
-    for room in hosts:
-        if room.slots >= each:
-            rooms.append(room)
-            if len(rooms) * each >= wanted:
+    host_capacities: list[HostCapacity] = []
+    for host_capacity in hosts:
+        if host_capacity.slots >= each:
+            host_capacities.append(host_capacity)
+            if len(host_capacities) * each >= requested:
                 break
-    count = largest_count(ranges, len(rooms) * each, each)
-    return [(room, each) for room in rooms[: count // each]]
+    count = largest_count(ranges, len(host_capacities) * each, each)
+    return [(host_capacity, each) for host_capacity in host_capacities[: count // each]]

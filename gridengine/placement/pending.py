@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gridengine.placement.reasons import Reason
-from gridengine.state.dependencies import blocked_tasks, task_waits
+from gridengine.state.dependencies import blocked_tasks, is_task_blocked
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
@@ -49,7 +49,7 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
     own = [task for task in job.tasks.values() if task.waits] if job.tasks else []
     for task in sorted(own, key=lambda task: task.id):
         waits = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
-        if not (waits or task_waits(state, job, task.id)):
+        if not (waits or is_task_blocked(state, job, task.id)):
             yield task.id, task
     ready = job.pending
     for held in job.holds.values():
@@ -66,7 +66,7 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
     if reason is not None:
         return reason
     if next(ready_tasks(state, job, now), None) is None:
-        return _kept(job, now)
+        return _blocking_reason(job, now)
     return task_limit_reached(state, job) or user_limit(state, job)
 
 
@@ -77,7 +77,7 @@ def task_limit_reached(state: State, job: Job) -> Reason | None:
     return Reason("task_limit", number=running) if limit and running >= limit else None
 
 
-def _kept(job: Job, now: float) -> Reason | None:
+def _blocking_reason(job: Job, now: float) -> Reason | None:
     """Why none of the waiting tasks is ready; None if no task waits."""
     if job.error or any(task.error for task in job.tasks.values() if task.waits):
         return Reason("in_error")

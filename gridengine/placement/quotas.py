@@ -10,86 +10,86 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.parallel import HostRoom
+from gridengine.placement.parallel import HostCapacity
 from gridengine.placement.reasons import Exceeded, Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import host_available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import Value, slots_in, typed_value
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state import bookings
 from gridengine.state.bookings import Booking
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Grant
-from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, is_everywhere
+from gridengine.state.quotas import Bucket, CandidateRules, Claimant, QuotaSet, is_everywhere
 from gridengine.syntax.rqs import Rule
 
 MISSING = 1e9
 """What a value counts in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
-MOST_CLAIMS = 1000
+MAX_CLAIMS = 1000
 """Claimants that a site remembers: each may know the buckets of every queue instance."""
 
 
-def claim_of(site: Site, request: Request, pe: str = "") -> Claim | None:
+def claim_of(config_snapshot: PlacementConfig, request: Request, pe: str = "") -> Claim | None:
     """What the quotas have to say of a request in a PE; None if nothing. Requests of one claimant share it."""
-    if not site.state.quotas.sets or request.exempt:
+    if not config_snapshot.state.quotas.sets or request.exempt:
         return None
-    who = Claimant(request.user, request.group, request.project, pe)
-    claims: dict[Claimant, Claim] = site.claims
-    found = claims.get(who)
+    claimant = Claimant(request.user, request.group, request.project, pe)
+    claims: dict[Claimant, Claim] = config_snapshot.claims
+    found = claims.get(claimant)
     if found is None:
-        if len(claims) >= MOST_CLAIMS:
+        if len(claims) >= MAX_CLAIMS:
             claims.clear()
-        found = claims[who] = Claim(site, who)
+        found = claims[claimant] = Claim(config_snapshot, claimant)
     return found
 
 
-def bookings_of(site: Site, request: Request, granted: list[Grant], pe: str) -> list[Booking]:
+def bookings_of(config_snapshot: PlacementConfig, request: Request, granted: list[Grant], pe: str) -> list[Booking]:
     """All that grants of a request take: of their places, of the PE and of quotas."""
     found = [*bookings.bookings_of(granted, request.charged, pe)]
-    claim = claim_of(site, request, pe)
+    claim = claim_of(config_snapshot, request, pe)
     if claim is not None:
         found += bookings.bookings_of(granted, request.charged, holders=claim.all_buckets)
     return found
 
 
-def rule_of(site: Site, bucket: Bucket) -> Rule:
+def rule_of(config_snapshot: PlacementConfig, bucket: Bucket) -> Rule:
     """The rule that a bucket belongs to."""
-    rules: tuple[Rule, ...] = site.state.quota_rules[bucket.name]
+    rules: tuple[Rule, ...] = config_snapshot.state.quota_rules[bucket.name]
     return rules[bucket.number]
 
 
-def rule_name(site: Site, bucket: Bucket) -> str:
+def rule_name(config_snapshot: PlacementConfig, bucket: Bucket) -> str:
     """`set/rule`, the rule by its name or its number from 1."""
-    return f"{bucket.name}/{rule_of(site, bucket).name or bucket.number + 1}"
+    return f"{bucket.name}/{rule_of(config_snapshot, bucket).name or bucket.number + 1}"
 
 
-def limit_value(site: Site, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
+def limit_value(config_snapshot: PlacementConfig, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
     """A limit as it is now; one with `$attributes` by the values of the rule's host (RQ-5)."""
     if "$" not in text:
         return typed_value(entry.type, text)
-    rule = rule_of(site, bucket)
+    rule = rule_of(config_snapshot, bucket)
     host = bucket.consumers[-1] or rule.filters["hosts"].included[0]
     formula = rule.dynamic_limit(next(name for name, limit in rule.limits.items() if limit == text))
     assert formula is not None
     values: dict[str, float] = {}
     for given in formula.names():
-        known = site.entry(given)
-        offer = host_available(site, ledger, host, known.name) if known is not None else None
+        known = config_snapshot.entry(given)
+        offer = host_available(config_snapshot, ledger, host, known.name) if known is not None else None
         if offer is not None and not isinstance(offer.value, str):
             values[given] = offer.value
     return formula.evaluate(values, MISSING)
 
 
-def quota_attributes(site: Site) -> set[str]:
+def quota_attributes(config_snapshot: PlacementConfig) -> set[str]:
     """The attributes that dynamic limits are made of: a report of one may change what is left."""
     found: set[str] = set()
-    for quotas in site.state.quotas.sets:
+    for quotas in config_snapshot.state.quotas.sets:
         for rule in quotas.rules:
             for name in rule.limits:
                 formula = rule.dynamic_limit(name)
                 names = formula.names() if formula is not None else ()
-                found.update(entry.name for given in names if (entry := site.entry(given)) is not None)
+                found.update(entry.name for given in names if (entry := config_snapshot.entry(given)) is not None)
     return found
 
 
@@ -98,84 +98,84 @@ class Claim:
 
     __slots__ = ("site", "everywhere", "by_place", "_who", "_sets", "_known")
 
-    def __init__(self, site: Site, who: Claimant) -> None:
-        self.site = site
-        self._who = who
+    def __init__(self, config_snapshot: PlacementConfig, claimant: Claimant) -> None:
+        self.config_snapshot = config_snapshot
+        self._claimant = claimant
         self.everywhere: list[Bucket] = []
-        self._sets: list[tuple[QuotaSet, Candidates]] = []
+        self._sets: list[tuple[QuotaSet, CandidateRules]] = []
         self._known: dict[str, list[Bucket]] = {}
-        book = site.state.quotas
-        for quotas, candidates in zip(book.sets, book.candidates(self._who), strict=True):
+        book = config_snapshot.state.quotas
+        for quotas, candidates in zip(book.sets, book.candidates(self._claimant), strict=True):
             if candidates and is_everywhere(candidates[0][1]):
-                bucket = book.bucket(quotas, candidates, self._who, "@")
+                bucket = book.bucket(quotas, candidates, self._claimant, "@")
                 assert bucket is not None
                 self.everywhere.append(bucket)
             elif candidates:
                 self._sets.append((quotas, candidates))
-        self.by_place = bool(self._sets)
+        self.has_instance_rules = bool(self._sets)
 
     def buckets(self, instance: str) -> list[Bucket]:
         """Where use of an instance is counted, beyond `everywhere`."""
         found = self._known.get(instance)
         if found is None:
-            book = self.site.state.quotas
-            buckets = (book.bucket(quotas, candidates, self._who, instance) for quotas, candidates in self._sets)
+            book = self.config_snapshot.state.quotas
+            buckets = (book.bucket(quotas, candidates, self._claimant, instance) for quotas, candidates in self._sets)
             found = self._known[instance] = [bucket for bucket in buckets if bucket is not None]
         return found
 
     def all_buckets(self, instance: str) -> list[Bucket]:
         return self.everywhere + self.buckets(instance)
 
-    def room(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], master: bool = True) -> int:
+    def free_slots(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], master: bool = True) -> int:
         """Slots that these buckets leave to a request. `master`: count consumables of kind JOB too, as where the master is."""
-        return min((self._room(ledger, request, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
+        return min((self._free_slots(ledger, request, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
 
     def refusal(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
         """Why these buckets leave less than that many slots to a request; None if they do not."""
         for bucket in buckets:
-            left, name = self._room(ledger, request, bucket, True)
+            left, name = self._free_slots(ledger, request, bucket, True)
             if left < slots:
                 return Reason("quota", resource=name, left=self._exceeded(ledger, bucket, name))
         return None
 
-    def _room(self, ledger: Ledger, request: Request, bucket: Bucket, master: bool) -> tuple[int, str]:
+    def _free_slots(self, ledger: Ledger, request: Request, bucket: Bucket, master: bool) -> tuple[int, str]:
         """Slots that one bucket leaves, and the name of the limit that leaves least. A fixed attribute leaves all or none."""
-        site = self.site
+        config_snapshot = self.config_snapshot
         slots, limiting = MAX_SLOTS, ""
-        for given, text in rule_of(site, bucket).limits.items():
-            entry = site.entry(given)
+        for given, text in rule_of(config_snapshot, bucket).limits.items():
+            entry = config_snapshot.entry(given)
             if entry is None:
                 continue
             name = entry.name
             if not entry.is_consumable:
-                if any(d.name == name and not d.accepts(limit_value(site, ledger, bucket, entry, text)) for d in request.hard):
+                if any(d.name == name and not d.accepts(limit_value(config_snapshot, ledger, bucket, entry, text)) for d in request.hard):
                     return 0, name
                 continue
             amount, once = (1.0, False) if name == "slots" else request.charged.get(name, (0.0, False))
             if not amount or (once and not master):
                 continue
-            left = float(limit_value(site, ledger, bucket, entry, text))
-            left -= ledger.of(bucket, name) + ledger.ahead(bucket, name, request.duration)
+            left = float(limit_value(config_snapshot, ledger, bucket, entry, text))
+            left -= ledger.of(bucket, name) + ledger.reserved_ahead(bucket, name, request.duration)
             fitting = slots_in(left, amount, once)
             if fitting < slots:
                 slots, limiting = max(0, fitting), name
         return slots, limiting
 
     def _exceeded(self, ledger: Ledger, bucket: Bucket, name: str) -> Exceeded:
-        site = self.site
-        entry = site.entries[name]
-        text = next(text for given, text in rule_of(site, bucket).limits.items() if site.entry(given) is entry)
-        limit = limit_value(site, ledger, bucket, entry, text)
+        config_snapshot = self.config_snapshot
+        entry = config_snapshot.entries[name]
+        text = next(text for given, text in rule_of(config_snapshot, bucket).limits.items() if config_snapshot.entry(given) is entry)
+        limit = limit_value(config_snapshot, ledger, bucket, entry, text)
         used = ledger.of(bucket, name) if entry.is_consumable else None
-        return Exceeded(_consumers(bucket), rule_name(site, bucket), entry, limit, used)
+        return Exceeded(_consumers(bucket), rule_name(config_snapshot, bucket), entry, limit, used)
 
     def fits(self, ledger: Ledger, request: Request, granted: list[Grant]) -> bool:
         """Whether grants that were computed earlier are still within all limits."""
-        wanted: dict[Bucket, int] = {}
+        requested: dict[Bucket, int] = {}
         for position, grant in enumerate(granted):
             for bucket in self.all_buckets(grant.instance):
-                wanted[bucket] = wanted.get(bucket, 0) + grant.slots
-                if self._room(ledger, request, bucket, position == 0)[0] < wanted[bucket]:
+                requested[bucket] = requested.get(bucket, 0) + grant.slots
+                if self._free_slots(ledger, request, bucket, position == 0)[0] < requested[bucket]:
                     return False
         return True
 
@@ -202,26 +202,26 @@ class Allowance:
         buckets = self.claim.buckets(instance)
         for bucket in buckets:
             if bucket not in self._left:
-                self._left[bucket] = self.claim.room(self.ledger, self.request, (bucket,), master=False)
+                self._left[bucket] = self.claim.free_slots(self.ledger, self.request, (bucket,), master=False)
             slots = min(slots, self._left[bucket])
         for bucket in buckets:
             self._left[bucket] -= slots
         return slots
 
-    def within(self, rooms: Iterable[HostRoom], most: int, kept: bool) -> Iterator[HostRoom]:
+    def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
         """Rooms of at most `most` slots each, in order. `kept`: each takes its slots away from those behind it, unless it is of
         no use because it lacks some of `most`."""
-        for room in rooms:
+        for free_slots in host_capacities:
             trial = self.fork()
-            left = min(room.slots, most)
-            places: list[tuple[str, int]] = []
-            for instance, slots in room.places:
+            left = min(free_slots.slots, most)
+            instances: list[tuple[str, int]] = []
+            for instance, slots in free_slots.instances:
                 taken = trial.take(instance, min(slots, left))
                 left -= taken
                 if taken:
-                    places.append((instance, taken))
-            total = sum(slots for _, slots in places)
+                    instances.append((instance, taken))
+            total = sum(slots for _, slots in instances)
             if kept and (most == MAX_SLOTS or total == most):
                 self._left = trial._left
             if total:
-                yield HostRoom(room.host, total, places)
+                yield HostCapacity(free_slots.host, total, instances)

@@ -72,7 +72,7 @@ TEXTS = {
     "queue_exclusive": '{asked}cannot run in queue "{place}" because exclusive resource ({resource}) is already in use',
 }
 
-TOLD = {
+DETAILED_TEXTS = {
     "unavailable": 'queue instance "{place}": its host does not answer',
     "in_error_state": 'queue instance "{place}" is in error state: {other}',
     "full": 'queue instance "{place}" is full',
@@ -112,16 +112,16 @@ class Exceeded(NamedTuple):
         return f"{self.entry.name}={used}{limit}"
 
 
-class Claimed(NamedTuple):
+class ReservedFor(NamedTuple):
     """What is kept for somebody: until when, in seconds from now, or from when on if it has not begun."""
 
-    who: str
-    begun: bool
+    label: str
+    has_begun: bool
     seconds: int
 
     def __str__(self) -> str:
         time = format_time(self.seconds)
-        return f"{self.who} for another {time}" if self.begun else f"{self.who}, which is to begin in {time}"
+        return f"{self.label} for another {time}" if self.has_begun else f"{self.label}, which is to begin in {time}"
 
 
 class Reason(NamedTuple):
@@ -136,7 +136,7 @@ class Reason(NamedTuple):
     place: str = ""
     level: str = ""
     resource: str = ""
-    left: Offer | Violation | Exceeded | Claimed | None = None
+    left: Offer | Violation | Exceeded | ReservedFor | None = None
     asked: str = ""
     other: str = ""
     number: int = 0
@@ -144,20 +144,20 @@ class Reason(NamedTuple):
     @property
     def text(self) -> str:
         """Its sentence."""
-        return self._said(TEXTS[self.code])
+        return self._format(TEXTS[self.code])
 
     @property
-    def told(self) -> str:
+    def detailed_text(self) -> str:
         """Its sentence for people."""
-        return self._said(TOLD.get(self.code) or TEXTS[self.code])
+        return self._format(DETAILED_TEXTS.get(self.code) or TEXTS[self.code])
 
     @property
     def clause(self) -> str:
         """Its sentence without "job dropped because"."""
-        return self._said(DROPPED.get(self.code) or TEXTS[self.code])
+        return self._format(DROPPED.get(self.code) or TEXTS[self.code])
 
-    def _said(self, sentence: str) -> str:
+    def _format(self, sentence: str) -> str:
         left = self.left.text(whole=False) if isinstance(self.left, Offer) else self.left
         what = self.resource or f"PE {self.other}"
-        words = {"left": left, "what": what, "access": ACCESS.get(self.level), "of": FORCED.get(self.level)}
-        return sentence.format(**{**self._asdict(), **words})
+        fields = {"left": left, "what": what, "access": ACCESS.get(self.level), "of": FORCED.get(self.level)}
+        return sentence.format(**{**self._asdict(), **fields})

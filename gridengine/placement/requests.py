@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gridengine.errors import SyntaxFault
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.parallel import SlotRanges, matching_pes
-from gridengine.placement.site import EXCLUSIVE, Site
+from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
 from gridengine.ranges import parse_slot_ranges
@@ -104,20 +104,20 @@ class Request:
     """The requests of -l as they begin a sentence."""
 
     @classmethod
-    def of(cls, site: Site, job: Job) -> Request:
+    def of(cls, config_snapshot: PlacementConfig, job: Job) -> Request:
         """What a job asks for."""
         parallel = bool(job.pe or job.allocation_rule)
-        demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := site.entry(name)) is not None]
+        demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := config_snapshot.entry(name)) is not None]
         names = frozenset(demand.name for demand in demands)
         exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
         of_hosts = tuple(demand for demand in demands if demand.name == "hostname")
         demands = [demand for demand in demands if demand.name != "hostname"]
-        consumed = _consumed(site, demands, names, exclusive)
-        soft = ((site.entry(name), text) for name, text in job.soft.items())
+        consumed = _consumed(config_snapshot, demands, names, exclusive)
+        soft = ((config_snapshot.entry(name), text) for name, text in job.soft.items())
         return cls(
             user=job.owner,
             group=job.group,
-            sets=user_sets_of(site.state, job.owner, job.group),
+            sets=user_sets_of(config_snapshot.state, job.owner, job.group),
             project=job.project,
             exempt=bool(job.ar),
             immediate=job.now,
@@ -133,12 +133,12 @@ class Request:
             soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
             master_queues=_queues(job.master_queues),
             pe=job.pe,
-            pes=tuple(matching_pes(site.state, job.pe)) if job.pe else (),
+            pes=tuple(matching_pes(config_snapshot.state, job.pe)) if job.pe else (),
             rule=job.allocation_rule,
             parallel=parallel,
             slot_ranges=parse_slot_ranges(job.pe_range) if parallel else ((1, 1),),
             checkpoint=job.checkpoint,
-            duration=run_time(job.hard, site.scheduler),
+            duration=run_time(job.hard, config_snapshot.scheduler),
             text=f"(-l {format_requests(job.hard.items())}) " if job.hard else "",
         )
 
@@ -156,10 +156,10 @@ class Request:
 
 
 def _consumed(
-    site: Site, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
+    config_snapshot: PlacementConfig, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
 ) -> dict[str, tuple[float, bool]]:
     """Amounts of consumables, by default where nothing is asked for (CX-40)."""
-    found = {name: (amount, site.entries[name].per_job) for name, amount in site.defaults.items() if name not in names}
+    found = {name: (amount, config_snapshot.entries[name].per_job) for name, amount in config_snapshot.defaults.items() if name not in names}
     for demand in demands:
         if demand.entry.is_consumable and demand.name not in ("slots", *exclusive) and demand.amount:
             found[demand.name] = (demand.amount, demand.entry.per_job)

@@ -1,6 +1,6 @@
 """Reserved: where the jobs of an advance reservation may run inside it, and why not.
 
-Owns which instances count and what only a reservation asks. Its view of the cluster is `Site.within`; rules and allocation
+Owns which instances count and what only a reservation asks. Its view of the cluster is `PlacementConfig.within`; rules and allocation
 are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
 Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
 """
@@ -12,20 +12,20 @@ from gridengine.placement.match import soft_violations, static_refusal, use_refu
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 
-def reserved_request(site: Site, reservation: AdvanceReservation, job: Job) -> Request:
+def reserved_request(config_snapshot: PlacementConfig, reservation: AdvanceReservation, job: Job) -> Request:
     """The request of a job in a reservation: of the PEs that -pe may mean, the granted one alone will do (AR-87)."""
-    return Request.of(site, job).in_pe(reservation.granted_pe)
+    return Request.of(config_snapshot, job).in_pe(reservation.granted_pe)
 
 
 def place_reserved(
-    site: Site, reservation: AdvanceReservation, ledger: Ledger, request: Request
+    config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request
 ) -> tuple[list[Grant], str, list[Reason]]:
     """Grants for one more task inside the reservation, its PE, and why not elsewhere in it.
 
@@ -35,36 +35,36 @@ def place_reserved(
     reasons: list[Reason] = []
     suiting: list[str] = []
     for grant in reservation.granted:
-        reason = _refusal(site, reservation, ledger, request, grant.instance)
+        reason = _refusal(config_snapshot, reservation, ledger, request, grant.instance)
         if reason is None:
             suiting.append(grant.instance)
         else:
             reasons.append(reason)
     if request.soft or request.soft_queues:
-        suiting.sort(key=lambda name: soft_violations(site, ledger, request, name))
+        suiting.sort(key=lambda name: soft_violations(config_snapshot, ledger, request, name))
     if request.parallel:
-        granted, pe = place_parallel(site, ledger, request, Candidates.of(suiting), reasons)
+        granted, pe = place_parallel(config_snapshot, ledger, request, Candidates.of(suiting), reasons)
         if not granted and request.pe and not request.pes:
             reasons.append(Reason("not_reserved", other=request.pe, number=reservation.id))
         return granted, pe, reasons
     for name in suiting:
-        reason = use_refusal(site, ledger, request, name)
+        reason = use_refusal(config_snapshot, ledger, request, name)
         if reason is None:
             return [Grant(name, 1)], "", reasons
         reasons.append(reason)
     return [], "", reasons
 
 
-def _refusal(site: Site, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str) -> Reason | None:
+def _refusal(config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why a reserved instance cannot take the job, whatever runs in the reservation."""
-    instance = site.state.instances[name]
+    instance = config_snapshot.state.instances[name]
     # load and thresholds are those of the cluster, not of the share that is reserved; source: O
-    if not ledger.empty and (reason := obstacle(Site.of(site.state), Ledger(site.state), instance, reserved=True)):
+    if not ledger.empty and (reason := obstacle(PlacementConfig.of(config_snapshot.state), Ledger(config_snapshot.state), instance, reserved=True)):
         return reason
     for exclusive in request.exclusive:
         if exclusive not in reservation.resources:
             return Reason("not_reserved", resource=exclusive, number=reservation.id)
-    return static_refusal(site, ledger, request, name)
+    return static_refusal(config_snapshot, ledger, request, name)
 
 
 def reservation_waits(state: State, job: Job) -> Reason | None:
@@ -78,7 +78,7 @@ def reservation_waits(state: State, job: Job) -> Reason | None:
         return Reason("reservation_over", number=job.ar)
     if not reservation.started:
         return Reason("reservation_waiting", number=job.ar)
-    if not reservation.usable:
+    if not reservation.is_usable:
         return Reason("reservation_in_error", number=job.ar)
     return None
 

@@ -10,81 +10,81 @@ from collections.abc import Iterator
 
 from gridengine.instance_name import host_of
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.site import EXCLUSIVE, Level, Site
+from gridengine.placement.config_snapshot import EXCLUSIVE, Capacity, PlacementConfig
 from gridengine.placement.values import Offer, Value, stricter
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry
 
 
-def available(site: Site, ledger: Ledger, instance: str, name: str) -> Offer | None:
+def available(config_snapshot: PlacementConfig, ledger: Ledger, instance: str, name: str) -> Offer | None:
     """What a queue instance offers of an attribute, None if nothing. For == the highest level counts (CX-29), for
     ordered relations the strictest (CX-31); of equals the highest."""
-    entry = site.entries.get(name)
+    entry = config_snapshot.entries.get(name)
     if entry is None:
         return None
     queue, host, cluster = holders_at(instance)
-    best = _stricter_of(_at_host(site, ledger, cluster, entry), _at_host(site, ledger, host, entry))
-    return _stricter_of(best, _at_queue(site, ledger, queue, entry))
+    best = _stricter_of(_at_host(config_snapshot, ledger, cluster, entry), _at_host(config_snapshot, ledger, host, entry))
+    return _stricter_of(best, _at_queue(config_snapshot, ledger, queue, entry))
 
 
-def host_available(site: Site, ledger: Ledger, host: str, name: str) -> Offer | None:
+def host_available(config_snapshot: PlacementConfig, ledger: Ledger, host: str, name: str) -> Offer | None:
     """What a host offers of an attribute; "global" for the cluster alone. Source: qhost(1) -F."""
-    entry = site.entries.get(name)
+    entry = config_snapshot.entries.get(name)
     if entry is None:
         return None
-    of_cluster, holder = _at_host(site, ledger, CLUSTER, entry), host_holder(host)
-    return of_cluster if holder is CLUSTER else _stricter_of(of_cluster, _at_host(site, ledger, holder, entry))
+    of_cluster, holder = _at_host(config_snapshot, ledger, CLUSTER, entry), host_holder(host)
+    return of_cluster if holder is CLUSTER else _stricter_of(of_cluster, _at_host(config_snapshot, ledger, holder, entry))
 
 
-def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
+def all_resources(config_snapshot: PlacementConfig, ledger: Ledger, instance: str) -> Iterator[Offer]:
     """Everything an instance offers: what is configured for all and for its host, load values, queue attributes, the rest.
 
     Source: O (qstat -F).
     """
     host = host_of(instance)
-    queue = site.queue(instance)
-    of_host = (*_configured_names(site, host), *_reported(site, host))
-    for name in dict.fromkeys((*of_host, *_queue_names(queue), *sorted(site.entries))):
-        found = available(site, ledger, instance, name)
+    queue = config_snapshot.queue(instance)
+    of_host = (*_configured_names(config_snapshot, host), *_reported(config_snapshot, host))
+    for name in dict.fromkeys((*of_host, *_queue_names(queue), *sorted(config_snapshot.entries))):
+        found = available(config_snapshot, ledger, instance, name)
         if found is not None:
             yield found
 
 
-def host_resources(site: Site, ledger: Ledger, host: str) -> Iterator[Offer]:
+def host_resources(config_snapshot: PlacementConfig, ledger: Ledger, host: str) -> Iterator[Offer]:
     """Everything that a host (or "global") offers, what is configured first, then load values. Source: O (qhost -F)."""
-    for name in dict.fromkeys((*_configured_names(site, host), *_reported(site, host))):
-        found = host_available(site, ledger, host, name)
+    for name in dict.fromkeys((*_configured_names(config_snapshot, host), *_reported(config_snapshot, host))):
+        found = host_available(config_snapshot, ledger, host, name)
         if found is not None:
             yield found
 
 
-def _configured_names(site: Site, host: str) -> list[str]:
+def _configured_names(config_snapshot: PlacementConfig, host: str) -> list[str]:
     """In the order of their configuration."""
-    return [name for where in dict.fromkeys((GLOBAL, host)) for name in site.host(where).fixed]
+    return [name for where in dict.fromkeys((GLOBAL, host)) for name in config_snapshot.host(where).fixed]
 
 
-def _reported(site: Site, host: str) -> list[str]:
+def _reported(config_snapshot: PlacementConfig, host: str) -> list[str]:
     """Those of the cluster first."""
-    found = [site.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
+    found = [config_snapshot.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
     return [name for heard in found if heard is not None for name in heard.load]
 
 
-def _queue_names(queue: Level) -> list[str]:
+def _queue_names(queue: Capacity) -> list[str]:
     """qname and hostname first, then slots, then the other attributes of the queue, as qstat -F has them."""
     return ["qname", "hostname", "slots", *queue.attributes]
 
 
-def _at_host(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
+def _at_host(config_snapshot: PlacementConfig, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
     """The value of one level, a host or the cluster: fixed or consumable, and load, merged (CX-32 … CX-34)."""
     letter = "h" if holder.kind == "host" else "g"
-    value = site.levels[holder].fixed.get(entry.name)
+    value = config_snapshot.capacities[holder].fixed.get(entry.name)
     fixed = _configured(entry, value, letter, ledger.of(holder, entry.name)) if value is not None else None
     load = ledger.load(holder.name, entry)
     return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], letter, load[1]))
 
 
-def _at_queue(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
-    queue = site.levels[holder]
+def _at_queue(config_snapshot: PlacementConfig, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
+    queue = config_snapshot.capacities[holder]
     if entry.name == "hostname":
         return Offer(entry, holder.host, "q", "f")
     if entry.name in queue.attributes:

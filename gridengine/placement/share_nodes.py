@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gridengine.placement.share_tree import Path, Place, ShareTree, weighted
+from gridengine.placement.share_tree import Path, ActiveNode, ShareTree, weighted
 from gridengine.state.share_usage import ShareUsage, share_usage
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
@@ -56,12 +56,12 @@ def share_nodes(state: State, now: float) -> list[tuple[ShareNode, Figures]] | N
     everything = weighted(used["/"], weights)
     rows = []
     for node in nodes:
-        usage, places = used[node.name], [place for path in node.paths if (place := _place(tree, path)) is not None]
+        usage, active_nodes = used[node.name], [active_node for path in node.paths if (active_node := _active_node_at(tree, path)) is not None]
         amount = weighted(usage, weights)
         figures = Figures(
-            jobs=sum(place.jobs for place in places),
-            long_target=sum((place.long_target for place in places), 0.0),
-            short_target=sum((place.short_target for place in places), 0.0),
+            jobs=sum(active_node.jobs for active_node in active_nodes),
+            long_target=sum((active_node.long_target for active_node in active_nodes), 0.0),
+            short_target=sum((active_node.short_target for active_node in active_nodes), 0.0),
             actual=amount / everything if everything else 0.0,
             usage=amount,
             used=usage,
@@ -122,12 +122,12 @@ def _shared(default: ShareNode, members: list[str]) -> Iterator[ShareNode]:
         yield ShareNode(f"{default.name}/{name}", [path], name, default.project, default.shares, level, total, True)
 
 
-def _place(tree: ShareTree, path: Path) -> Place | None:
+def _active_node_at(tree: ShareTree, path: Path) -> ActiveNode | None:
     """What the policy knows of a node, None if it has no jobs."""
-    place: Place | None = tree.top
+    active_node: ActiveNode | None = tree.top
     for name in path:
-        place = place.below.get(name) if place is not None else None
-    return place
+        active_node = active_node.below.get(name) if active_node is not None else None
+    return active_node
 
 
 def _usage(state: State, tree: ShareTree, shown: list[ShareNode], now: float) -> dict[str, ShareUsage]:

@@ -20,7 +20,7 @@ UNLIMITED = 1e6
 """The most that a node may get over its share with a compensation_factor of 0."""
 
 
-class Place:
+class ActiveNode:
     """A node in use: its shares, its jobs, what they have used, the nodes in use below it.
 
     `long_target`, `short_target`: the part of everything (0..1) that is its by shares alone, and now that past usage is made
@@ -33,7 +33,7 @@ class Place:
         self.shares = shares
         self.jobs = 0
         self.used = 0.0
-        self.below: dict[str, Place] = {}
+        self.below: dict[str, ActiveNode] = {}
         self.long_target = self.short_target = 0.0
 
 
@@ -47,15 +47,15 @@ class ShareTree:
         self._leaves: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self._factor = state.scheduler.compensation_factor or UNLIMITED
         self.tickets: dict[Path, float] = {}
-        self.top = Place(1)
+        self.top = ActiveNode(1)
         self._weights = state.scheduler.usage_weights
         for job in jobs:
             steps = self._steps(job.owner, job.project)
-            place = self.top
-            place.jobs += bool(steps)
+            active_node = self.top
+            active_node.jobs += bool(steps)
             for name, shares in steps:
-                place = place.below.setdefault(name, Place(shares))
-                place.jobs += 1
+                active_node = active_node.below.setdefault(name, ActiveNode(shares))
+                active_node.jobs += 1
         self._charge(share_usage(state, now))
         self._divide(self.top, (), 1.0, 1.0, state.scheduler.weight_tickets_share)
 
@@ -96,27 +96,27 @@ class ShareTree:
         """Note usage, weighted over its kinds, at all nodes on the way to a leaf in use."""
         for (owner, project), used in usage.items():
             amount = weighted(used, self._weights)
-            place: Place | None = self.top
+            active_node: ActiveNode | None = self.top
             for name, _ in self._steps(owner, project):
-                place = place.below.get(name) if place is not None else None
-                if place is not None:
-                    place.used += amount
+                active_node = active_node.below.get(name) if active_node is not None else None
+                if active_node is not None:
+                    active_node.used += amount
 
-    def _divide(self, place: Place, path: Path, long_target: float, short_target: float, tickets: float) -> None:
+    def _divide(self, active_node: ActiveNode, path: Path, long_target: float, short_target: float, tickets: float) -> None:
         """Down the tree by shares; who has used less than his share gets more of it, at most compensation_factor times."""
-        place.long_target, place.short_target = long_target, short_target
-        if not place.below:
+        active_node.long_target, active_node.short_target = long_target, short_target
+        if not active_node.below:
             self.tickets[path] = short_target * tickets
             return
-        shares = sum(node.shares for node in place.below.values())
-        used = sum(node.used for node in place.below.values())
+        shares = sum(node.shares for node in active_node.below.values())
+        used = sum(node.used for node in active_node.below.values())
         parts: dict[str, tuple[float, float]] = {}
-        for name, node in place.below.items():
-            entitled = node.shares / shares if shares else 1 / len(place.below)
+        for name, node in active_node.below.items():
+            entitled = node.shares / shares if shares else 1 / len(active_node.below)
             ratio = entitled * used / node.used if node.used else self._factor
             parts[name] = entitled, entitled * (min(ratio, self._factor) if used else 1.0)
         total = sum(target for _, target in parts.values())
-        for name, node in place.below.items():
+        for name, node in active_node.below.items():
             entitled, target = parts[name]
             self._divide(node, (*path, name), long_target * entitled, short_target * target / total, tickets)
 

@@ -41,31 +41,31 @@ def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone
     def fits(changed: Job) -> bool:
         return bool(asked(changed)[0])
 
-    def made(given_up: list[tuple[str, str]]) -> Change | None:
-        changed, texts = without(job, given_up), []
+    def make_change(given_up: list[tuple[str, str]]) -> Change | None:
+        changed, texts = without_requests(job, given_up), []
         for what, name in given_up:
-            reasons = asked(without(job, [item for item in given_up if item != (what, name)]))[1]
-            gentlest = _gentlest(state, job, changed, what, name, reasons, fits)
-            if gentlest is None:
+            reasons = asked(without_requests(job, [item for item in given_up if item != (what, name)]))[1]
+            least = _least_change(state, job, changed, what, name, reasons, fits)
+            if least is None:
                 return None
-            changed, text = gentlest
+            changed, text = least
             texts.append(text)
         return Change(texts, _options(job, changed, given_up), not assume_empty)
 
     for item in items:
-        if fits(without(job, [item])) and (change := made([item])) is not None:
+        if fits(without_requests(job, [item])) and (change := make_change([item])) is not None:
             return change
-    if not items or not fits(without(job, items)):
+    if not items or not fits(without_requests(job, items)):
         return None
     given_up = list(items)
     for item in items:
         fewer = [other for other in given_up if other != item]
-        if fits(without(job, fewer)):
+        if fits(without_requests(job, fewer)):
             given_up = fewer
-    return made(given_up)
+    return make_change(given_up)
 
 
-def without(job: Job, items: list[tuple[str, str]]) -> Job:
+def without_requests(job: Job, items: list[tuple[str, str]]) -> Job:
     """The same job without some of what it asks for: ("hard", resource) or (field of the job, "")."""
     changes: dict[str, Any] = {}
     for what, name in items:
@@ -78,7 +78,7 @@ def without(job: Job, items: list[tuple[str, str]]) -> Job:
     return msgspec.structs.replace(job, **changes)
 
 
-def _gentlest(
+def _least_change(
     state: State, job: Job, changed: Job, what: str, name: str, reasons: list[Reason], fits: Callable[[Job], bool]
 ) -> tuple[Job, str] | None:
     """Instead of giving a request up: the nearest value that fits, if the reasons name one. None: it must not be given up."""

@@ -12,12 +12,12 @@ from itertools import chain
 from gridengine.instance_name import host_of
 from gridengine.placement.access import users_allowed
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.match import master_lacks, room, use_refusal
-from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered, smallest_count
+from gridengine.placement.match import master_lacks, free_slots, use_refusal
+from gridengine.placement.parallel import HostCapacity, allocate, largest_count, max_slots_by_rule, smallest_count
 from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.configured.objects import ParallelEnvironment
@@ -61,37 +61,37 @@ class Candidates:
 
 
 def place_parallel(
-    site: Site, ledger: Ledger, request: Request, candidates: Candidates, why_not: list[Reason] | None = None
+    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, why_not: list[Reason] | None = None
 ) -> tuple[list[Grant], str]:
     """Grants, the master's first, and the PE; no grants if none of the PEs can take the job: `why_not` gets the reason of
     each of them then.
 
     Of several PEs that a wildcard means the one that gives the job most slots counts, of equals that with most free (PE-8).
     """
-    usable = _usable_pes(site, ledger, request)
-    wanted = largest_count(request.slot_ranges, MAX_SLOTS)
+    usable = _usable_pes(config_snapshot, ledger, request)
+    requested = largest_count(request.slot_ranges, MAX_SLOTS)
     best: tuple[list[Grant], str] = ([], "")
     refused: list[Reason] = []
     for pe in usable:
-        limit = _limit(site, ledger, request, pe)
+        limit = _limit(config_snapshot, ledger, request, pe)
         if limit < 1 and why_not is None:
             continue
-        rooms = _Rooms(site, ledger, request, candidates.for_pe(pe, request), pe.name)
+        host_capacities = _HostCapacities(config_snapshot, ledger, request, candidates.for_pe(pe, request), pe.name)
         rule = request.rule or pe.allocation_rule
-        granted = _allocate(rooms, rule, limit)
+        granted = _allocate(host_capacities, rule, limit)
         if _slots(granted) > _slots(best[0]):
             best = granted, pe.name
-            if _slots(granted) >= wanted:
+            if _slots(granted) >= requested:
                 break
         if not granted and why_not is not None:
-            refused += _quota_refusals(site, ledger, request, candidates, pe)
-            most = max(0, min(limit, offered(rooms.all(), rule)))
+            refused += _quota_refusals(config_snapshot, ledger, request, candidates, pe)
+            most = max(0, min(limit, max_slots_by_rule(host_capacities.all(), rule)))
             named = Reason("pe_offers", pe.name, number=most)
             refused.append(named if pe.name else Reason("rule_offers", other=rule, number=most))
     if best[0] or why_not is None:
         return best
-    if ledger.line is not None:
-        refusals = (use_refusal(site, ledger, request, name) for name in candidates.order())
+    if ledger.timeline is not None:
+        refusals = (use_refusal(config_snapshot, ledger, request, name) for name in candidates.order())
         refused += dict.fromkeys(reason for reason in refusals if reason is not None and reason.code == "kept")
     names = {pe.name for pe in usable}
     why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused
@@ -99,10 +99,10 @@ def place_parallel(
 
 
 def _quota_refusals(
-    site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: ParallelEnvironment
+    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, pe: ParallelEnvironment
 ) -> list[Reason]:
     """Which resource quotas leave less than the job needs at the least, or nothing of an instance."""
-    claim = claim_of(site, request, pe.name)
+    claim = claim_of(config_snapshot, request, pe.name)
     if claim is None:
         return []
     found = dict.fromkeys(claim.refusal(ledger, request, claim.buckets(name)) for name in candidates.order())
@@ -110,81 +110,81 @@ def _quota_refusals(
     return [reason for reason in found if reason is not None]
 
 
-def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
+def _usable_pes(config_snapshot: PlacementConfig, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
     """The PEs that the job's owner may use, those with most free slots first."""
     if not request.pe:
         return [NO_PE]
-    pes: list[ParallelEnvironment] = [site.state.pes[name] for name in request.pes]
+    pes: list[ParallelEnvironment] = [config_snapshot.state.pes[name] for name in request.pes]
     usable = [pe for pe in pes if users_allowed(request.sets, pe.user_lists, pe.xuser_lists)]
     if len(usable) < 2:
         return usable
     return sorted(usable, key=lambda pe: (ledger.of(pe_holder(pe.name), "slots") - pe.slots, pe.name))
 
 
-def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
+def _limit(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
     """Slots that PE, quotas and cluster leave to the job (PE-2, RQ-2, CX-39)."""
-    left = room(site, ledger, request, pe_holder(pe.name))[0] if pe.name else MAX_SLOTS
-    claim = claim_of(site, request, pe.name)
+    left = free_slots(config_snapshot, ledger, request, pe_holder(pe.name))[0] if pe.name else MAX_SLOTS
+    claim = claim_of(config_snapshot, request, pe.name)
     if claim is not None:
-        left = min(left, claim.room(ledger, request, claim.everywhere))
-    return min(left, room(site, ledger, request, CLUSTER, master=False)[0])
+        left = min(left, claim.free_slots(ledger, request, claim.everywhere))
+    return min(left, free_slots(config_snapshot, ledger, request, CLUSTER, master=False)[0])
 
 
-def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant], pe: str) -> bool:
+def grants_fit(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant], pe: str) -> bool:
     """Whether grants that were computed earlier still find room in the ledger: consumables, slots, the PE.
 
     States and static rules are not looked at. The caller charges what it takes before it asks for the next.
     """
-    if pe and room(site, ledger, request, pe_holder(pe))[0] < _slots(granted):
+    if pe and free_slots(config_snapshot, ledger, request, pe_holder(pe))[0] < _slots(granted):
         return False
-    claim = claim_of(site, request, pe)
+    claim = claim_of(config_snapshot, request, pe)
     if claim is not None and not claim.fits(ledger, request, granted):
         return False
-    wanted: dict[Holder, int] = {}
+    requested: dict[Holder, int] = {}
     for grant in granted:
         for holder in holders_at(grant.instance):
-            wanted[holder] = wanted.get(holder, 0) + grant.slots
+            requested[holder] = requested.get(holder, 0) + grant.slots
     of_master = holders_at(granted[0].instance)
-    return all(room(site, ledger, request, holder, holder in of_master)[0] >= slots for holder, slots in wanted.items())
+    return all(free_slots(config_snapshot, ledger, request, holder, holder in of_master)[0] >= slots for holder, slots in requested.items())
 
 
-def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
+def _allocate(host_capacities: _HostCapacities, rule: str, limit: int) -> list[Grant]:
     """Allocate, from each possible master's place in turn where the job is particular about it."""
-    ranges = rooms.request.slot_ranges
-    if not rooms.master_matters:
-        return allocate(rooms.all(), rule, ranges, limit, rooms.allowance())
+    ranges = host_capacities.request.slot_ranges
+    if not host_capacities.master_matters:
+        return allocate(host_capacities.all(), rule, ranges, limit, host_capacities.allowance())
     best: list[Grant] = []
-    wanted = largest_count(ranges, limit)
+    requested = largest_count(ranges, limit)
     tried: set[str] = set()
-    for master in rooms.masters():
+    for master in host_capacities.masters():
         host = host_of(master)
         if host in tried:
             continue
         tried.add(host)
-        granted = _from_master(rooms, rule, limit, master)
+        granted = _from_master(host_capacities, rule, limit, master)
         if granted and granted[0].instance == master and _slots(granted) > _slots(best):
             best = granted
-        if best and (rule != "$pe_slots" or _slots(best) >= wanted):
+        if best and (rule != "$pe_slots" or _slots(best) >= requested):
             break
     return best
 
 
-def _from_master(rooms: _Rooms, rule: str, limit: int, master: str) -> list[Grant]:
+def _from_master(host_capacities: _HostCapacities, rule: str, limit: int, master: str) -> list[Grant]:
     """Allocate with a slot for the master at its place; the rule gives the others, from the most preferred host on.
 
     Rules that say how many slots a host gets count the master's among those of its host, and so does $round_robin where
     the master's place is the one that its turn means. Source: O.
     """
-    ranges, allowance, host = rooms.request.slot_ranges, rooms.allowance(), host_of(master)
-    first, in_turn = rooms.room(host, master), rooms.room(host).places[:1]
+    ranges, allowance, host = host_capacities.request.slot_ranges, host_capacities.allowance(), host_of(master)
+    first, in_turn = host_capacities.free_slots(host, master), host_capacities.free_slots(host).instances[:1]
     if rule not in ("$fill_up", "$round_robin") or (rule == "$round_robin" and [name for name, _ in in_turn] == [master]):
-        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
+        others = () if rule == "$pe_slots" else (free_slots for free_slots in host_capacities.all() if free_slots.host != host)
         return allocate(chain((first,), others), rule, ranges, limit, allowance)
     if limit < 1:
         return []
     if allowance is not None:
         allowance.take(master, 1)
-    left = (room.without(master, first.slots - 1) if room.host == host else room for room in rooms.all())
+    left = (free_slots.without(master, first.slots - 1) if free_slots.host == host else free_slots for free_slots in host_capacities.all())
     granted = allocate(left, rule, [(low - 1, high - 1) for low, high in ranges], limit - 1, allowance)
     if not granted and not largest_count(ranges, 1):
         return []
@@ -196,20 +196,20 @@ def _slots(granted: list[Grant]) -> int:
     return sum(grant.slots for grant in granted)
 
 
-class _Rooms:
+class _HostCapacities:
     """What each host can take of one job in one PE, in order of preference. Each host is looked at once."""
 
     __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters", "claim", "_known")
 
-    def __init__(self, site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
-        self.site, self.ledger, self.request = site, ledger, request
+    def __init__(self, config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
+        self.config_snapshot, self.ledger, self.request = config_snapshot, ledger, request
         self.candidates, self.pe = candidates, pe
-        claim = claim_of(site, request, pe)
-        self.claim = claim if claim is not None and claim.by_place else None
+        claim = claim_of(config_snapshot, request, pe)
+        self.claim = claim if claim is not None and claim.has_instance_rules else None
         self.master_matters = request.master_queues is not None or any(once for _, once in request.consumed.values())
-        self._known: dict[str, HostRoom] = {}
+        self._known: dict[str, HostCapacity] = {}
 
-    def all(self) -> Iterator[HostRoom]:
+    def all(self) -> Iterator[HostCapacity]:
         """Rooms of all hosts that have one, each host once, at its best instance's place in the order."""
         seen: set[str] = set()
         for name in self.candidates.order():
@@ -218,7 +218,7 @@ class _Rooms:
                 seen.add(host)
                 found = self._known.get(host)
                 if found is None:
-                    found = self._known[host] = self.room(host)
+                    found = self._known[host] = self.free_slots(host)
                 if found.slots > 0:
                     yield found
 
@@ -226,25 +226,25 @@ class _Rooms:
         """What quotas leave that tell places apart, None without any."""
         return Allowance(self.claim, self.request, self.ledger) if self.claim is not None else None
 
-    def room(self, host: str, master: str = "") -> HostRoom:
+    def free_slots(self, host: str, master: str = "") -> HostCapacity:
         """The room of a host; with `master`, the place of the master task comes first."""
         names = self.candidates.of_host(host)
         if master:
             names = [master, *(name for name in names if name != master)]
-        places = [(name, slots) for name in names if (slots := self._slots(name, name == master)) > 0]
-        most = room(self.site, self.ledger, self.request, host_holder(host), master=False)[0]
-        return HostRoom(host, min(most, sum(slots for _, slots in places)), places)
+        instances = [(name, slots) for name in names if (slots := self._slots(name, name == master)) > 0]
+        most = free_slots(self.config_snapshot, self.ledger, self.request, host_holder(host), master=False)[0]
+        return HostCapacity(host, min(most, sum(slots for _, slots in instances)), instances)
 
     def _slots(self, name: str, master: bool) -> int:
         """Slots of an instance; an instance that only -masterq names takes the master task alone (SO -masterq)."""
-        instance, config = self.site.state.instances[name], self.site.state.configs[name]
+        instance, config = self.config_snapshot.state.instances[name], self.config_snapshot.state.configs[name]
         if self.pe and self.pe not in config.pe_list:
             return 0
-        slots = room(self.site, self.ledger, self.request, holders_at(name)[0], master=False)[0]
+        slots = free_slots(self.config_snapshot, self.ledger, self.request, holders_at(name)[0], master=False)[0]
         if self.claim is not None:
-            slots = min(slots, self.claim.room(self.ledger, self.request, self.claim.buckets(name), master=False))
+            slots = min(slots, self.claim.free_slots(self.ledger, self.request, self.claim.buckets(name), master=False))
         queues = self.request.hard_queues
-        if queues is not None and not queues.matches(instance.queue, instance.host, self.site.groups(instance.host)):
+        if queues is not None and not queues.matches(instance.queue, instance.host, self.config_snapshot.groups(instance.host)):
             return min(slots, 1) if master else 0
         return slots
 
@@ -262,18 +262,18 @@ class _Rooms:
 
         Host by host, as slots are given.
         """
-        site, ledger, request = self.site, self.ledger, self.request
-        if not room(site, ledger, request, CLUSTER)[0]:
+        config_snapshot, ledger, request = self.config_snapshot, self.ledger, self.request
+        if not free_slots(config_snapshot, ledger, request, CLUSTER)[0]:
             return
         for name in self._by_host():
-            instance, (place, host, _) = site.state.instances[name], holders_at(name)
+            instance, (place, host, _) = config_snapshot.state.instances[name], holders_at(name)
             queues = request.master_queues
-            if queues is not None and not queues.matches(instance.queue, instance.host, site.groups(instance.host)):
+            if queues is not None and not queues.matches(instance.queue, instance.host, config_snapshot.groups(instance.host)):
                 continue
-            if room(site, ledger, request, host)[0] and (
+            if free_slots(config_snapshot, ledger, request, host)[0] and (
                 self._slots(name, True)
-                and not master_lacks(site, ledger, request, instance)
-                and room(site, ledger, request, place)[0]
-                and (self.claim is None or self.claim.room(ledger, request, self.claim.buckets(name)))
+                and not master_lacks(config_snapshot, ledger, request, instance)
+                and free_slots(config_snapshot, ledger, request, place)[0]
+                and (self.claim is None or self.claim.free_slots(ledger, request, self.claim.buckets(name)))
             ):
                 yield name

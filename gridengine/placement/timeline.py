@@ -57,14 +57,14 @@ class Timeline:
         self._spans: dict[Holder, dict[str, list[Span]]] = {}
         self._added: dict[Holder, dict[str, list[Span]]] = {}
         self._under_quotas: dict[Holder, list[tuple[float, str, float]]] | None = None
-        self._kept: dict[Holder, list[tuple[float, float, str]]] = {}
-        self._kept_names: set[tuple[Holder, str]] = set()
+        self._reserved: dict[Holder, list[tuple[float, float, str]]] = {}
+        self._reserved_names: set[tuple[Holder, str]] = set()
         self._ends: set[float] | None = None
         self._added_ends: set[float] = set()
         self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
         for one in state.job_reservations if planned else ():
-            if one.job_id != but and still_waits(state, one):
-                self.keep(*_planned(state, one))
+            if one.job_id != but and is_still_waiting(state, one):
+                self.reserve(*_planned(state, one))
 
     # --- what is to come ---------------------------------------------------------------------------------
 
@@ -81,13 +81,13 @@ class Timeline:
         if end < INFINITY:
             self._added_ends.add(end)
 
-    def keep(self, who: str, begin: float, end: float, bookings: Iterable[Booking]) -> None:
-        """These are kept for a waiting job (`who`)."""
+    def reserve(self, label: str, begin: float, end: float, bookings: Iterable[Booking]) -> None:
+        """These are kept for a waiting job (`label`)."""
         bookings = list(bookings)
         self.add(begin, end, bookings)
-        self._kept_names.update((holder, name) for holder, amounts in bookings for name in amounts)
+        self._reserved_names.update((holder, name) for holder, amounts in bookings for name in amounts)
         for holder in dict.fromkeys(holder for holder, _ in bookings):
-            self._kept.setdefault(holder, []).append((begin, end, who))
+            self._reserved.setdefault(holder, []).append((begin, end, label))
 
     # --- what is asked -----------------------------------------------------------------------------------
 
@@ -99,15 +99,15 @@ class Timeline:
         """When more than a capacity is in use, and how much: spans of one amount each."""
         return above(self._at(holder).get(name, ()), capacity)
 
-    def keeps(self, holder: Holder, name: str = "slots") -> bool:
+    def is_reserved(self, holder: Holder, name: str = "slots") -> bool:
         """Whether a reservation of any kind holds anything of a consumable; wherever it holds something it holds slots."""
-        return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._kept_names
+        return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._reserved_names
 
-    def keepers(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
+    def reservations_of(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
         """(begin, end, who) of what is kept for later of a holder; in epoch seconds."""
         for number in self.state.reserved.slots(holder):
             yield *self.window(self.state.reservations[number]), f"advance reservation {number}"
-        yield from self._kept.get(holder, ())
+        yield from self._reserved.get(holder, ())
 
     def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
         """When a reservation holds its slots."""
@@ -123,7 +123,7 @@ class Timeline:
     def ends(self) -> set[float]:
         """When anything ends that has an end: running jobs with a limit, reservations, what was added."""
         if self._ends is None:
-            running = (self.end_of(job, task) for job, task in self._outside())
+            running = (self.end_of(job, task) for job, task in self._tasks_outside_reservations())
             windows = (self.window(one)[1] for one in self.state.reservations.values())
             self._ends = {end for end in chain(running, windows) if end < INFINITY}
         return self._ends | self._added_ends
@@ -140,9 +140,9 @@ class Timeline:
             over = self.end_of(job, job.tasks[task_id])
             if job.ar not in state.reservations and over > start:
                 found.append((f"job {job.label(task_id)}", over))
-        for begin, over, who in self._kept.get(holders_at(instance)[0], ()):
+        for begin, over, label in self._reserved.get(holders_at(instance)[0], ()):
             if begin < end and over > start:
-                found.append((f"waiting {who} (-R y)", over))
+                found.append((f"waiting {label} (-R y)", over))
         return found
 
     # --- spans -------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Timeline:
             return self._of_tasks(holder)
         if self._under_quotas is None:  # one look at each task tells about all rules
             self._under_quotas = {}
-            for job, task in self._outside() if self.state.quotas.sets else ():
+            for job, task in self._tasks_outside_reservations() if self.state.quotas.sets else ():
                 end = self.end_of(job, task)
                 for bucket, amounts in self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources):
                     spans = self._under_quotas.setdefault(bucket, [])
@@ -180,7 +180,7 @@ class Timeline:
         return self._under_quotas.get(holder, ())
 
     def _of_tasks(self, holder: Holder) -> Iterator[tuple[float, str, float]]:
-        for job, task in self._outside(holder):
+        for job, task in self._tasks_outside_reservations(holder):
             sums: dict[str, float] = {}
             for of, amounts in self.state.bookings_of(task):
                 if of == holder:
@@ -190,7 +190,7 @@ class Timeline:
                 end = self.end_of(job, task)
                 yield from ((end, name, amount) for name, amount in sums.items())
 
-    def _outside(self, holder: Holder | None = None) -> Iterator[tuple[Job, Task]]:
+    def _tasks_outside_reservations(self, holder: Holder | None = None) -> Iterator[tuple[Job, Task]]:
         """Tasks outside of reservations, of those that may hold something of a holder: those inside are covered by what the
         reservation holds."""
         state = self.state
@@ -205,7 +205,7 @@ class Timeline:
                 yield job, job.tasks[task_id]
 
 
-def still_waits(state: State, planned: JobReservation) -> bool:
+def is_still_waiting(state: State, planned: JobReservation) -> bool:
     """Whether the task that this is meant for is still to be started."""
     job = state.jobs.get(planned.job_id)
     if job is None:
@@ -217,9 +217,9 @@ def still_waits(state: State, planned: JobReservation) -> bool:
 def _planned(state: State, one: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:
     """For whom it is, from when to when, and all that it keeps."""
     job = state.jobs[one.job_id]
-    of_places = bookings_of(one.granted, state.amounts(one.resources), one.pe)
+    of_instances = bookings_of(one.granted, state.amounts(one.resources), one.pe)
     under_quotas = state.quotas.bookings_of(job, one.granted, one.pe, one.resources)
-    return f"job {job.label(one.task_id)}", one.start_time, one.end_time, chain(of_places, under_quotas)
+    return f"job {job.label(one.task_id)}", one.start_time, one.end_time, chain(of_instances, under_quotas)
 
 
 def peak(spans: Iterable[Span], start: float, end: float) -> float:

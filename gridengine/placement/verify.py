@@ -18,7 +18,7 @@ from gridengine.placement.pending import waiting_reason
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import place_reserved, reservation_waits, reserved_request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant, Job, Task
@@ -37,7 +37,7 @@ class Verifier:
 
     def __init__(self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC) -> None:
         self.state, self.assume_empty, self.now = state, assume_empty, now
-        self.site = Site.of(state)
+        self.config_snapshot = PlacementConfig.of(state)
         self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
         looks_ahead = not assume_empty and state.scheduler.max_reservation > 0
         self._windows = CalendarWindows(state, now, zone, state.scheduler.duration_offset_s) if looks_ahead else None
@@ -52,35 +52,35 @@ class Verifier:
         Holds, dependencies and times are not looked at. A job that asks for a reservation has to fit inside it (AR-87).
         `ended`: running tasks, each with its job, that are taken for ended. `among`: only these instances are looked at.
         """
-        site, state = self.site, self.state
+        config_snapshot, state = self.config_snapshot, self.state
         ledger = Ledger(state, empty=self.assume_empty)
         for other, task in ended:
-            self._give_back(ledger, other, task)
+            self._release(ledger, other, task)
         if job.ar in state.reservations:
             reservation = state.reservations[job.ar]
-            inside = site.within(reservation)
+            inside = config_snapshot.within(reservation)
             request = reserved_request(inside, reservation, job)
             granted, _, refusals = place_reserved(inside, reservation, ledger.within(job.ar), request)
             return granted, refusals
-        ledger = ledger.looking_ahead(self._kept_for_others(job))
-        request = Request.of(site, job)
+        ledger = ledger.looking_ahead(self._reserved_for_others(job))
+        request = Request.of(config_snapshot, job)
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
         for name in sorted(state.instances):
             if among is not None and name not in among:
                 continue
-            refusal = self._obstacle(name) or static_refusal(site, ledger, request, name) or self._off_time(name, request)
+            refusal = self._obstacle(name) or static_refusal(config_snapshot, ledger, request, name) or self._off_time(name, request)
             if refusal is None:
                 suiting.append(name)
             else:
                 reasons[refusal] = None
         if request.parallel:
             why_not: list[Reason] = []
-            granted, _ = place_parallel(site, ledger, request, Candidates.of(suiting), why_not)
+            granted, _ = place_parallel(config_snapshot, ledger, request, Candidates.of(suiting), why_not)
             return granted, [*reasons, *why_not]
         granted = []
         for name in suiting:
-            refusal = use_refusal(site, ledger, request, name)
+            refusal = use_refusal(config_snapshot, ledger, request, name)
             if refusal is None:
                 granted = granted or [Grant(name, 1)]
             else:
@@ -89,26 +89,26 @@ class Verifier:
 
     def suiting(self, job: Job) -> set[str]:
         """The instances that could take the job as they are configured and loaded, whatever runs there."""
-        ledger, request = Ledger(self.state, empty=self.assume_empty), Request.of(self.site, job)
-        return {name for name in self.state.instances if static_refusal(self.site, ledger, request, name) is None}
+        ledger, request = Ledger(self.state, empty=self.assume_empty), Request.of(self.config_snapshot, job)
+        return {name for name in self.state.instances if static_refusal(self.config_snapshot, ledger, request, name) is None}
 
     def fits(self, job: Job) -> bool:
         """Whether a task of the job could run at all. Where one suitable place is enough the others are not looked at."""
         if job.ar in self.state.reservations or job.pe or job.allocation_rule:
             return bool(self.verify(job)[0])
-        ledger = Ledger(self.state, empty=self.assume_empty).looking_ahead(self._kept_for_others(job))
-        request = Request.of(self.site, job)
+        ledger = Ledger(self.state, empty=self.assume_empty).looking_ahead(self._reserved_for_others(job))
+        request = Request.of(self.config_snapshot, job)
         return any(
-            (self._obstacle(name) or static_refusal(self.site, ledger, request, name) or self._off_time(name, request)) is None
-            and use_refusal(self.site, ledger, request, name) is None
+            (self._obstacle(name) or static_refusal(self.config_snapshot, ledger, request, name) or self._off_time(name, request)) is None
+            and use_refusal(self.config_snapshot, ledger, request, name) is None
             for name in self.state.instances
         )
 
-    def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
+    def _release(self, ledger: Ledger, job: Job, task: Task) -> None:
         ledger.charge(self.state.bookings_of(task), -1)
         ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)
 
-    def _kept_for_others(self, job: Job) -> Timeline | None:
+    def _reserved_for_others(self, job: Job) -> Timeline | None:
         """What reservations of all kinds keep from the job; with -w v those of pending jobs are not there."""
         if self.assume_empty or not self.state.job_reservations:
             return self._timeline
@@ -119,7 +119,7 @@ class Verifier:
     def _off_time(self, name: str, request: Request) -> Reason | None:
         """Whether the calendar of an instance ends its time before the job would end (CA-8)."""
         config = self.state.configs[name]
-        if self._windows is None or self._windows.leave_alone(config, request.duration):
+        if self._windows is None or self._windows.is_on_during(config, request.duration):
             return None
         return Reason("off_time", name, other=config.text["calendar"])
 
@@ -128,7 +128,7 @@ class Verifier:
         if self.assume_empty:
             return None
         if name not in self._closed:
-            self._closed[name] = obstacle(self.site, Ledger(self.state), self.state.instances[name])
+            self._closed[name] = obstacle(self.config_snapshot, Ledger(self.state), self.state.instances[name])
         return self._closed[name]
 
     def explain(self, job: Job) -> list[Reason]:

@@ -3,7 +3,7 @@
 Owns the arithmetic alone: both arrays cover the same range of ids, a task covers the ids from its own up to the next
 task, and a task waits for every unfinished task that covers an id of its own. With equal steps that is task by task;
 with different ones many to one or one to many. Must not look at single tasks where ranges say as much.
-Called by `gridengine.state.letters` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
+Called by `gridengine.state.state_codes` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _blocked_by(job: Job, other: Job) -> Ranges:
     return left.widened(own - 1, width - 1) & job.array
 
 
-def task_waits(state: State, job: Job, task_id: int) -> bool:
+def is_task_blocked(state: State, job: Job, task_id: int) -> bool:
     """Whether an array dependency still holds this task."""
     for other_id in job.array_predecessors:
         other = state.jobs.get(other_id)

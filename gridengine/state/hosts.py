@@ -8,7 +8,7 @@ from gridengine.load_values import STATIC_LOAD
 from gridengine.task_key import TaskKey
 
 
-class Stray(Struct, omit_defaults=True):
+class OrphanTask(Struct, omit_defaults=True):
     """A task on a host that the cell does not know. `owner` "" and `submit_time` 0 (of its job, epoch s): not known."""
 
     key: TaskKey
@@ -47,7 +47,7 @@ class Host(Struct, omit_defaults=True):
     #: tasks and slave tasks whose tries are over, which the host has still to kill and forget (QF-14, TI-5)
     abandoned: list[TaskKey] = field(default_factory=list)
     #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
-    strays: list[Stray] = field(default_factory=list)
+    strays: list[OrphanTask] = field(default_factory=list)
     #: why it takes no jobs, whatever its queues say: all of its instances show d (adr/0153)
     drained: HostDrain | None = None
 

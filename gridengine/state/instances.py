@@ -12,7 +12,7 @@ from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.instance_name import host_of
 from gridengine.state.groups import HostGroups
 from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config, names
-from gridengine.state.state import State, Unsettled
+from gridengine.state.state import State, UnreconciledChanges
 
 _EVERY: frozenset[str] | None = None
 """Stands for "all hosts" where a set of concerned hosts or identifiers is expected."""
@@ -25,11 +25,11 @@ def rebuild_instances(state: State) -> None:
         _reconcile(state, queue, frozenset())
 
 
-def settle(state: State, unsettled: Unsettled) -> None:
+def reconcile_instances(state: State, unreconciled: UnreconciledChanges) -> None:
     """Make the instances fit after a change of these queues, or of host groups."""
     moved: frozenset[str] = frozenset()
-    queues = unsettled.queues
-    if unsettled.groups:
+    queues = unreconciled.queues
+    if unreconciled.groups:
         before, state.groups = state.groups, _groups(state)
         moved = frozenset(host for host, _ in before.by_host.items() ^ state.groups.by_host.items())
         queues = queues | state.kind("cluster_queue").keys()
@@ -59,10 +59,10 @@ def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
         state.queues.pop(queue, None)
     else:
         hosts = state.groups.flatten(names(text["hostlist"]))
-        _resolve(state, queue, hosts, _concerned(state, queue, text), moved)
+        _resolve(state, queue, hosts, _affected_hosts(state, queue, text), moved)
     listed = {f"{queue}@{host}" for host in hosts}
     for name in sorted(present - listed):
-        if state.needed(name):
+        if state.is_in_use(name):
             _orphan(state, name)
         else:
             remove_instance(state, name)
@@ -70,7 +70,7 @@ def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
         del state.instances_of[queue]
 
 
-def _concerned(state: State, queue: str, text: dict[str, str]) -> frozenset[str] | None:
+def _affected_hosts(state: State, queue: str, text: dict[str, str]) -> frozenset[str] | None:
     """Hosts and groups for which the queue says something else than before; None for all hosts."""
     before = state.queues.get(queue)
     now = state.queues[queue] = ResolvableQueue(text)

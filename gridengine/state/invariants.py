@@ -62,7 +62,7 @@ def _slaves(state: State) -> Iterator[str]:
                 yield f"slave task {job.id}.{task.id}.{number} is in {slave.instance}, where its master has no place"
 
 
-def _who_waits(state: State) -> Iterator[str]:
+def _dependencies(state: State) -> Iterator[str]:
     """The indexes of dependencies are what the jobs say."""
     waiting: dict[int, set[int]] = defaultdict(set)
     for job in state.jobs.values():
@@ -96,7 +96,7 @@ def _ending_reservations(state: State) -> Iterator[str]:
 # --- places and sums -----------------------------------------------------------------------------------------------
 
 
-def _places(state: State) -> Iterator[str]:
+def _task_indexes(state: State) -> Iterator[str]:
     """Who is where is what the grants say."""
     hosts: dict[str, set[tuple[int, int]]] = defaultdict(set)
     instances: dict[str, set[tuple[int, int]]] = defaultdict(set)
@@ -168,11 +168,11 @@ def _instances(state: State) -> Iterator[str]:
         queues[instance.queue].add(name)
         if name in state.configs and state.configs[name].subordinates.queues:
             superiors[instance.host].add(name)
-        if instance.orphaned and not state.needed(name):
+        if instance.orphaned and not state.is_in_use(name):
             yield f"{name} is an orphan that nobody needs"
     yield from _compared("instances of queue {}", _filled(state.instances_of), queues)
     yield from _compared("instances with subordinates on {}", _filled(state.superiors), superiors)
-    if state.unsettled.groups or state.unsettled.queues or state.unsettled.quotas:
+    if state.unreconciled.groups or state.unreconciled.queues or state.unreconciled.quotas:
         yield "the configuration has changed, and the instances have not followed"
 
 
@@ -191,9 +191,9 @@ def _compared(what: str, kept: Mapping[K, object], counted: Mapping[K, object]) 
 LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     _jobs,
     _slaves,
-    _who_waits,
+    _dependencies,
     _ending_reservations,
-    _places,
+    _task_indexes,
     _sums,
     _quotas,
     _reservations,

@@ -84,7 +84,7 @@ class Task(Struct, omit_defaults=True):
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
-    #: the last command that the host confirmed; what is wanted follows from the state (`gridengine.state.wanted`)
+    #: the last command that the host confirmed; what is wanted follows from the state (`gridengine.state.desired_command`)
     applied: Literal["", "run", "suspend", "unsure", "migrate", "kill", "end"] = ""
     suspended: bool = False
     threshold_suspended: bool = False

@@ -14,12 +14,12 @@ from gridengine.state.jobs import Job
 from gridengine.state.state import State, decode_jobs, decode_snapshot, encode_jobs
 
 
-def packed_state(state: State) -> bytes:
+def pack_state(state: State) -> bytes:
     """The first part: all of a state but its jobs."""
     return zlib.compress(state.snapshot(jobs=False), 1)
 
 
-def packed_jobs(jobs: list[Job]) -> bytes:
+def pack_jobs(jobs: list[Job]) -> bytes:
     """A later part."""
     return zlib.compress(encode_jobs(jobs), 1)
 

@@ -43,7 +43,7 @@ class QueueInstance(Struct, omit_defaults=True):
     """State of one queue instance. `config` and `ambiguous` are derived and never spooled.
 
     Flags are those of statement section QI. The letters u, a, A, c follow from hosts, load and configuration
-    (`gridengine.state.letters`).
+    (`gridengine.state.state_codes`).
     """
 
     queue: str

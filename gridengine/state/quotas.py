@@ -44,7 +44,7 @@ class QuotaSet(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-Candidates = list[tuple[int, Rule]]
+CandidateRules = list[tuple[int, Rule]]
 """Rules of one set, with their places, that are for a claimant wherever it goes, up to one that is for every place."""
 
 
@@ -59,7 +59,7 @@ class QuotaBook:
         self.sets: list[QuotaSet] = []
         self.by_user = False
         self.used = Bookings()
-        self._candidates: dict[Claimant, list[Candidates]] = {}
+        self._candidates: dict[Claimant, list[CandidateRules]] = {}
 
     def rebuild(self) -> None:
         """Read the sets and count everything anew: a rule, a list or a group has changed (RQ-10)."""
@@ -83,56 +83,56 @@ class QuotaBook:
         """What grants of a job take; resources: as in `Task.resources`."""
         if not self.sets or job.ar:
             return iter(())
-        who = Claimant(job.owner, job.group, job.project, pe)
-        return bookings_of(granted, self._state.amounts(resources), holders=lambda instance: self.buckets(who, instance))
+        claimant = Claimant(job.owner, job.group, job.project, pe)
+        return bookings_of(granted, self._state.amounts(resources), holders=lambda instance: self.buckets(claimant, instance))
 
-    def buckets(self, who: Claimant, instance: str) -> list[Bucket]:
+    def buckets(self, claimant: Claimant, instance: str) -> list[Bucket]:
         """Where a claimant's use of an instance is counted: at most one rule a set (RQ-2)."""
         found = []
-        for each, candidates in zip(self.sets, self.candidates(who), strict=True):
-            bucket = self.bucket(each, candidates, who, instance)
+        for each, candidates in zip(self.sets, self.candidates(claimant), strict=True):
+            bucket = self.bucket(each, candidates, claimant, instance)
             if bucket is not None:
                 found.append(bucket)
         return found
 
-    def candidates(self, who: Claimant) -> list[Candidates]:
+    def candidates(self, claimant: Claimant) -> list[CandidateRules]:
         """For each set the rules that may be the first that matches, depending on the place."""
-        found = self._candidates.get(who)
+        found = self._candidates.get(claimant)
         if found is None:
             if len(self._candidates) > 10_000:
                 self._candidates.clear()
-            found = self._candidates[who] = [self._candidates_of(each, who) for each in self.sets]
+            found = self._candidates[claimant] = [self._candidates_of(each, claimant) for each in self.sets]
         return found
 
-    def _candidates_of(self, quotas: QuotaSet, who: Claimant) -> Candidates:
-        found: Candidates = []
+    def _candidates_of(self, quotas: QuotaSet, claimant: Claimant) -> CandidateRules:
+        found: CandidateRules = []
         for number, rule in enumerate(quotas.rules):
-            if self._is_for(rule, who):
+            if self._applies_to(rule, claimant):
                 found.append((number, rule))
                 if is_everywhere(rule):
                     break
         return found
 
-    def _is_for(self, rule: Rule, who: Claimant) -> bool:
+    def _applies_to(self, rule: Rule, claimant: Claimant) -> bool:
         filters = rule.filters
         return (
-            admits(filters.get("users"), who.user, lambda name: self._in_list(name, who))
-            and admits(filters.get("projects"), who.project)
-            and admits(filters.get("pes"), who.pe)
+            admits(filters.get("users"), claimant.user, lambda name: self._in_list(name, claimant))
+            and admits(filters.get("projects"), claimant.project)
+            and admits(filters.get("pes"), claimant.pe)
         )
 
-    def _in_list(self, name: str, who: Claimant) -> bool:
+    def _in_list(self, name: str, claimant: Claimant) -> bool:
         userset = self._state.usersets.get(name[1:])
-        return userset is not None and (who.user in userset.entries or f"@{who.group}" in userset.entries)
+        return userset is not None and (claimant.user in userset.entries or f"@{claimant.group}" in userset.entries)
 
-    def bucket(self, quotas: QuotaSet, candidates: Candidates, who: Claimant, instance: str) -> Bucket | None:
+    def bucket(self, quotas: QuotaSet, candidates: CandidateRules, claimant: Claimant, instance: str) -> Bucket | None:
         """The bucket of the first of these rules that is for the instance, None if none is."""
         queue, host = queue_and_host(instance)
         groups = self._state.groups.groups_of(host)
         for number, rule in candidates:
             filters = rule.filters
             if admits(filters.get("queues"), queue) and admits(filters.get("hosts"), host, groups.__contains__):
-                by_scope = zip(SCOPES, (who.user, who.project, who.pe, queue, host), strict=True)
+                by_scope = zip(SCOPES, (claimant.user, claimant.project, claimant.pe, queue, host), strict=True)
                 consumers = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in by_scope)
                 return Bucket("quota", quotas.name, number, consumers)
         return None
@@ -150,12 +150,12 @@ def admits(found: Filter | None, name: str, in_group: Callable[[str], bool] | No
     """
     if found is None:
         return True
-    if any(_means(item, name, in_group) for item in found.excluded):
+    if any(_matches(item, name, in_group) for item in found.excluded):
         return False
-    return not found.included or any(_means(item, name, in_group) for item in found.included)
+    return not found.included or any(_matches(item, name, in_group) for item in found.included)
 
 
-def _means(item: str, name: str, in_group: Callable[[str], bool] | None) -> bool:
+def _matches(item: str, name: str, in_group: Callable[[str], bool] | None) -> bool:
     if item == "*":
         return bool(name)
     if item.startswith("@") and in_group is not None:

@@ -66,7 +66,7 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
         return "r" if self.started else "w"
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether jobs may be started in it now; with -he y only while nothing is wrong (AR-60, AR-61)."""
         return self.started and not self.ending and not (self.hard_errors and self.errors)
 

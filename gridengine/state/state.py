@@ -64,7 +64,7 @@ class Snapshot(Struct, omit_defaults=True):
     share_usage: dict[str, dict[str, ShareUsage]] = field(default_factory=dict)
 
 
-class Unsettled(Struct):
+class UnreconciledChanges(Struct):
     """Changes of configuration that queue instances do not follow yet: host groups, and the queues named. `quotas`: what
     resource quotas count has to be counted anew."""
 
@@ -81,7 +81,7 @@ _jobs_decoder = msgspec.json.Decoder(list[Job], dec_hook=decode_hook)
 class State:
     """The cluster. Primary: `objects` (kind -> name -> attribute texts), `instances`, `hosts`, `jobs`, `finished`,
     `rule_members` (host group -> hosts that match its rule), `reservations`,
-    `share_usage` (user -> project -> usage of ended tasks). `unsettled` is empty between transactions.
+    `share_usage` (user -> project -> usage of ended tasks). `unreconciled` is empty between transactions.
 
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host -> instances that
     have subordinates), `bookings`, `quotas`, `tasks_on` (host -> (job, task) of every task with a grant there), `tasks_in`
@@ -89,7 +89,7 @@ class State:
     `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts of which its
     load sensors may have said something).
     Volatile, never spooled: `priorities`, `tickets`,
-    `job_reservations` (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration
+    `job_reservations` (what the scheduler keeps free for waiting jobs). `config_cache`: what readers keep of the configuration
     alone, by whom; empty again after each change of it.
     """
 
@@ -108,7 +108,7 @@ class State:
         self.reservations = data.reservations
         self.share_usage = data.share_usage
         self.reserved = ReservationIndex()
-        self.unsettled = Unsettled()
+        self.unreconciled = UnreconciledChanges()
         self.tickets: dict[int, Tickets] = {}
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
         self.job_reservations: list[JobReservation] = []
@@ -125,7 +125,7 @@ class State:
         self.host_rules = Table(self.objects, "host_group", read_host_rule)
         self.quota_rules = Table(self.objects, "resource_quota", read_quota_rules)
         self.share_trees = Table(self.objects, "share_tree", read_share_tree)
-        self.kept: dict[Any, Any] = {}
+        self.config_cache: dict[Any, Any] = {}
         self.queues: dict[str, ResolvableQueue] = {}
         self.groups = HostGroups({})
         self.configs: dict[str, InstanceConfig] = {}
@@ -212,9 +212,9 @@ class State:
         """What a dispatched task takes of its places and its PE."""
         return bookings_of(task.granted, self.amounts(task.resources), task.pe)
 
-    def jobs_of(self, wanted: Callable[[str, str], bool]) -> list[Job]:
-        """The jobs of those whom `wanted(owner, group)` names, by number. Costs what is found, not what is there."""
-        found = [numbers for whose, numbers in self.owned.items() if wanted(*whose)]
+    def jobs_of(self, selects: Callable[[str, str], bool]) -> list[Job]:
+        """The jobs of those whom `selects(owner, group)` names, by number. Costs what is found, not what is there."""
+        found = [numbers for owner_and_group, numbers in self.owned.items() if selects(*owner_and_group)]
         if len(found) == len(self.owned):
             return list(self.jobs.values())
         return [self.jobs[number] for number in sorted(chain.from_iterable(found))]
@@ -238,7 +238,7 @@ class State:
         numbers = self.reserved.of_instance.get(instance, ())
         return sum(self.reserved.held[number].slots(instance) for number in numbers if self.reservations[number].started)
 
-    def needed(self, instance: str) -> bool:
+    def is_in_use(self, instance: str) -> bool:
         """Whether a task or a reservation is in an instance, so that it stays as an orphan (CQ-29, AR-80)."""
         return bool(self.tasks_in.get(instance)) or instance in self.reserved.of_instance
 
@@ -261,7 +261,7 @@ class State:
         made.queues, made.configs, made.ambiguous = dict(self.queues), dict(self.configs), dict(self.ambiguous)
         made.superiors = {host: set(names) for host, names in self.superiors.items()}
         made.instances_of = {queue: set(names) for queue, names in self.instances_of.items()}
-        made._configurations, made.kept, made.unsettled = dict(self._configurations), {}, Unsettled()
+        made._configurations, made.config_cache, made.unreconciled = dict(self._configurations), {}, UnreconciledChanges()
         for name, table in vars(self).items():
             if isinstance(table, Table):
                 setattr(made, name, table.branch(made.objects))

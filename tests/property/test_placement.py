@@ -20,7 +20,7 @@ from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.quotas import bookings_of, limit_value, rule_name, rule_of
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state.bookings import Holder
@@ -163,12 +163,12 @@ def amounts(state: State) -> dict[tuple[str, str], float]:
 
 def overbooked(before: dict[tuple[str, str], float], state: State) -> list[str]:
     """Objects and consumables that hold more than their capacity and more than before."""
-    site, found = Site(state), []
+    config_snapshot, found = PlacementConfig(state), []
     after = amounts(state)
-    levels = [(name, site.queue(name)) for name in state.configs]
-    levels += [(host, site.host(host)) for host in ("global", "h1", "h2", "h3")]
-    for where, level in levels:
-        for name, capacity in level.consumables.items():
+    capacities = [(name, config_snapshot.queue(name)) for name in state.configs]
+    capacities += [(host, config_snapshot.host(host)) for host in ("global", "h1", "h2", "h3")]
+    for where, configured in capacities:
+        for name, capacity in configured.consumables.items():
             used = after.get((where, name), 0)
             if used > capacity + 1e-6 and used > before.get((where, name), 0):
                 found.append(f"{where} {name}: {used} of {capacity}")
@@ -180,13 +180,13 @@ def over_quota(before: dict[Bucket, dict[str, float]], state: State) -> list[str
     recounted = QuotaBook(state)
     recounted.rebuild()
     assert {key: pytest.approx(sums) for key, sums in recounted.used.items()} == state.quotas.used
-    site, ledger, found = Site(state), Ledger(state), []
+    config_snapshot, ledger, found = PlacementConfig(state), Ledger(state), []
     for bucket, sums in state.quotas.used.items():
-        for name, text in rule_of(site, bucket).limits.items():
-            entry = site.entries[name]
-            limit = limit_value(site, ledger, bucket, entry, text) if entry.is_consumable else 1e9
+        for name, text in rule_of(config_snapshot, bucket).limits.items():
+            entry = config_snapshot.entries[name]
+            limit = limit_value(config_snapshot, ledger, bucket, entry, text) if entry.is_consumable else 1e9
             if sums.get(name, 0.0) > max(float(limit), before.get(bucket, {}).get(name, 0.0)) + 1e-6:
-                found.append(f"{rule_name(site, bucket)} {name}: {sums[name]} of {limit}")
+                found.append(f"{rule_name(config_snapshot, bucket)} {name}: {sums[name]} of {limit}")
     return found
 
 
@@ -220,11 +220,11 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
 
 def check_orders(state: State, orders: Orders) -> None:
     """The check that a receiver of orders makes: each still finds room after those before it."""
-    site, ledger = Site(state), Ledger(state)
+    config_snapshot, ledger = PlacementConfig(state), Ledger(state)
     for start in orders.starts:
-        request = Request.of(site, state.jobs[start.job_id])
-        assert grants_fit(site, ledger, request, start.granted, start.pe)
-        ledger.charge(bookings_of(site, request, start.granted, start.pe))
+        request = Request.of(config_snapshot, state.jobs[start.job_id])
+        assert grants_fit(config_snapshot, ledger, request, start.granted, start.pe)
+        ledger.charge(bookings_of(config_snapshot, request, start.granted, start.pe))
 
 
 def obstacle_free(cluster: Cluster, instance: str) -> bool:
@@ -283,11 +283,11 @@ def test_a_granted_instance_has_no_refusal(actions: list[tuple[str, Any]], drawn
         else:
             perform(cluster, action, value)
     job = cluster.job(**job_fields(drawn))
-    site, ledger = Site(cluster.state), Ledger(cluster.state)
-    request = Request.of(site, job)
+    config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
+    request = Request.of(config_snapshot, job)
     for grant in verify(cluster.state, job, assume_empty=False)[0]:
         instance = cluster.state.instances[grant.instance]
-        assert obstacle(site, ledger, instance) is None
-        assert static_refusal(site, ledger, request, grant.instance) is None
-        assert request.pe or use_refusal(site, ledger, request, grant.instance) is None
+        assert obstacle(config_snapshot, ledger, instance) is None
+        assert static_refusal(config_snapshot, ledger, request, grant.instance) is None
+        assert request.pe or use_refusal(config_snapshot, ledger, request, grant.instance) is None
     assert cluster.now == NOW

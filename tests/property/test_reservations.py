@@ -16,9 +16,9 @@ import pytest
 from gridengine.delivery import Load
 from gridengine.placement import timeline
 from gridengine.placement.granting import Granting
-from gridengine.placement.site import Level, Site
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import Kept
+from gridengine.placement.use import UseWithReservations
 from gridengine.state.bookings import CLUSTER, Holder
 from gridengine.state.jobs import Job
 from gridengine.state.reservations import AdvanceReservation
@@ -233,18 +233,18 @@ def test_no_moment_is_given_away_twice(tmp_path: Path, seed: int) -> None:
     assert len(world.cell.starts) > 5
 
 
-_READ = Site.read
+_READ = PlacementConfig.read
 
 
-def _level_for_everybody(site: Site, holder: Holder) -> Level:
-    level = _READ(site, holder)
-    shared = level.limited(level.consumables)
+def _capacity_for_everybody(config_snapshot: PlacementConfig, holder: Holder) -> Capacity:
+    capacity = _READ(config_snapshot, holder)
+    shared = capacity.with_amounts(capacity.consumables)
     shared.exclusives = []
     return shared
 
 
 BUGS: dict[str, tuple[object, str, object]] = {
-    "jobs ignore reservations": (Kept, "ahead", lambda *_: 0.0),
+    "jobs ignore reservations": (UseWithReservations, "ahead", lambda *_: 0.0),
     "reservations ignore jobs": (Timeline, "_running", lambda self, holder: ()),
     "reservations ignore what waiting jobs are promised": (timeline, "still_waits", lambda *_: False),
     "calendars are not asked": (Granting, "_calendar", lambda *_: None),
@@ -253,7 +253,7 @@ BUGS: dict[str, tuple[object, str, object]] = {
         "holds_from",
         property(lambda self: self.start_time),
     ),
-    "nobody is alone": (Site, "read", _level_for_everybody),
+    "nobody is alone": (PlacementConfig, "read", _capacity_for_everybody),
 }
 
 

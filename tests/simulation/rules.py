@@ -21,7 +21,7 @@ from gridengine.state.events import encode_events
 from gridengine.state.invariants import invariants
 from gridengine.state.jobs import Job
 from gridengine.state.machines.task import TaskDispatched
-from gridengine.state.parts import packed_jobs, packed_state
+from gridengine.state.parts import pack_jobs, pack_state
 from gridengine.state.state import State, decode_snapshot
 from gridengine.state.volatile import carry_over
 from gridengine.task_key import SlaveKey, TaskKey
@@ -76,7 +76,7 @@ class Rules:
         """One has read its spool. What the one before had announced, it knows; and nothing else, unless that died writing."""
         with self._noted():
             self._compare(master)
-        self._mirror.load([packed_state(master.state), packed_jobs(list(master.state.jobs.values()))])
+        self._mirror.load([pack_state(master.state), pack_jobs(list(master.state.jobs.values()))])
         master.subscribers.append(self._announced)
         self.master = master
         for job in master.state.jobs.values():

@@ -17,7 +17,7 @@ import apsw
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.scheduling import loads
+from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -102,7 +102,7 @@ class SimulatedMaster:
     async def _cycle(self, parts: list[bytes] | None, base: int, *arguments: Any) -> bytes:
         if parts is not None:
             self._snapshots += 1
-            calls = list(loads(parts))
+            calls = list(snapshot_calls(parts))
             for number, some in enumerate(calls):
                 load = partial(Schedd.load, parts=some, snapshot=str(self._snapshots), number=number, calls=len(calls))
                 await self._network.call("qmaster", "schedd", load)

@@ -26,7 +26,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.followed_file import FollowedFile
-from daemons.schedd import dispatch, job_lines, survey
+from daemons.schedd import dispatch, job_groups, survey
 from gridengine.delivery import Forget
 from gridengine.state import apply as apply_module
 from gridengine.state.jobs import Hold, Job, Task
@@ -110,7 +110,7 @@ def _ignores_holds(patch: pytest.MonkeyPatch) -> None:
         yield from [(number, None) for number in of.pending]
 
     patch.setattr(Job, "held", lambda *_: Hold(0))
-    patch.setattr(job_lines, "_wholly_held", lambda _: False)
+    patch.setattr(job_groups, "_wholly_held", lambda _: False)
     for module in (survey, dispatch):
         patch.setattr(module, "ready_tasks", ready)
 

@@ -15,33 +15,33 @@ from daemons.qmaster.follow.subordination import concerned_hosts, subordination_
 from daemons.qmaster.follow.task_ends import concluded, ended_masters
 from gridengine.kinds import affecting
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 _OF_INSTANCES = affecting("instances")
 
 
-def _members_and_calendars(state: State, touched: Touched, world: World) -> Iterator[Decision]:
+def _members_and_calendars(state: State, affected: Affected, world: World) -> Iterator[Decision]:
     """Members of host groups by rule first: calendars are looked at when those have followed."""
-    if not touched.kinds.isdisjoint(_OF_INSTANCES):
+    if not affected.kinds.isdisjoint(_OF_INSTANCES):
         yield Decision(events=membership_changes(state) or calendar_settlement(state, world.now, world.zone))
-    elif hosts := hosts_with_new_values(touched):
+    elif hosts := hosts_with_new_values(affected):
         yield Decision(events=membership_changes(state, hosts))
-    elif touched.members:
+    elif affected.members:
         yield Decision(events=calendar_settlement(state, world.now, world.zone))
 
 
-def _ended_masters(state: State, touched: Touched, world: World) -> Iterator[Decision]:
+def _ended_masters(state: State, affected: Affected, world: World) -> Iterator[Decision]:
     """The ends of parallel tasks that waited for those of their slave tasks."""
-    for job, task in ended_masters(state, touched):
+    for job, task in ended_masters(state, affected):
         yield concluded(state, job, task, world.now)
 
 
-def _subordination(state: State, touched: Touched, world: World) -> Iterator[Decision]:
-    if hosts := concerned_hosts(state, touched):
+def _subordination(state: State, affected: Affected, world: World) -> Iterator[Decision]:
+    if hosts := concerned_hosts(state, affected):
         yield Decision(events=subordination_changes(state, hosts))
 
 
-FOLLOWERS: tuple[Callable[[State, Touched, World], Iterable[Decision]], ...] = (
+FOLLOWERS: tuple[Callable[[State, Affected, World], Iterable[Decision]], ...] = (
     _members_and_calendars,
     _ended_masters,
     _subordination,

@@ -14,15 +14,15 @@ from gridengine.load_values import STATIC_LOAD
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import GroupMembersSet
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from gridengine.syntax.host_rule import HostRule
 
 _NO_HOSTS = frozenset(("global", "template"))
 
 
-def hosts_with_new_values(touched: Touched) -> set[str]:
+def hosts_with_new_values(affected: Affected) -> set[str]:
     """Hosts whose reports bring values that rules may test."""
-    return {host for host, values in touched.heard.items() if not STATIC_LOAD.isdisjoint(values)}
+    return {host for host, values in affected.heard.items() if not STATIC_LOAD.isdisjoint(values)}
 
 
 def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:

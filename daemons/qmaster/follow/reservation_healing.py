@@ -12,7 +12,7 @@ import msgspec
 
 from daemons.qmaster.tell.reservation_log import MOVED
 from gridengine.placement.granting import Granting, reservation_request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationChanged
@@ -59,9 +59,9 @@ def _places(
 ) -> list[Grant]:
     """Places for so many slots for the rest of the window, on instances that are not broken."""
     rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
-    site = Site.of(state)
-    request = reservation_request(site, rest).in_pe(reservation.granted_pe).for_slots(slots, master)
-    granting = Granting(site, Timeline(state, now, planned=True), rest, zone, request=request)
+    config_snapshot = PlacementConfig.of(state)
+    request = reservation_request(config_snapshot, rest).in_pe(reservation.granted_pe).for_slots(slots, master)
+    granting = Granting(config_snapshot, Timeline(state, now, planned=True), rest, zone, request=request)
     granting.without = frozenset(broken)
     return granting.place()[0]
 

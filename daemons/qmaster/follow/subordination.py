@@ -17,21 +17,21 @@ from gridengine.state.jobs import Task
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
-from gridengine.state.wanted import suspending_instances
+from gridengine.state.affected import Affected
+from gridengine.state.desired_command import suspending_instances
 from gridengine.syntax.subordinate import Subordinate
 
 _CONFIGURATION = affecting("suspension")
 TaskId = tuple[int, int]
 
 
-def concerned_hosts(state: State, touched: Touched) -> set[str]:
+def concerned_hosts(state: State, affected: Affected) -> set[str]:
     """Hosts on which a transaction, which was applied, may change who is suspended (SU-13, SU-15); after a change of the
     configuration all that have subordinates, or had."""
-    if not touched.members and touched.kinds.isdisjoint(_CONFIGURATION):
+    if not affected.members and affected.kinds.isdisjoint(_CONFIGURATION):
         # an instance that went with its last task may have been the last superior of its host
-        gone = {host_of(name) for name in touched.instances if name not in state.instances}
-        return touched.hosts & state.superiors.keys() | gone
+        gone = {host_of(name) for name in affected.instances if name not in state.instances}
+        return affected.hosts & state.superiors.keys() | gone
     hosts = set(state.superiors)
     hosts.update(instance.host for instance in state.instances.values() if instance.subordinated or instance.preempted)
     hosts.update(task.host for job in state.jobs.values() for task in job.tasks.values() if task.subordinated)

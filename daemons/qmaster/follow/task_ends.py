@@ -23,7 +23,7 @@ from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from gridengine.task_key import TaskKey
 
 
@@ -76,10 +76,10 @@ def holding(state: State, task: Task) -> list[SlaveTask]:
     return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
 
 
-def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
+def ended_masters(state: State, affected: Affected) -> list[tuple[Job, Task]]:
     """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
     found: list[tuple[Job, Task]] = []
-    for job_id, task_id in touched.divided.union(*(state.tasks_on.get(host, ()) for host in touched.lost)):
+    for job_id, task_id in affected.parallel_ends.union(*(state.tasks_on.get(host, ()) for host in affected.lost)):
         task = state.task(job_id, task_id)
         if task is not None and task.master_end is not None and not holding(state, task):
             found.append((state.jobs[job_id], task))

@@ -32,7 +32,7 @@ from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.qmaster.serve.port_tries import PortTries
 from daemons.qmaster.serve.replication import Replication
-from daemons.qmaster.serve.scheduling import loads
+from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.seat_link import SeatLink, seat_link
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
@@ -197,7 +197,7 @@ class QmasterActor:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
             if parts is not None:
                 self._snapshot = token_hex(8)
-                calls = list(loads(parts))
+                calls = list(snapshot_calls(parts))
                 for number, some in enumerate(calls):
                     await self._schedd.load.remote(some, self._snapshot, number, len(calls))
             orders: bytes = await self._schedd.cycle.remote(self._snapshot, base, events, now, monitored)

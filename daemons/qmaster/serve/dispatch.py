@@ -55,10 +55,10 @@ class Dispatcher:
         master.subscribers.append(self._committed)
 
     def _committed(self, transaction: Transaction) -> None:
-        touched = transaction.touched
-        for job_id in touched.altered:
+        affected = transaction.affected
+        for job_id in affected.altered:
             self._batches.altered(job_id)
-        for host in sorted({*touched.told, *(self._dirty if "configuration" in touched.kinds else ())}):
+        for host in sorted({*affected.to_notify, *(self._dirty if "configuration" in affected.kinds else ())}):
             self.wake(host)
 
     def wake(self, host: str) -> None:

@@ -31,7 +31,7 @@ def follow_loglevel(master: Master) -> None:
     """Have this process's log obey the cell's loglevel, now and after each change of it."""
 
     def committed(transaction: Transaction) -> None:
-        if "configuration" in transaction.touched.kinds:
+        if "configuration" in transaction.affected.kinds:
             set_loglevel(master.state.configuration().loglevel)
 
     set_loglevel(master.state.configuration().loglevel)

@@ -104,11 +104,11 @@ class JobWaits:
 
     def committed(self, transaction: Transaction) -> None:
         """Tell those who wait what a transaction means for them."""
-        if not transaction.touched.jobs.isdisjoint(self._waiters):
+        if not transaction.affected.jobs.isdisjoint(self._waiters):
             for event in transaction.events:
                 for record in _RECORDS.get(type(event), _nothing)(event):
                     self._tell(event.job_id, record, transaction.revision)  # type: ignore[union-attr]
-        for hosts, are_lost in ((transaction.touched.lost, True), (transaction.touched.returned, False)):
+        for hosts, are_lost in ((transaction.affected.lost, True), (transaction.affected.returned, False)):
             if hosts:
                 self._tell_of_hosts(hosts, are_lost, transaction.revision)
         for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:

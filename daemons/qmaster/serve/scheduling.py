@@ -23,7 +23,7 @@ from gridengine.state.events import encode_events
 
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
-MOST_COMPLAINTS = 20
+MAX_WARNINGS = 20
 """Lines about one run in the messages file."""
 MAX_EVENTS = 10_000
 """Transactions that are kept for the scheduler before it is given a snapshot instead; with more jobs, as many as these."""
@@ -37,7 +37,7 @@ LOAD_BYTES = 2**20
 """Of the parts that go in one call: the schedd needs a second for so many jobs, and Ray keeps no more in memory."""
 
 
-def loads(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
+def snapshot_calls(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
     """The parts of a snapshot by calls."""
     some: list[bytes] = []
     size = 0
@@ -81,12 +81,12 @@ class SchedulerDriver:
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
         self._note_for_pacing(transaction)
-        if transaction.touched.frees:
+        if transaction.affected.may_start_jobs:
             self.wake()
 
     def _note_for_pacing(self, transaction: Transaction) -> None:
         """Of what a transaction concerns, what has just come or begun; what runs for long is heard of again and again."""
-        keys = {*transaction.touched.tasks, *((number, 0) for number in transaction.touched.jobs)}
+        keys = {*transaction.affected.tasks, *((number, 0) for number in transaction.affected.jobs)}
         here = {key for key in keys if transaction.time - self._since(key) <= YOUNG_S}
         self._pacing.note(self._clock(), here, keys - here)
 
@@ -163,16 +163,16 @@ class SchedulerDriver:
             return False
         self._snapshot_due = False
         orders, unreadable = decode_orders(data)
-        for what in unreadable[:MOST_COMPLAINTS]:
-            _log.warning("an order of the scheduler was left out: %s", what)
-        for fault in orders.faults[:MOST_COMPLAINTS]:
+        for message in unreadable[:MAX_WARNINGS]:
+            _log.warning("an order of the scheduler was left out: %s", message)
+        for fault in orders.faults[:MAX_WARNINGS]:
             _log.warning("job %d cannot be scheduled: %s [%s]", fault.job_id, fault.reason, fault.cause)
         self._measures.cycle.note(orders.seconds)
         self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
         before = master.state.revision
         taken = master.orders(orders)
-        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up)
-        wanted += bool(orders.priorities or orders.tickets)
+        requested = len(orders.starts) + len(orders.suspends) + len(orders.give_up)
+        requested += bool(orders.priorities or orders.tickets)
         self._flush()
         if orders.profile:
             _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)
@@ -181,6 +181,6 @@ class SchedulerDriver:
         if orders.run_log:
             self._monitored = False
             self._run_log.append(orders.run_log)
-        if taken < wanted and before != orders.revision:
+        if taken < requested and before != orders.revision:
             self.wake()
         return bool(orders.starts)

@@ -138,7 +138,7 @@ class EndsOfTasks:
                 for follower in self._followers:
                     if (follower.session, follower.user) == (event.job.session, event.job.owner):
                         self._add(event.job, follower)
-        if not transaction.touched.jobs.isdisjoint(self._by_job):
+        if not transaction.affected.jobs.isdisjoint(self._by_job):
             self._tell(transaction)
         for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:
             del self._over[job_id]

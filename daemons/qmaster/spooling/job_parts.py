@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from gridengine.state.jobs import Job
-from gridengine.state.parts import packed_jobs
+from gridengine.state.parts import pack_jobs
 
 SCHEMA = "create table if not exists jobs(part integer primary key, records blob);\n"
 JOBS_A_PART = 64
@@ -44,7 +44,7 @@ class JobParts:
         """Bring the table up to the jobs as they are now; `written` is to be told when that is on the disk. Raises apsw.Error."""
         for part in sorted(self._changed):
             if there := _of_part(jobs, part):
-                self._db.execute("insert or replace into jobs values(?,?)", (part, packed_jobs(there)))
+                self._db.execute("insert or replace into jobs values(?,?)", (part, pack_jobs(there)))
             else:
                 self._db.execute("delete from jobs where part=?", (part,))
 
@@ -57,7 +57,7 @@ class JobParts:
         kept: dict[Any, Any] = dict(self._db.execute("select part, records from jobs order by part"))
         for part in sorted(self._changed):
             if there := _of_part(jobs, part):
-                kept[part] = packed_jobs(there)
+                kept[part] = pack_jobs(there)
             else:
                 kept.pop(part, None)
         return [bytes(kept[part]) for part in sorted(kept)]

@@ -35,9 +35,9 @@ from gridengine.accounting import AccountingRecord
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
-from gridengine.state.parts import Assembly, packed_state
+from gridengine.state.parts import Assembly, pack_state
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from gridengine.units import INFINITY
 
 KEEP_JOURNAL = 20_000
@@ -82,7 +82,7 @@ class Transaction(Struct):
     #: under which key the answer is remembered, and that in JSON
     answered: tuple[Receipt, bytes] | None = None
     #: for those who are told
-    touched: Touched = field(default_factory=Touched)
+    affected: Affected = field(default_factory=Affected)
     #: for the log
     interventions: list[Intervention] = field(default_factory=list)
 
@@ -206,17 +206,17 @@ class Spool:
             events = decode_events(record)
         except (msgspec.DecodeError, ValueError) as error:
             raise SpoolError(f"{place}: {error}") from error
-        touched = Touched()
+        affected = Affected()
         for event in events:
             try:
-                touched.note(state, event)
+                affected.note(state, event)
                 apply(state, event)
             except InvalidTransition as error:
                 raise SpoolError(f"{place}: {error}") from error
             except Exception as error:  # noqa: BLE001 - what a foreign event meets may be anything
                 reason = f"{type(error).__name__}: {error}"
                 raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
-        self._jobs.note(touched.written)
+        self._jobs.note(affected.written)
         state.revision = revision
         return events
 
@@ -272,7 +272,7 @@ class Spool:
     def parts(self, state: State) -> list[bytes]:
         """The state as it is, for a mirror (`gridengine.state.parts`). Raises SpoolError."""
         try:
-            return [packed_state(state), *self._jobs.parts(state.jobs)]
+            return [pack_state(state), *self._jobs.parts(state.jobs)]
         except apsw.Error as error:
             raise SpoolError(f"cannot read spool {self.path}: {error}") from error
 
@@ -286,7 +286,7 @@ class Spool:
         try:
             with self._transaction():
                 self._stories.write(0.0, INFINITY)
-                row = (1, state.revision, packed_state(state))
+                row = (1, state.revision, pack_state(state))
                 self._db.execute("insert or replace into snapshot values(?,?,?)", row)
                 self._jobs.write(state.jobs)
                 self._db.execute("delete from journal where revision <= ?", (state.revision,))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import msgspec
 
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 
-def configuration_changes(state: State, touched: Touched) -> list[tuple[str, str, str, str]]:
+def configuration_changes(state: State, affected: Affected) -> list[tuple[str, str, str, str]]:
     """(kind, name, before, after) of each object that was changed; `state` is that after it, "" what was or is not there."""
     changes = []
-    for (kind, name), before in touched.objects.items():
+    for (kind, name), before in affected.objects.items():
         after = state.kind(kind).get(name)
         texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
         changes.append((kind, name, texts[0], texts[1]))

@@ -17,7 +17,7 @@ from daemons.qmaster.spooling.spool import Transaction
 from gridengine.instance_name import queue_of
 from gridengine.kinds import EVENT_TYPES, KIND
 from gridengine.state.apply import apply
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.machines import reservation, slave, task
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostHeard, HostLost
@@ -25,7 +25,7 @@ from gridengine.state.machines.job import HoldsChanged, JobChanged, JobErrorChan
 from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
 TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)
@@ -60,7 +60,7 @@ def _instance(state: State, name: str) -> dict[str, Any]:
     config = state.configs.get(name)
     return {
         "name": name,
-        "states": instance_letters(state, instance),
+        "states": instance_state_codes(state, instance),
         "attributes": config.text if config is not None else {},
     }
 
@@ -85,17 +85,17 @@ def _reservation(state: State, ar_id: int) -> dict[str, Any]:
 
 def advance(mirror: State, transaction: Transaction) -> list[Notice]:
     """Apply one transaction to the mirror; the notices that it gives, objects before their instances (EV-3)."""
-    touched = transaction.touched
-    configured = bool(touched.objects) or touched.members
-    before = {name: _signature(mirror, name) for name in _watched(mirror, touched, configured)}
-    jobs = touched.jobs & mirror.jobs.keys()
-    tasks = {key for key in touched.tasks if mirror.task(*key) is not None}
+    affected = transaction.affected
+    configured = bool(affected.objects) or affected.members
+    before = {name: _signature(mirror, name) for name in _watched(mirror, affected, configured)}
+    jobs = affected.jobs & mirror.jobs.keys()
+    tasks = {key for key in affected.tasks if mirror.task(*key) is not None}
     notices: list[Notice] = []
     for event in transaction.events:
         apply(mirror, event)
         notices_of = _OF_EVENTS.get(type(event))
         if notices_of is not None:
-            notices.extend(notices_of(_Before(mirror, touched, tasks), event))
+            notices.extend(notices_of(_Before(mirror, affected, tasks), event))
     notices.extend(Notice(JOB, "DEL", str(job_id), {"job_id": job_id}) for job_id in jobs if job_id not in mirror.jobs)
     gone = {n.name for n in notices if n.type == "CLUSTERQUEUE" and n.action == "DEL"}
     for name in sorted({*before, *mirror.instances} if configured else before):
@@ -103,13 +103,13 @@ def advance(mirror: State, transaction: Transaction) -> list[Notice]:
     return notices
 
 
-def _watched(mirror: State, touched: Touched, configured: bool) -> Iterable[str]:
+def _watched(mirror: State, affected: Affected, configured: bool) -> Iterable[str]:
     """Instances that a transaction may change."""
     if configured:
         return list(mirror.instances)
-    turned = touched.returned | touched.lost
+    turned = affected.returned | affected.lost
     on_hosts = (name for name, instance in mirror.instances.items() if instance.host in turned) if turned else ()
-    return [name for name in {*touched.instances, *on_hosts} if name in mirror.instances]
+    return [name for name in {*affected.instances, *on_hosts} if name in mirror.instances]
 
 
 def _signature(mirror: State, name: str) -> tuple[Any, ...]:
@@ -145,12 +145,12 @@ class _Before(NamedTuple):
     """The mirror with an event applied, what its transaction touched, and the tasks of those that were there before it."""
 
     mirror: State
-    touched: Touched
+    affected: Affected
     tasks: set[tuple[int, int]]
 
 
 def _object_set(before: _Before, event: ObjectSet) -> Iterator[Notice]:
-    action = "ADD" if before.touched.objects[event.kind, event.name] is None else "MOD"
+    action = "ADD" if before.affected.objects[event.kind, event.name] is None else "MOD"
     yield Notice(KIND[event.kind].event_type, action, event.name, {"name": event.name, "attributes": event.attributes})
 
 

@@ -16,13 +16,13 @@ from daemons.qmaster.tell.accounting import intermediate_record, rest
 from daemons.qmaster.tell.job_log import Occasion, job_records
 from daemons.qmaster.tell.use_log import UseLog
 from gridengine.accounting import WIDTH, AccountingRecord
-from gridengine.placement.site import EXCLUSIVE
+from gridengine.placement.config_snapshot import EXCLUSIVE
 from gridengine.state.machines.slave import SlaveUsageRecorded
 from gridengine.state.machines.task import TaskUsageRecorded
 from gridengine.state.reported import Reported
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 _MASTER = 0
 """Stands for the master where slave tasks are told by their numbers, which begin with 1."""
@@ -45,10 +45,10 @@ class Records:
         found += [("acct", list[object](fields[:WIDTH])) for fields in _accounting(state, decision)]
         return _lines([*found, *decision.records], occasion.world.now)
 
-    def after(self, state: State, touched: Touched, now: float) -> list[str]:
+    def after(self, state: State, affected: Affected, now: float) -> list[str]:
         """Those of the same transaction when it was applied. now: epoch seconds."""
         wanted = state.configuration().reporting_params
-        return _lines(self._use.records(state, touched, wanted.log_consumables, now), now) if wanted.reporting else []
+        return _lines(self._use.records(state, affected, wanted.log_consumables, now), now) if wanted.reporting else []
 
 
 def _lines(records: Iterable[Record], now: float) -> list[str]:

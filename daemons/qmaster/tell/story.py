@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Hold
 from gridengine.state.machines import job, slave, task
-from gridengine.state.wanted import UNSURE
+from gridengine.state.desired_command import UNSURE
 
 DAEMON = "qmaster"
 """Who acts where nobody asked for it."""

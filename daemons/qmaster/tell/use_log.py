@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from daemons.qmaster.decision import Record
 from gridengine.instance_name import queue_and_host
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import reported_value
 from gridengine.state.bookings import GLOBAL, Holder, holders_at
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 
 _NO_STATE = "X"
 """What 8.1.9 writes for the state of a host, which it does not have."""
@@ -29,34 +29,34 @@ class UseLog:
         self._letters: dict[str, str] = {}
         self._used: dict[Holder, Mapping[str, float]] = {}
 
-    def records(self, state: State, touched: Touched, log_consumables: bool, now: float) -> Iterator[Record]:
+    def records(self, state: State, affected: Affected, log_consumables: bool, now: float) -> Iterator[Record]:
         """The records of a transaction that was applied. now: epoch seconds."""
         time = int(now)
-        hosts = touched.lost | touched.returned
+        hosts = affected.lost | affected.returned
         concerned = {name for name, instance in state.instances.items() if instance.host in hosts} if hosts else set()
-        for name in sorted((concerned | touched.instances) & state.instances.keys()):
-            letters = instance_letters(state, state.instances[name])
+        for name in sorted((concerned | affected.instances) & state.instances.keys()):
+            letters = instance_state_codes(state, state.instances[name])
             if letters != self._letters.get(name, ""):
                 self._letters[name] = letters
                 yield "queue", [*queue_and_host(name), time, letters]
-        holders = dict.fromkeys(holder for name in sorted(touched.instances) for holder in holders_at(name))
+        holders = dict.fromkeys(holder for name in sorted(affected.instances) for holder in holders_at(name))
         for holder in holders:
-            if consumables := self._consumables(Site.of(state), holder, log_consumables):
+            if consumables := self._consumables(PlacementConfig.of(state), holder, log_consumables):
                 yield _of_holder(holder, time, self._letters.get(holder.name, ""), consumables)
-        for host, names in touched.heard.items():
+        for host, names in affected.heard.items():
             if load := _load(state, host, names):
                 yield "host", [host, time, _NO_STATE, load]
 
-    def _consumables(self, site: Site, holder: Holder, everything: bool) -> str:
+    def _consumables(self, config_snapshot: PlacementConfig, holder: Holder, everything: bool) -> str:
         """`name=used=capacity,…` of the consumables of a holder that are wanted, "" if none of them is used otherwise now."""
-        state = site.state
+        state = config_snapshot.state
         if holder.kind == "instance" and holder.name not in state.configs:
             return ""
         wanted = _variables(state, holder.host)
         used = state.bookings.at(holder)
         before, self._used[holder] = self._used.get(holder, {}), dict(used)
         capacities = {
-            name: capacity for name, capacity in site.levels[holder].consumables.items() if everything or name in wanted
+            name: capacity for name, capacity in config_snapshot.capacities[holder].consumables.items() if everything or name in wanted
         }
         if all(used.get(name, 0.0) == before.get(name, 0.0) for name in capacities):
             return ""

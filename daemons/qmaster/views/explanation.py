@@ -19,7 +19,7 @@ from gridengine.placement.causes import Asker
 from gridengine.placement.explanation import explanation
 from gridengine.placement.smallest_change import Change
 from gridengine.state.jobs import Job
-from gridengine.state.letters import pending_groups
+from gridengine.state.state_codes import pending_groups
 from gridengine.state.state import State
 
 _FIELDS = {"-l": "hard", "-q": "hard_queues", "-pe": "pe", "-alloc": "allocation_rule"}

@@ -56,7 +56,7 @@ def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None)
         chosen = {entry_name(listing, given) for given in wanted}
         row["resources"] = [
             offer_row(offer, whole=False)
-            for offer in host_resources(listing.site, listing.ledger, name)
+            for offer in host_resources(listing.config_snapshot, listing.ledger, name)
             if not chosen or offer.entry.name in chosen
         ]
     return row
@@ -64,7 +64,7 @@ def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None)
 
 def _typed(listing: Listing, name: str, text: str | None) -> float | str | None:
     """A load value as a number where its complex is one; without a complex entry as its text."""
-    entry = listing.site.entries.get(name)
+    entry = listing.config_snapshot.entries.get(name)
     if text is None or entry is None:
         return text
     return reported_value(entry.type, text)

@@ -67,7 +67,7 @@ def _detail(
     detail = {name: getattr(job, name) for name in _FIELDS}
     for kind in ("hard", "soft"):
         detail[kind] = {name: listing.request_text(name, text) for name, text in detail[kind].items()}
-    entries = {name: entry for name in (*job.hard, *job.soft) if (entry := listing.site.entries.get(name)) is not None}
+    entries = {name: entry for name in (*job.hard, *job.soft) if (entry := listing.config_snapshot.entries.get(name)) is not None}
     detail["complexes"] = {name: {"type": entry.type, "consumable": entry.consumable} for name, entry in entries.items()}
     detail["checkpoint_when"], detail["checkpoint_interval"] = _checkpoint(state, job)
     names = job.environment_names

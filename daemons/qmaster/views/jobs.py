@@ -25,7 +25,7 @@ from gridengine.placement.urgency import (
 from gridengine.ranges import Ranges
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
-from gridengine.state.letters import pending_groups, running_letters
+from gridengine.state.state_codes import pending_groups, running_state_codes
 from gridengine.state.state import State
 
 Row = list[object]
@@ -142,7 +142,7 @@ def _running_rows(
             instances is not None and not any(grant.instance in instances for grant in task.granted)
         ):
             continue
-        letters = running_letters(state, job, task)
+        letters = running_state_codes(state, job, task)
         if ("s" if any(letter in "sST" for letter in letters) else "r") not in states and task.id not in held:
             continue
         priority = state.priorities.get(job.id, _NO_PRIORITY)

@@ -10,7 +10,7 @@ from datetime import tzinfo
 
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.jobs import Job, Task
-from gridengine.state.letters import running_letters
+from gridengine.state.state_codes import running_state_codes
 from gridengine.state.state import State
 from gridengine.units import INFINITY, spoken_moment
 
@@ -47,7 +47,7 @@ def _told(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
 
 
 def _doing(state: State, job: Job, task: Task) -> str:
-    letters = running_letters(state, job, task)
+    letters = running_state_codes(state, job, task)
     if "S" in letters:
         return "is suspended with its queue"
     if "T" in letters:

@@ -9,7 +9,7 @@ from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing, users_wanted
 from gridengine.gdi.requests import Caller
-from gridengine.placement.timeline import still_waits
+from gridengine.placement.timeline import is_still_waiting
 from gridengine.state.bookings import Bookings, bookings_of
 from gridengine.state.reservations import JobReservation
 
@@ -18,7 +18,7 @@ def planned(listing: Listing, body: Body, caller: Caller, now: float) -> list[di
     """Body: `users`. Reservations of the last run, by start and number, without those of tasks that have begun since."""
     jobs = listing.state.jobs
     wanted = users_wanted(listing.state, body, caller)
-    waiting = [one for one in listing.state.job_reservations if still_waits(listing.state, one)]
+    waiting = [one for one in listing.state.job_reservations if is_still_waiting(listing.state, one)]
     made = [one for one in waiting if wanted(jobs[one.job_id].owner, jobs[one.job_id].group)]
     return [_row(listing, one) for one in sorted(made, key=lambda one: (one.start_time, one.job_id, one.task_id))]
 
@@ -45,6 +45,6 @@ def _consumed(listing: Listing, one: JobReservation) -> dict[str, list[list[obje
     taken.book(bookings_of(one.granted, listing.state.amounts(one.resources), one.pe))
     found: dict[str, list[list[object]]] = {}
     for holder, name, amount in taken.entries():
-        if holder.kind == "host" and name in listing.site.levels[holder].fixed:
+        if holder.kind == "host" and name in listing.config_snapshot.capacities[holder].fixed:
             found.setdefault(holder.name, []).append([name, amount])
     return found

@@ -66,7 +66,7 @@ def _instance(
 
 def _scaled(listing: Listing, host: str, name: str) -> str:
     """A load value with load_scaling, as the load column of qstat has it; that of qhost has none. Source: LS-5, O."""
-    entry = listing.site.entries.get(name)
+    entry = listing.config_snapshot.entries.get(name)
     found = listing.ledger.load(host, entry) if entry is not None else None
     if found is None or isinstance(found[0], str):
         return listing.state.hosts[host].load[name]
@@ -79,7 +79,7 @@ def offer_row(offer: Offer, whole: bool = True) -> list[str]:
 
 
 def _offers(listing: Listing, name: str, wanted: list[str]) -> list[Offer]:
-    offers = list(all_resources(listing.site, listing.ledger, name))
+    offers = list(all_resources(listing.config_snapshot, listing.ledger, name))
     if not wanted:
         return offers
     names = {entry_name(listing, given) for given in wanted}
@@ -88,7 +88,7 @@ def _offers(listing: Listing, name: str, wanted: list[str]) -> list[Offer]:
 
 def entry_name(listing: Listing, given: str) -> str:
     """The full name of a resource; raises SyntaxFault for one that is not there."""
-    entry = listing.site.entry(given)
+    entry = listing.config_snapshot.entry(given)
     if entry is None:
         raise SyntaxFault(f'unknown resource "{given}"')
     return entry.name
@@ -110,9 +110,9 @@ def _explanations(listing: Listing, instance: QueueInstance, letters: str) -> di
     if name in listing.state.configs:
         states = listing.letters(instance)
         if "a" in letters and "a" in states:
-            found["a"] = [_alarm(v, "load") for v in alarm(listing.site, listing.ledger, name)]
+            found["a"] = [_alarm(v, "load") for v in alarm(listing.config_snapshot, listing.ledger, name)]
         if "A" in letters and "A" in states:
-            found["A"] = [_alarm(v, "suspend") for v in suspend_alarm(listing.site, listing.ledger, name)]
+            found["A"] = [_alarm(v, "suspend") for v in suspend_alarm(listing.config_snapshot, listing.ledger, name)]
     if "c" in letters:
         found["c"] = [
             f'attribute "{attribute}" configuration is ambiguous: {", ".join(sources)} set different values'
@@ -203,7 +203,7 @@ def _add(listing: Listing, instance: QueueInstance, row: dict[str, Any], weights
     for letter in letters:
         row["states"][letter] = row["states"].get(letter, 0) + slots
     if config is not None and slots:
-        offer = available(listing.site, listing.ledger, instance.name, "np_load_avg")
+        offer = available(listing.config_snapshot, listing.ledger, instance.name, "np_load_avg")
         if offer is not None and not isinstance(offer.value, str):
             row["load"] = (row["load"] or 0.0) + offer.value * slots
             weights[instance.queue] = weights.get(instance.queue, 0.0) + slots

@@ -46,7 +46,7 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     hosts = [listing.host(name) for name in body.get("hosts") or ()]
     given = {**body, "users": body.get("users") or [caller.user], "hosts": hosts}
     wanted = {scope: _wanted(state, scope, given[scope]) for scope in SCOPES if given.get(scope)}
-    entries = [listing.site.entry(name) for name in body.get("resources") or ()]
+    entries = [listing.config_snapshot.entry(name) for name in body.get("resources") or ()]
     resources = {entry.name for entry in entries if entry is not None} if entries else None
     rows: list[dict[str, Any]] = []
     for each in state.quotas.sets:
@@ -94,14 +94,14 @@ def _rows(
     listing: Listing, plain: Bucket, rule: Rule, wanted: dict[str, _Wanted], resources: set[str] | None
 ) -> Iterator[dict[str, Any]]:
     """The rows of one rule: a consumable once for each of its buckets in which any is in use, others once."""
-    state, site = listing.state, listing.site
+    state, config_snapshot = listing.state, listing.config_snapshot
     buckets = (bucket for bucket in state.quotas.used if isinstance(bucket, Bucket))
     of_rule = (bucket for bucket in buckets if (bucket.name, bucket.number) == (plain.name, plain.number))
     used = [(bucket, state.quotas.used[bucket]) for bucket in of_rule if _shown(bucket, wanted)]
     used.sort(key=lambda item: item[0].consumers)
     name = f"{plain.name}/{rule.name or plain.number + 1}"
     for given, text in rule.limits.items():
-        entry = site.entry(given)
+        entry = config_snapshot.entry(given)
         if entry is None or (resources is not None and entry.name not in resources):
             continue
         if not entry.is_consumable:
@@ -109,7 +109,7 @@ def _rows(
             continue
         for bucket, sums in used:
             if amount := sums.get(entry.name):
-                limit = format_value(entry.type, limit_value(site, listing.ledger, bucket, entry, text))
+                limit = format_value(entry.type, limit_value(config_snapshot, listing.ledger, bucket, entry, text))
                 row = {"rule": name, "filters": _filters(rule, bucket), "resource": entry.name, "limit": limit}
                 yield {**row, "used": format_value(entry.type, amount)}
 

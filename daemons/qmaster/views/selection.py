@@ -20,13 +20,13 @@ from gridengine.placement.match import static_refusal, suits
 from gridengine.placement.obstacles import alarm, suspend_alarm
 from gridengine.placement.requests import CategoryKey, Demand, Request, category_key
 from gridengine.placement.resources import host_available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
 from gridengine.state.bookings import holders_at
 from gridengine.state.configured.objects import ExecHost
 from gridengine.state.jobs import Job
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
@@ -46,7 +46,7 @@ class Listing:
 
     def __init__(self, state: State, zone: tzinfo = UTC, resolve: Callable[[str], str | None] = lambda name: None) -> None:
         self.state, self.zone, self._resolve = state, zone, resolve
-        self.site = Site.of(state)
+        self.config_snapshot = PlacementConfig.of(state)
         self.ledger = Ledger(state)
         self._letters: dict[str, str] = {}
         self._requests: dict[CategoryKey, Request] = {}
@@ -57,12 +57,12 @@ class Listing:
         """What a job requests, the same object for all of its category."""
         key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
         if key not in self._requests:
-            self._requests[key] = Request.of(self.site, job)
+            self._requests[key] = Request.of(self.config_snapshot, job)
         return self._requests[key]
 
     def request_text(self, name: str, text: str) -> str:
         """A request of -l as listings show it."""
-        entry = self.site.entries.get(name)
+        entry = self.config_snapshot.entries.get(name)
         try:
             return request_text(entry.type, text) if entry is not None else text
         except SyntaxFault:
@@ -74,7 +74,7 @@ class Listing:
 
     def architecture(self, host: str) -> str | None:
         """What a host is shown as: what is configured there goes before what it reports (CX-30)."""
-        configured = self.site.host(host).fixed.get("arch")
+        configured = self.config_snapshot.host(host).fixed.get("arch")
         return str(configured) if configured is not None else self.state.hosts[host].load.get("arch")
 
     @cached_property
@@ -97,9 +97,9 @@ class Listing:
             over = stop = False
             if config is not None and host is not None and host.up:
                 name = instance.name
-                over = bool(config.load_thresholds and alarm(self.site, self.ledger, name))
-                stop = bool(config.suspend_thresholds and suspend_alarm(self.site, self.ledger, name))
-            known = self._letters[instance.name] = instance_letters(self.state, instance, over, stop)
+                over = bool(config.load_thresholds and alarm(self.config_snapshot, self.ledger, name))
+                stop = bool(config.suspend_thresholds and suspend_alarm(self.config_snapshot, self.ledger, name))
+            known = self._letters[instance.name] = instance_state_codes(self.state, instance, over, stop)
         return known
 
     def instances(self, body: Body) -> list[QueueInstance]:
@@ -140,11 +140,11 @@ class Listing:
         queue, *above = holders_at(instance.name)
         config = self.state.configs.get(instance.name)
         whole = self.state.configuration()
-        levels = [config, *(self.site.levels[holder].access for holder in above)]
+        capacities = [config, *(self.config_snapshot.capacities[holder].access for holder in above)]
         return (
             config is not None
             and users_allowed(sets, whole.user_lists, whole.xuser_lists)
-            and all(self._lets_in(sets, level) for level in levels if level is not None)
+            and all(self._lets_in(sets, level) for level in capacities if level is not None)
         )
 
     def _lets_in(self, sets: frozenset[str], access: InstanceConfig | ExecHost) -> bool:
@@ -169,7 +169,7 @@ class Listing:
         """
         demands = []
         for name, text in parse_requests(",".join(requests)):
-            entry = self.site.entry(name)
+            entry = self.config_snapshot.entry(name)
             if entry is None:
                 raise SyntaxFault(f'unknown resource "{name}"')
             text = self.host(text) if entry.name == "hostname" else text
@@ -181,7 +181,7 @@ class Listing:
 
     def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
         """Whether each level that has the attribute suits, as for a job that requests it."""
-        return instance.name in self.state.configs and suits(self.site, empty, demand, instance)
+        return instance.name in self.state.configs and suits(self.config_snapshot, empty, demand, instance)
 
     def hosts_offering(self, hosts: Iterable[str], requests: list[str]) -> list[str]:
         """Those of the hosts that offer all requests, by what never changes (QH-4)."""
@@ -189,7 +189,7 @@ class Listing:
         empty = Ledger(self.state, empty=True)
         found = []
         for host in hosts:
-            offers = [(demand, host_available(self.site, empty, host, demand.name)) for demand in demands]
+            offers = [(demand, host_available(self.config_snapshot, empty, host, demand.name)) for demand in demands]
             if all(offer is not None and demand.accepts(offer.value) for demand, offer in offers):
                 found.append(host)
         return found
@@ -211,10 +211,10 @@ class Listing:
 
     def _fits(self, empty: Ledger, request: Request, instances: list[QueueInstance]) -> bool:
         """Whether the instances, all of them free, have the place that a request needs."""
-        suitable = (i.name for i in instances if static_refusal(self.site, empty, request, i.name) is None)
+        suitable = (i.name for i in instances if static_refusal(self.config_snapshot, empty, request, i.name) is None)
         if not request.parallel:
             return next(suitable, None) is not None
-        return bool(place_parallel(self.site, empty, request, Candidates.of(list(suitable)))[0])
+        return bool(place_parallel(self.config_snapshot, empty, request, Candidates.of(list(suitable)))[0])
 
 
 def sets_of_user(state: State, user: str) -> frozenset[str]:

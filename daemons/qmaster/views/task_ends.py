@@ -10,9 +10,9 @@ from typing import Any
 
 from gridengine import failed
 from gridengine.accounting import FIELDS, AccountingRecord
-from gridengine.state.dependencies import task_waits
+from gridengine.state.dependencies import is_task_blocked
 from gridengine.state.jobs import Hold, Job, Task
-from gridengine.state.letters import running_letters
+from gridengine.state.state_codes import running_state_codes
 from gridengine.state.state import State
 
 _HELD = {(True, False): "user_on_hold", (False, True): "system_on_hold", (True, True): "user_system_on_hold"}
@@ -43,12 +43,12 @@ def _waiting(state: State, job: Job, task_id: int, task: Task | None) -> str:
     if job.error or (task is not None and task.error):
         return "error"
     holds = job.held(task_id)
-    depends = bool(state.waits_for(job)) or task_waits(state, job, task_id)
+    depends = bool(state.waits_for(job)) or is_task_blocked(state, job, task_id)
     return _HELD.get((bool(holds & Hold.USER), depends or bool(holds & ~Hold.USER)), "queued_active")
 
 
 def _placed(state: State, job: Job, task: Task) -> str:
-    stopped = not {"S", "T"}.isdisjoint(running_letters(state, job, task))
+    stopped = not {"S", "T"}.isdisjoint(running_state_codes(state, job, task))
     return _SUSPENDED.get((task.suspended, stopped), "running")
 
 

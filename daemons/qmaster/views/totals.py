@@ -12,7 +12,7 @@ from typing import Any
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import Job
-from gridengine.state.letters import pending_groups, running_letters
+from gridengine.state.state_codes import pending_groups, running_state_codes
 from gridengine.state.state import State
 
 TASK_STATES = ("pending", "held", "error", "transferring", "running", "suspended")
@@ -26,7 +26,7 @@ def tasks_of(state: State, job: Job) -> Iterator[tuple[str, int]]:
     for letters, pending in pending_groups(state, job):
         yield "error" if "E" in letters else "held" if "h" in letters else "pending", len(pending)
     for task in job.placed:
-        letters = running_letters(state, job, task)
+        letters = running_state_codes(state, job, task)
         yield "transferring" if "t" in letters else "running" if "r" in letters else "suspended", 1
 
 

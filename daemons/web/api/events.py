@@ -77,15 +77,15 @@ def _events(change: MirroredChange) -> Iterator[ChangeEvent]:
     if change.whole:
         yield ChangeEvent((change.revision, 1), "reset")
         return
-    touched = change.touched
+    affected = change.affected
     reservations = {event.ar_id for event in change.events if hasattr(event, "ar_id")}
     concerned: dict[str, Sequence[object]] = {
-        "jobs": sorted(touched.jobs),
-        "instances": sorted(touched.instances),
-        "hosts": sorted(touched.lost | touched.returned),
-        "loads": sorted(touched.heard),
-        "reservations": sorted(touched.reservations | reservations),
-        "configuration": sorted(f"{kind}/{name or '-'}" for kind, name in touched.objects),
+        "jobs": sorted(affected.jobs),
+        "instances": sorted(affected.instances),
+        "hosts": sorted(affected.lost | affected.returned),
+        "loads": sorted(affected.heard),
+        "reservations": sorted(affected.reservations | reservations),
+        "configuration": sorted(f"{kind}/{name or '-'}" for kind, name in affected.objects),
     }
     for number, (name, ids) in enumerate(concerned.items(), start=1):
         if ids:

@@ -144,7 +144,7 @@ def _differs(change: Mapping[str, Any]) -> str:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    return change.whole or KIND_NAME in change.touched.kinds
+    return change.whole or KIND_NAME in change.affected.kinds
 
 
 EDIT = Page("/complexes/edit", "complexes.html", form)

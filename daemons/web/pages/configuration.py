@@ -253,7 +253,7 @@ def _at_fields(subject: Subject, texts: list[str], values: Mapping[str, str]) ->
 
 
 def _concerns(change: MirroredChange) -> bool:
-    return change.whole or bool(change.touched.kinds)
+    return change.whole or bool(change.affected.kinds)
 
 
 OBJECT = Page("/config/{kind}/{name}", "object.html", one_object)

@@ -134,7 +134,7 @@ def _changes(answer: Answer) -> list[PastChange]:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    return change.whole or bool(change.touched.kinds)
+    return change.whole or bool(change.affected.kinds)
 
 
 CHANGE = Page("/history/{revision}", "change.html", one_change)

@@ -39,7 +39,7 @@ def users_of(state: State, group: str) -> list[Match]:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    return change.whole or bool(change.touched.kinds)
+    return change.whole or bool(change.affected.kinds)
 
 
 PAGES = [Page("/hostgroups", "hostgroups.html", graph, _concerns)]

@@ -102,8 +102,8 @@ async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dic
 
 
 def _concerns(change: MirroredChange) -> bool:
-    touched = change.touched
-    return change.whole or bool(touched.heard or touched.lost or touched.returned or touched.instances or touched.kinds)
+    affected = change.affected
+    return change.whole or bool(affected.heard or affected.lost or affected.returned or affected.instances or affected.kinds)
 
 
 PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]

@@ -123,8 +123,8 @@ def _number_or_text(text: str) -> Any:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    touched = change.touched
-    return change.whole or bool(touched.instances or touched.kinds or touched.lost or touched.returned or touched.heard)
+    affected = change.affected
+    return change.whole or bool(affected.instances or affected.kinds or affected.lost or affected.returned or affected.heard)
 
 
 PAGES = [

@@ -25,7 +25,7 @@ from daemons.web.pages.states import silent_hosts
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import REQUESTS, Answer
 from gridengine.ranges import Ranges
-from gridengine.state.letters import running_letters
+from gridengine.state.state_codes import running_state_codes
 from gridengine.units import counted
 
 ROWS = 100
@@ -209,7 +209,7 @@ def _states(visit: Visit, number: int) -> dict[int, str]:
     """Letters of the tasks at hosts."""
     state = visit.shared.mirror.state
     job = state.jobs[number]
-    return {task.id: running_letters(state, job, task) for task in job.placed}
+    return {task.id: running_state_codes(state, job, task) for task in job.placed}
 
 
 def _why_not(visit: Visit, owner: str) -> str:

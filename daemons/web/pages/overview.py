@@ -89,8 +89,8 @@ def _named(names: list[str]) -> str:
 
 def _anything(change: MirroredChange) -> bool:
     """Loads change all the time: those alone are not worth another look, but in an alarm, which shows with the next change."""
-    touched = change.touched
-    return change.whole or touched.durable or bool(touched.lost or touched.returned or touched.jobs)
+    affected = change.affected
+    return change.whole or affected.durable or bool(affected.lost or affected.returned or affected.jobs)
 
 
 PAGES = [Page("/", "overview.html", overview, _anything)]

@@ -128,8 +128,8 @@ def _tickets(state: State) -> Iterator[tuple[str, str, str, int, int]]:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    touched = change.touched
-    return change.whole or touched.durable or bool(touched.jobs or touched.kinds)
+    affected = change.affected
+    return change.whole or affected.durable or bool(affected.jobs or affected.kinds)
 
 
 PAGES = [Page("/policies", "policies.html", policies, _concerns)]

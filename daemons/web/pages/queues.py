@@ -62,8 +62,8 @@ def _setting(overrides: Overrides, host: str, groups: frozenset[str]) -> Setting
 
 
 def _concerns(change: MirroredChange) -> bool:
-    touched = change.touched
-    return change.whole or bool(touched.instances or touched.kinds or touched.lost or touched.returned or touched.members)
+    affected = change.affected
+    return change.whole or bool(affected.instances or affected.kinds or affected.lost or affected.returned or affected.members)
 
 
 PAGES = [Page("/queues", "queues.html", queue_list, _concerns), Page("/queues/{name}", "queue.html", one_queue, _concerns)]

@@ -72,8 +72,8 @@ def _part(state: State, resource: str, used: str, limit: str) -> float | None:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    touched = change.touched
-    return change.whole or bool(touched.jobs or touched.kinds)
+    affected = change.affected
+    return change.whole or bool(affected.jobs or affected.kinds)
 
 
 PAGES = [Page("/quotas", "quotas.html", quotas, _concerns)]

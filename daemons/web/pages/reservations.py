@@ -202,7 +202,7 @@ def _why_not(visit: Visit, owner: str) -> str:
 
 def _concerns(change: MirroredChange) -> bool:
     """Whatever is in the journal may alter a reservation: its host, its queue, its jobs."""
-    return change.whole or change.touched.durable or bool(change.touched.lost or change.touched.returned)
+    return change.whole or change.affected.durable or bool(change.affected.lost or change.affected.returned)
 
 
 RESERVE = Page("/reservations/new", "reserve.html", reserve_form)

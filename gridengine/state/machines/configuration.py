@@ -9,12 +9,12 @@ from __future__ import annotations
 from gridengine.kinds import affecting
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
-from gridengine.state.instances import settle
+from gridengine.state.instances import reconcile_instances
 from gridengine.state.machines import usage
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.machines.host import forget_sensed
 from gridengine.state.machines.job import forget_finished
-from gridengine.state.state import State, Unsettled
+from gridengine.state.state import State, UnreconciledChanges
 
 
 class ObjectSet(Event, frozen=True, tag=True):
@@ -69,19 +69,19 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
             state.hosts.pop(name, None)
             forget_sensed(state, name)
     elif kind == "host_group":
-        state.unsettled.groups = True
+        state.unreconciled.groups = True
         if not state.has(kind, name):
             state.rule_members.pop(name, None)
     elif kind == "cluster_queue":
-        state.unsettled.queues.add(name)
+        state.unreconciled.queues.add(name)
     elif kind == "configuration":
         forget_finished(state)
     elif kind in _OF_QUOTAS:
-        state.unsettled.quotas = True
+        state.unreconciled.quotas = True
     elif kind in ("user", "project") and not state.has(kind, name):
         usage.forget(state, kind, name)
     if not more:
-        _settle(state)
+        _reconcile(state)
 
 
 def _group_members_set(state: State, event: GroupMembersSet) -> None:
@@ -90,16 +90,16 @@ def _group_members_set(state: State, event: GroupMembersSet) -> None:
             state.rule_members[group] = hosts
         else:
             state.rule_members.pop(group, None)
-    state.unsettled.groups = True
-    _settle(state)
+    state.unreconciled.groups = True
+    _reconcile(state)
 
 
-def _settle(state: State) -> None:
-    unsettled, state.unsettled = state.unsettled, Unsettled()
-    settle(state, unsettled)
-    if unsettled.quotas or unsettled.groups:
+def _reconcile(state: State) -> None:
+    unreconciled, state.unreconciled = state.unreconciled, UnreconciledChanges()
+    reconcile_instances(state, unreconciled)
+    if unreconciled.quotas or unreconciled.groups:
         state.quotas.rebuild()
-    state.kept.clear()
+    state.config_cache.clear()
 
 
 HANDLERS: Handlers = {

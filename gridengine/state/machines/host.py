@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gridengine.state.hosts import Host, HostDrain, Stray
+from gridengine.state.hosts import Host, HostDrain, OrphanTask
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.state import State
 from gridengine.task_key import TaskKey
@@ -61,7 +61,7 @@ class StraysFound(Event, frozen=True, tag=True):
 
     durable: ClassVar[bool] = False
     host: str
-    strays: list[Stray]
+    strays: list[OrphanTask]
 
 
 class StraysAbandoned(Event, frozen=True, tag=True):

@@ -191,9 +191,9 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     state.tickets.pop(job.id, None)
     prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
     state.doomed.discard(job.id)
-    his = state.owned[job.owner, job.group]
-    his.discard(job.id)
-    if not his:
+    jobs_of_owner = state.owned[job.owner, job.group]
+    jobs_of_owner.discard(job.id)
+    if not jobs_of_owner:
         del state.owned[job.owner, job.group]
     _forget_dependencies(state, job)
     for other_id in state.dependents.pop(job.id, ()):
@@ -224,9 +224,9 @@ def forget_finished(state: State) -> None:
 
 def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
     """Take an ended job from what another one waits for; one that had to end otherwise stays there (ADR 0020)."""
-    wanted = job.conditions.get(ended.id)
-    if wanted is not None and (wanted == "ok") == bool(ended.unsuccessful):
-        job.doomed = f"job {ended.id} had to {'succeed but failed' if wanted == 'ok' else 'fail but succeeded'}"
+    condition = job.conditions.get(ended.id)
+    if condition is not None and (condition == "ok") == bool(ended.unsuccessful):
+        job.doomed = f"job {ended.id} had to {'succeed but failed' if condition == 'ok' else 'fail but succeeded'}"
         state.doomed.add(job.id)
         return
     job.conditions = {other: how for other, how in job.conditions.items() if other != ended.id}

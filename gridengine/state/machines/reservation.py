@@ -180,7 +180,7 @@ def _job_reservations_set(state: State, event: JobReservationsSet) -> None:
 def drop_orphan(state: State, name: str) -> None:
     """Remove an orphaned instance that neither a task nor a reservation needs any more (CQ-31, AR-80)."""
     instance = state.instances.get(name)
-    if instance is not None and instance.orphaned and not state.needed(name):
+    if instance is not None and instance.orphaned and not state.is_in_use(name):
         remove_instance(state, name)
 
 

@@ -190,17 +190,17 @@ TaskEvent = (
 )
 
 _AT_HOST = ("transferring", "running", "ending")
-_WORD_OF_HOST = unchanged("pending", *_AT_HOST, "over")
+_HOST_REPORT = unchanged("pending", *_AT_HOST, "over")
 """A host may say something of a try that is over by now, or ends with the same reports: nothing comes of it."""
 
 TRANSITIONS: Transitions = {
     TaskDispatched: dict.fromkeys(("waiting", "pending"), "transferring"),
-    TaskStarted: {**_WORD_OF_HOST, "transferring": "running", "ending": "ending"},
-    TaskUsageReported: _WORD_OF_HOST,
-    TaskUsageRecorded: _WORD_OF_HOST,
-    TaskCheckpointed: _WORD_OF_HOST,
-    CommandApplied: _WORD_OF_HOST,
-    NicenessApplied: _WORD_OF_HOST,
+    TaskStarted: {**_HOST_REPORT, "transferring": "running", "ending": "ending"},
+    TaskUsageReported: _HOST_REPORT,
+    TaskUsageRecorded: _HOST_REPORT,
+    TaskCheckpointed: _HOST_REPORT,
+    CommandApplied: _HOST_REPORT,
+    NicenessApplied: _HOST_REPORT,
     MasterEnded: dict.fromkeys(("transferring", "running"), "ending"),
     TaskEnded: dict.fromkeys(_AT_HOST, "over"),
     # pending: kept journals may say it twice, from when qmod -rj -f could name a job twice

@@ -9,7 +9,7 @@ import pytest
 
 from clients import gdi
 from gridengine.kinds import KIND
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 from tests.unit.admin.administrator import Administrator
 
@@ -73,7 +73,7 @@ def test_a_plan_says_what_becomes_of_instances(admin: Administrator, files: Path
     assert "all.q@h1 becomes ambiguous (c): seq_no has values for @a, @allhosts\n" in text
     assert admin.cell.state.objects["cluster_queue"]["all.q"] == before, "a plan changes nothing"
     assert admin("apply", files)[0] == 0
-    letters = {name: instance_letters(admin.cell.state, found) for name, found in admin.cell.state.instances.items()}
+    letters = {name: instance_state_codes(admin.cell.state, found) for name, found in admin.cell.state.instances.items()}
     assert letters == {"all.q@h1": "c", "all.q@h2": "c", "all.q@h3": "o", "all.q@h9": "u"}
     admin.cell.end(job)
 

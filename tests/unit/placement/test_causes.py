@@ -17,12 +17,12 @@ from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
 
 
-def told(cluster: Cluster, job: int, now: float = NOW) -> Explanation:
+def explained(cluster: Cluster, job: int, now: float = NOW) -> Explanation:
     return explanation(cluster.state, cluster.state.jobs[job], now)
 
 
 def kinds(cluster: Cluster, job: int, now: float = NOW) -> list[str]:
-    return [cause.kind for cause in told(cluster, job, now).causes]
+    return [cause.kind for cause in explained(cluster, job, now).causes]
 
 
 def hold(cluster: Cluster, job: int) -> None:
@@ -42,7 +42,7 @@ def test_errors_of_tasks_are_told_in_order_some_of_many() -> None:
     for task in cluster.state.jobs[job].tasks.values():
         cluster.apply(TaskRequeued(job, task.id, task.attempt, NOW, error=f"reason {9 - task.id}"))
     text = f"tasks could not be started (once that is corrected: qmod -cj {job})"
-    assert told(cluster, job).causes == [Cause("error", text, [f"reason {n}" for n in (2, 3, 4, 5, 6)], 7)]
+    assert explained(cluster, job).causes == [Cause("error", text, [f"reason {n}" for n in (2, 3, 4, 5, 6)], 7)]
     assert code(cluster, job) == "in_error"
 
 
@@ -52,7 +52,7 @@ def test_hold_dependency_and_time_are_told_in_this_order() -> None:
     first = cluster.submit()
     job = cluster.submit(start_after=NOW + 60, predecessors=[first])
     hold(cluster, job)
-    found = told(cluster, job)
+    found = explained(cluster, job)
     assert [cause.kind for cause in found.causes] == ["hold", "dependency", "start_time"]
     assert found.causes[1].reasons == [f"job {first} must end"] and found.expected_start == 0
 
@@ -61,7 +61,7 @@ def test_hold_dependency_and_time_are_told_in_this_order() -> None:
 def test_a_start_time_keeps_a_job_until_it_has_come() -> None:
     cluster = Cluster(1)
     job = cluster.submit(start_after=NOW + 60)
-    assert kinds(cluster, job, NOW + 59) == ["start_time"] and told(cluster, job).expected_start == NOW + 60
+    assert kinds(cluster, job, NOW + 59) == ["start_time"] and explained(cluster, job).expected_start == NOW + 60
     assert kinds(cluster, job, NOW + 60) == []
 
 
@@ -72,7 +72,7 @@ def test_a_pause_without_a_known_reason_tells_none() -> None:
     for _ in range(2):
         cluster.cycle()
         cluster.apply(TaskRequeued(job, 1, cluster.state.jobs[job].tasks[1].attempt, NOW))
-    [cause] = told(cluster, job).causes
+    [cause] = explained(cluster, job).causes
     assert (cause.kind, cause.reasons) == ("start_time", []) and code(cluster, job) == "paused"
 
 
@@ -116,7 +116,7 @@ def test_closed_places_are_told_before_full_ones() -> None:
     cluster.submit(hard={"hostname": "h1"})
     cluster.cycle()
     cluster.apply(InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
-    found = told(cluster, cluster.submit())
+    found = explained(cluster, cluster.submit())
     assert [cause.kind for cause in found.causes] == ["queue", "busy"]
     assert [cause.count for cause in found.causes] == [1, 1]
 
@@ -127,7 +127,7 @@ def test_many_places_of_one_sort_do_not_hide_another() -> None:
     names = [f"all.q@{host}" for host in cluster.hosts]
     cluster.apply(InstanceFlagsChanged(names[:7], {"disabled": True}))
     cluster.apply(InstanceFlagsChanged(names[7:], {"suspended": True}))
-    [cause] = told(cluster, cluster.submit()).causes
+    [cause] = explained(cluster, cluster.submit()).causes
     assert (cause.kind, cause.count, len(cause.reasons)) == ("queue", 8, 5)
     assert "h1" in cause.reasons[0] and "h8" in cause.reasons[1] and "h5" not in "".join(cause.reasons)
 
@@ -155,10 +155,10 @@ def test_what_no_place_can_ever_run_is_told_so_with_what_it_could_run_with() -> 
     cluster.cycle()
     never, later = cluster.submit(pe="par", pe_range="3"), cluster.submit(pe="par", pe_range="2")
     assert kinds(cluster, never) == ["never"] and "busy" in kinds(cluster, later)
-    changes = [told(cluster, job).change for job in (never, later)]
+    changes = [explained(cluster, job).change for job in (never, later)]
     assert [(change.texts[0][:7], change.now) for change in changes if change] == [("2 slots", False), ("1 slots", True)]
     hold(cluster, later)
-    found = told(cluster, later)
+    found = explained(cluster, later)
     assert found.causes[0].kind == "hold" and found.change is not None and found.expected_start == 0
 
 
@@ -190,7 +190,7 @@ def test_tasks_wait_for_tasks_of_the_array_jobs_that_are_left() -> None:
     cluster.cycle()
     cluster.end(first, 2)
     job = cluster.submit(array="1-3", array_predecessors=[first, 99])
-    [cause] = [cause for cause in told(cluster, job).causes if cause.kind == "dependency"]
+    [cause] = [cause for cause in explained(cluster, job).causes if cause.kind == "dependency"]
     assert cause.text == f"tasks 1,3 wait for tasks of job {first}"
     cluster.cycle()
     assert list(cluster.state.jobs[job].tasks) == [2]
@@ -202,7 +202,7 @@ def test_places_that_the_job_does_not_ask_for_are_none_of_its_causes() -> None:
     cluster.submit(hard={"hostname": "h1"})
     cluster.cycle()
     cluster.apply(InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
-    [cause] = told(cluster, cluster.submit(hard_queues=("all.q@h1",))).causes
+    [cause] = explained(cluster, cluster.submit(hard_queues=("all.q@h1",))).causes
     assert (cause.kind, cause.count, cause.reasons) == ("busy", 1, ['queue instance "all.q@h1" is full'])
 
 
@@ -215,14 +215,14 @@ def test_who_has_what_is_missing_is_told_with_its_end_the_first_to_end_first() -
     cluster.submit(hard={"lic": "1", "h_rt": "60"}, owner="bob")
     cluster.submit()
     cluster.cycle()
-    [cause] = told(cluster, cluster.submit(hard={"lic": "1"})).causes
+    [cause] = explained(cluster, cluster.submit(hard={"lic": "1"})).causes
     assert cause.holders == [
         "job 2 of bob has lic=1 until 2027-01-15 08:01:00 at the latest",
         "job 1 of alice has lic=2 and no run time limit",
     ]
     cluster.submit()
     cluster.cycle()
-    [cause] = told(cluster, cluster.submit()).causes
+    [cause] = explained(cluster, cluster.submit()).causes
     assert [text.split(" of ")[0] for text in cause.holders] == ["job 2", "job 1", "job 3", "job 5"]
     assert "has 1 slot until" in cause.holders[0]
 
@@ -234,7 +234,7 @@ def test_under_a_quota_those_who_use_it_up_are_told_and_nobody_else() -> None:
     jobs = [cluster.submit(), cluster.submit(owner="bob")]
     cluster.cycle()
     assert all(cluster.runs(job) for job in jobs)
-    [cause] = told(cluster, cluster.submit()).causes
+    [cause] = explained(cluster, cluster.submit()).causes
     assert (cause.kind, cause.holders) == ("quota", ["job 1 of alice has 1 slot and no run time limit"])
 
 
@@ -248,7 +248,7 @@ def test_of_a_parallel_job_all_count_who_have_slots_where_it_could_run() -> None
     cluster.cycle()
     job = cluster.submit(pe="par", pe_range="3", hard_queues=("all.q@h1",))
     assert kinds(cluster, job) == ["never"]
-    [cause] = told(cluster, cluster.submit(pe="par", pe_range="2", hard_queues=("all.q@h1",))).causes
+    [cause] = explained(cluster, cluster.submit(pe="par", pe_range="2", hard_queues=("all.q@h1",))).causes
     assert [text.split(" of ")[0] for text in cause.holders] == ["job 1"]
 
 
@@ -258,12 +258,12 @@ def test_a_host_that_is_away_is_named_and_rules_nothing_out_for_ever() -> None:
     for host in cluster.hosts:
         cluster.apply(HostLost(host, NOW))
     for fields in ({}, {"hard": {"mem_free": "1M"}}, {"hard": {"swap_rate": "1M"}}):
-        [cause] = told(cluster, cluster.submit(**fields)).causes
+        [cause] = explained(cluster, cluster.submit(**fields)).causes
         assert (cause.kind, cause.count) == ("away", 2)
         assert cause.reasons[0] == 'host "h1": nothing heard since 2027-01-15 08:00:00'
     assert kinds(cluster, cluster.submit(hard={"arch": "nosuch"})) == ["never"], "what does not change stays known"
     cluster.state.hosts.clear()
-    [cause] = told(cluster, cluster.submit(hard={"arch": "nosuch"})).causes
+    [cause] = explained(cluster, cluster.submit(hard={"arch": "nosuch"})).causes
     assert cause.reasons[0] == 'host "h1" has never reported: gridengine start there'
 
 
@@ -271,7 +271,7 @@ def test_a_host_that_is_away_is_named_and_rules_nothing_out_for_ever() -> None:
 def test_without_a_queue_instance_that_is_the_cause() -> None:
     cluster = Cluster(1)
     cluster.queue(hostlist="NONE")
-    [cause] = told(cluster, cluster.submit()).causes
+    [cause] = explained(cluster, cluster.submit()).causes
     assert (cause.kind, cause.text) == ("never", "no queue of this cell has a host")
 
 
@@ -279,5 +279,5 @@ def test_without_a_queue_instance_that_is_the_cause() -> None:
 def test_the_reason_of_an_error_state_is_told() -> None:
     cluster = Cluster(1)
     cluster.apply(InstanceErrorSet("all.q@h1", "the prolog failed"))
-    [cause] = told(cluster, cluster.submit()).causes
+    [cause] = explained(cluster, cluster.submit()).causes
     assert cause.reasons == ['queue instance "all.q@h1" is in error state: the prolog failed']

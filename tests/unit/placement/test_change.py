@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.placement.smallest_change import Change, smallest_change, without
+from gridengine.placement.smallest_change import Change, smallest_change, without_requests
 from tests.builders import NOW, Cluster
 
 
@@ -107,7 +107,7 @@ def test_without_a_change_that_helps_none_is_told() -> None:
 
 def test_requests_that_are_given_up_leave_the_others_and_the_job_alone() -> None:
     job = Cluster(1).job(hard={"a": "1", "b": "2", "c": "3"}, hard_queues=("q",), pe_range="5", project="p")
-    less = without(job, [("hard", "a"), ("hard", "c"), ("hard_queues", ""), ("pe_range", ""), ("project", "")])
+    less = without_requests(job, [("hard", "a"), ("hard", "c"), ("hard_queues", ""), ("pe_range", ""), ("project", "")])
     assert (less.hard, less.hard_queues, less.pe_range, less.project) == ({"b": "2"}, (), "1", "")
     assert (job.hard, job.hard_queues) == ({"a": "1", "b": "2", "c": "3"}, ("q",))
 

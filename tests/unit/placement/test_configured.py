@@ -7,7 +7,7 @@ import pytest
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import all_resources
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationGranted
@@ -18,7 +18,7 @@ INSTANCE = "all.q@h1"
 
 
 def offers(cluster: Cluster) -> list[str]:
-    return [offer.text() for offer in all_resources(Site(cluster.state), Ledger(cluster.state), INSTANCE)]
+    return [offer.text() for offer in all_resources(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)]
 
 
 @pytest.mark.statement("AR-91")
@@ -61,8 +61,8 @@ def test_a_job_that_asks_for_nothing_takes_the_defaults_of_countable_consumables
         "ex BOOL EXCL YES YES TRUE 0",
     ):
         cluster.complex(line)
-    assert Request.of(Site(cluster.state), cluster.job()).consumed == {"lic": (2.0, False)}
-    assert Request.of(Site(cluster.state), cluster.job(hard={"lic": "1"})).consumed == {"lic": (1.0, False)}
+    assert Request.of(PlacementConfig(cluster.state), cluster.job()).consumed == {"lic": (2.0, False)}
+    assert Request.of(PlacementConfig(cluster.state), cluster.job(hard={"lic": "1"})).consumed == {"lic": (1.0, False)}
 
 
 def test_values_of_an_attribute_that_is_gone_do_not_hide_others() -> None:
@@ -85,11 +85,11 @@ def test_only_what_is_configured_alike_is_taken_for_alike() -> None:
     cluster.complex("size INT <= YES NO 0 0")
     cluster.values("h3", "size=3")
     cluster.queue(complex_values="size=1,[h2=size=2]")
-    site = Site(cluster.state)
-    assert site.host("h1") is site.host("h2") and site.host("h1") is not site.host("h3")
-    assert site.queue("all.q@h1") is site.queue("all.q@h3")
-    assert [site.queue(f"all.q@h{number}").fixed["size"] for number in (1, 2, 3)] == [1.0, 2.0, 1.0]
-    assert [site.host(f"h{number}").fixed.get("size") for number in (1, 2, 3)] == [None, None, 3.0]
+    config_snapshot = PlacementConfig(cluster.state)
+    assert config_snapshot.host("h1") is config_snapshot.host("h2") and config_snapshot.host("h1") is not config_snapshot.host("h3")
+    assert config_snapshot.queue("all.q@h1") is config_snapshot.queue("all.q@h3")
+    assert [config_snapshot.queue(f"all.q@h{number}").fixed["size"] for number in (1, 2, 3)] == [1.0, 2.0, 1.0]
+    assert [config_snapshot.host(f"h{number}").fixed.get("size") for number in (1, 2, 3)] == [None, None, 3.0]
 
 
 @pytest.mark.statement("CX-21")
@@ -107,6 +107,6 @@ def test_load_is_corrected_for_known_numbers_and_only_while_that_decays() -> Non
     cluster = Cluster(1)
     given = "gone=1,arch=7,np_load_avg=0.5,mf=1M"
     cluster.change("scheduler", "", job_load_adjustments=given, load_adjustment_decay_time="0:7:30")
-    assert Site(cluster.state).adjustments() == {"np_load_avg": 0.5, "mem_free": 2.0**20}
+    assert PlacementConfig(cluster.state).adjustments() == {"np_load_avg": 0.5, "mem_free": 2.0**20}
     cluster.change("scheduler", "", load_adjustment_decay_time="0:0:0")
-    assert Site(cluster.state).adjustments() == {}
+    assert PlacementConfig(cluster.state).adjustments() == {}

@@ -107,15 +107,15 @@ def test_the_first_queue_that_opens_tells_when_the_job_may_start() -> None:
     job = cluster.submit()
     hour = 3600
 
-    def told(now: float = NOW) -> float:
+    def start(now: float = NOW) -> float:
         return explanation(cluster.state, cluster.state.jobs[job], now).expected_start
 
-    assert told() == NOW + 2 * hour
+    assert start() == NOW + 2 * hour
     closed(cluster, "b.q", "6-9=off")
-    assert told() == NOW + hour
+    assert start() == NOW + hour
     closed(cluster, "c.q", "6-9=off 9-12=suspended")
     cluster.apply(InstanceFlagsChanged(["b.q@h1"], {"calendar_disabled": False, "disabled": True}))
-    assert told() == 0, "a queue that someone has disabled opens when someone says so"
+    assert start() == 0, "a queue that someone has disabled opens when someone says so"
 
 
 @pytest.mark.statement("CA-8")

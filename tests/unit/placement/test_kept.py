@@ -47,8 +47,8 @@ def test_a_job_that_would_delay_a_reservation_is_told_whose() -> None:
     # what is kept for a job does not keep itself away
     assert reasons(cluster, big) == ['cannot run in PE "par" because it only offers 2 slots']
     assert verify(cluster.state, cluster.state.jobs[long], assume_empty=True, now=cluster.now)[0]
-    told = explanation(cluster.state, cluster.state.jobs[long], cluster.now)
-    assert [(cause.kind, cause.reasons) for cause in told.causes] == [("kept", [kept])]
+    explained = explanation(cluster.state, cluster.state.jobs[long], cluster.now)
+    assert [(cause.kind, cause.reasons) for cause in explained.causes] == [("kept", [kept])]
     assert explanation(cluster.state, cluster.state.jobs[big], cluster.now).expected_start == NOW + 600
 
 

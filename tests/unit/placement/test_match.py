@@ -6,14 +6,14 @@ import pytest
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import verify
 from gridengine.state.machines.configuration import ObjectSet
 from tests.builders import Cluster, why
 
 
 def left(cluster: Cluster, instance: str, name: str) -> str:
-    offer = available(Site(cluster.state), Ledger(cluster.state), instance, name)
+    offer = available(PlacementConfig(cluster.state), Ledger(cluster.state), instance, name)
     return offer.text() if offer is not None else ""
 
 

@@ -7,9 +7,9 @@ import pytest
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import alarm, obstacle, suspend_alarm
 from gridengine.placement.resources import all_resources, host_resources
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import FOUND, NOT_FOUND, explain, verification
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged
@@ -20,7 +20,7 @@ INSTANCE = "all.q@h1"
 
 
 def what(cluster: Cluster) -> str:
-    reason = obstacle(Site(cluster.state), Ledger(cluster.state), cluster.state.instances[INSTANCE])
+    reason = obstacle(PlacementConfig(cluster.state), Ledger(cluster.state), cluster.state.instances[INSTANCE])
     return reason.code if reason is not None else ""
 
 
@@ -116,7 +116,7 @@ def test_load_thresholds(thresholds: str, load: dict[str, str], reached: bool) -
     cluster.complex("healthy BOOL == YES NO 0 0")
     cluster.queue(load_thresholds=thresholds)
     cluster.heard("h1", **load)
-    assert bool(alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE)) is reached
+    assert bool(alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)) is reached
     job = cluster.submit()
     cluster.cycle()
     assert cluster.runs(job) is not reached
@@ -127,11 +127,11 @@ def test_a_violation_tells_value_source_and_threshold() -> None:
     cluster = Cluster(1)
     cluster.change("exec_host", "h1", load_scaling="np_load_avg=10.0")
     cluster.queue(load_thresholds="np_load_avg=0.9", suspend_thresholds="nosuch_value=3,np_load_avg=5")
-    site, ledger = Site(cluster.state), Ledger(cluster.state)
-    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9", ">=")]
-    assert suspend_alarm(site, ledger, INSTANCE) == []
+    config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
+    assert alarm(config_snapshot, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9", ">=")]
+    assert suspend_alarm(config_snapshot, ledger, INSTANCE) == []
     cluster.queue(suspend_thresholds="nosuch_value=3,np_load_avg=0.5")
-    assert suspend_alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.5", ">=")]
+    assert suspend_alarm(config_snapshot, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.5", ">=")]
 
 
 @pytest.mark.statement("QI-14", "QC-4")
@@ -142,11 +142,11 @@ def test_values_of_alarms_are_shown_as_reported_configured_or_counted() -> None:
     cluster.values("h1", "fixed=1500M,disk=2G")
     cluster.heard("h1", mem_free="20159.949219M", room="0x7")
     cluster.queue(load_thresholds="mem_free=1000G,room=8,fixed=2G,disk=3G", complex_values="room=0xa")
-    assert [violation.value for violation in alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE)] == [
+    assert [violation.value for violation in alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)] == [
         *("20159.949219M", "0x7", "1500M", "2147483648.000")
     ]
     cluster.queue(load_thresholds="room=8", complex_values="room=0x6")
-    assert alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8", "<=")]
+    assert alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8", "<=")]
 
 
 def lettered(cluster: Cluster, letter: str) -> None:
@@ -169,10 +169,10 @@ def lettered(cluster: Cluster, letter: str) -> None:
 
 
 def letters_of(cluster: Cluster) -> str:
-    site, ledger = Site(cluster.state), Ledger(cluster.state)
+    config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
     known = INSTANCE in cluster.state.configs
-    over, stop = (bool(known and look(site, ledger, INSTANCE)) for look in (alarm, suspend_alarm))
-    return instance_letters(cluster.state, cluster.state.instances[INSTANCE], over, stop)
+    over, stop = (bool(known and look(config_snapshot, ledger, INSTANCE)) for look in (alarm, suspend_alarm))
+    return instance_state_codes(cluster.state, cluster.state.instances[INSTANCE], over, stop)
 
 
 @pytest.mark.statement("QI-1", "QI-2", "QC-7")
@@ -230,7 +230,7 @@ def test_load_scaling_changes_the_value_and_its_letter() -> None:
     cluster.complex("lic INT <= YES NO 0 0")
     cluster.apply(HostHeard("h1", NOW, {"lic": "5"}))
     cluster.change("exec_host", "h1", load_scaling="mem_free=0.5,lic=0.3")
-    offers = [offer.text() for offer in host_resources(Site(cluster.state), Ledger(cluster.state), "h1")]
+    offers = [offer.text() for offer in host_resources(PlacementConfig(cluster.state), Ledger(cluster.state), "h1")]
     assert "hL:mem_free=3.906G" in offers and "hl:num_proc=4" in offers
     assert "hL:lic=1" in offers  # an INT stays whole
 
@@ -247,7 +247,7 @@ def test_letters_of_level_and_source() -> None:
     job = cluster.submit(hard={"lic": "2"})
     cluster.cycle()
     assert cluster.runs(job)
-    offers = [offer.text() for offer in all_resources(Site(cluster.state), Ledger(cluster.state), INSTANCE)]
+    offers = [offer.text() for offer in all_resources(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)]
     for expected in (
         "gc:lic=3",
         "hf:tag=a",
@@ -259,7 +259,7 @@ def test_letters_of_level_and_source() -> None:
         assert expected in offers
     assert "qf:qname=all.q" in offers and "qf:hostname=h1" in offers and "qf:rerun=0.000000" in offers
     cluster.queue(complex_values="lic=4")
-    offers = [offer.text() for offer in all_resources(Site(cluster.state), Ledger(cluster.state), INSTANCE)]
+    offers = [offer.text() for offer in all_resources(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)]
     assert "qc:lic=2" in offers
 
 

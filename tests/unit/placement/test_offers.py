@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import all_resources, available, host_available, host_resources
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.machines.host import HostHeard
 from tests.builders import LOAD, NOW, Cluster
 
@@ -15,14 +15,14 @@ INSTANCE = "all.q@h1"
 
 def offered(cluster: Cluster, name: str) -> list[str]:
     """What the host and the queue instance offer of an attribute."""
-    site, ledger = Site(cluster.state), Ledger(cluster.state)
-    found = (host_available(site, ledger, "h1", name), available(site, ledger, INSTANCE, name))
+    config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
+    found = (host_available(config_snapshot, ledger, "h1", name), available(config_snapshot, ledger, INSTANCE, name))
     return [offer.text() if offer is not None else "" for offer in found]
 
 
 def names(cluster: Cluster, host: bool) -> list[str]:
-    site, ledger = Site(cluster.state), Ledger(cluster.state)
-    found = host_resources(site, ledger, "h1") if host else all_resources(site, ledger, INSTANCE)
+    config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
+    found = host_resources(config_snapshot, ledger, "h1") if host else all_resources(config_snapshot, ledger, INSTANCE)
     return [offer.entry.name for offer in found]
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from gridengine.placement.parallel import HostRoom, allocate, largest_count, matching_pes, offered, smallest_count
+from gridengine.placement.parallel import HostCapacity, allocate, largest_count, matching_pes, max_slots_by_rule, smallest_count
 from gridengine.placement.verify import explain
 from tests.builders import NOW, Cluster
 
 
-def rooms(*slots: int) -> list[HostRoom]:
-    return [HostRoom(f"h{n}", most, [(f"q@h{n}", most)]) for n, most in enumerate(slots, 1) if most]
+def host_capacities(*slots: int) -> list[HostCapacity]:
+    return [HostCapacity(f"h{n}", most, [(f"q@h{n}", most)]) for n, most in enumerate(slots, 1) if most]
 
 
 def spread(rule: str, ranges: tuple[tuple[int, int], ...], *slots: int, limit: int = 99) -> dict[str, int]:
-    return {grant.host: grant.slots for grant in allocate(rooms(*slots), rule, ranges, limit)}
+    return {grant.host: grant.slots for grant in allocate(host_capacities(*slots), rule, ranges, limit)}
 
 
 @pytest.mark.statement("PE-3", "PE-4", "PE-5", "PE-6")
@@ -105,18 +105,18 @@ def test_no_more_hosts_are_looked_at_than_needed() -> None:
     looked: list[str] = []
 
     def watched() -> object:
-        for room in rooms(4, 4, 4, 4):
-            looked.append(room.host)
-            yield room
+        for host_capacity in host_capacities(4, 4, 4, 4):
+            looked.append(host_capacity.host)
+            yield host_capacity
 
     allocate(watched(), "$fill_up", ((5, 5),))  # type: ignore[arg-type]
     assert looked == ["h1", "h2"]
 
 
 def test_what_a_refusal_says_is_offered() -> None:
-    assert offered(rooms(4, 3), "$pe_slots") == 4
-    assert offered(rooms(4, 3), "$fill_up") == 7
-    assert offered(rooms(4, 3, 1), "2") == 4
+    assert max_slots_by_rule(host_capacities(4, 3), "$pe_slots") == 4
+    assert max_slots_by_rule(host_capacities(4, 3), "$fill_up") == 7
+    assert max_slots_by_rule(host_capacities(4, 3, 1), "2") == 4
 
 
 @pytest.mark.statement("PE-8")
@@ -264,8 +264,8 @@ def test_the_least_that_a_job_can_run_with_is_the_first_of_its_ranges() -> None:
 
 @pytest.mark.parametrize(("rule", "most"), [("$pe_slots", 4), ("$fill_up", 7), ("$round_robin", 7), ("2", 4), ("4", 4), ("5", 0)])
 def test_what_hosts_could_give_at_most(rule: str, most: int) -> None:
-    assert offered(rooms(2, 1, 4), rule) == most
-    assert offered([], rule) == 0
+    assert max_slots_by_rule(host_capacities(2, 1, 4), rule) == most
+    assert max_slots_by_rule([], rule) == 0
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,10 @@ def test_what_hosts_could_give_at_most(rule: str, most: int) -> None:
 def test_no_more_hosts_are_looked_at_than_it_takes(rule: str, slots: int, looked_at: int) -> None:
     seen = []
 
-    def hosts() -> Iterator[HostRoom]:
-        for room in rooms(4, 4, 4, 4, 4, 4):
-            seen.append(room)
-            yield room
+    def hosts() -> Iterator[HostCapacity]:
+        for host_capacity in host_capacities(4, 4, 4, 4, 4, 4):
+            seen.append(host_capacity)
+            yield host_capacity
 
     allocate(hosts(), rule, ((slots, slots),))
     assert len(seen) == looked_at
@@ -296,7 +296,7 @@ def test_all_slots_are_on_the_first_host_that_can_take_the_most() -> None:
 
 @pytest.mark.statement("PE-14")
 def test_queues_of_a_host_contribute_in_order_up_to_what_the_host_has() -> None:
-    host = HostRoom("h1", 5, [("a@h1", 2), ("b@h1", 0), ("c@h1", 9)])
+    host = HostCapacity("h1", 5, [("a@h1", 2), ("b@h1", 0), ("c@h1", 9)])
     for rule in ("$pe_slots", "$fill_up", "$round_robin", "5"):
         given = [(grant.instance, grant.slots) for grant in allocate([host], rule, ((5, 5),))]
         assert given == [("a@h1", 2), ("c@h1", 3)], rule
@@ -305,15 +305,15 @@ def test_queues_of_a_host_contribute_in_order_up_to_what_the_host_has() -> None:
 
 @pytest.mark.statement("PE-5", "PE-6")
 def test_what_is_left_of_a_host_without_the_slot_of_the_master() -> None:
-    host = HostRoom("h1", 5, [("a@h1", 2), ("b@h1", 3)])
+    host = HostCapacity("h1", 5, [("a@h1", 2), ("b@h1", 3)])
     assert host.without("b@h1", 4) == ("h1", 4, [("a@h1", 2), ("b@h1", 2)])
     assert host.without("b@h1", 9).slots == 5
 
 
 @pytest.mark.statement("PE-6")
 def test_a_host_that_has_no_room_has_no_turn() -> None:
-    full = HostRoom("h1", 0, [("q@h1", 2)])
-    assert [grant.host for grant in allocate([full, *rooms(0, 1)], "$round_robin", ((1, 1),))] == ["h2"]
+    full = HostCapacity("h1", 0, [("q@h1", 2)])
+    assert [grant.host for grant in allocate([full, *host_capacities(0, 1)], "$round_robin", ((1, 1),))] == ["h2"]
 
 
 @pytest.mark.statement("PE-2", "PE-6")

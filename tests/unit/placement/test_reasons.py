@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.reasons import DROPPED, TEXTS, Claimed, Exceeded, Reason, Violation
+from gridengine.placement.reasons import DROPPED, TEXTS, ReservedFor, Exceeded, Reason, Violation
 from gridengine.placement.values import Offer
 from gridengine.state.configured.objects import ComplexEntry
 
@@ -73,11 +73,11 @@ SENTENCES = [
         'cannot run in queue instance "all.q@h1" because its calendar "night" closes it before the job would end',
     ),
     (
-        Reason("kept", "all.q@h1", left=Claimed("job 3", False, 600)),
+        Reason("kept", "all.q@h1", left=ReservedFor("job 3", False, 600)),
         'cannot run in queue instance "all.q@h1" because what it needs there is kept for job 3, which is to begin in 00:10:00',
     ),
     (
-        Reason("kept", "all.q@h1", left=Claimed("job 3", True, 60)),
+        Reason("kept", "all.q@h1", left=ReservedFor("job 3", True, 60)),
         'cannot run in queue instance "all.q@h1" because what it needs there is kept for job 3 for another 00:01:00',
     ),
     (

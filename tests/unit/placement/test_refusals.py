@@ -7,7 +7,7 @@ import pytest
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import soft_violations
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationGranted
 from gridengine.state.reservations import AdvanceReservation, JobReservation
@@ -24,8 +24,8 @@ def grant(cluster: Cluster, number: int, start: float, place: str = "all.q@h1", 
 
 
 def kept_for(cluster: Cluster, job: int) -> str:
-    _, _, told = why(cluster, job).partition("is kept for ")
-    return told
+    _, _, message = why(cluster, job).partition("is kept for ")
+    return message
 
 
 @pytest.mark.statement("QC-13", "QC-16")
@@ -119,9 +119,9 @@ def test_a_queue_that_neither_list_names_is_told_as_a_whole() -> None:
     cluster.queue("b.q")
     cluster.queue("c.q")
     wide = {"pe": "mpi", "pe_range": "99", "hard_queues": ("all.q",)}
-    told = [why(cluster, cluster.submit(**wide, master_queues=queues)) for queues in (["b.q"], [])]
+    message = [why(cluster, cluster.submit(**wide, master_queues=queues)) for queues in (["b.q"], [])]
     sentence = 'cannot run in queue "{}" because it is not contained in its hard queue list (-q)'
-    refused = [[name for name in ("all.q", "b.q", "c.q") if sentence.format(name) in text] for text in told]
+    refused = [[name for name in ("all.q", "b.q", "c.q") if sentence.format(name) in text] for text in message]
     assert refused == [["c.q"], ["b.q", "c.q"]]
 
 
@@ -186,6 +186,6 @@ def test_wishes_that_a_host_does_not_fulfil_by_load_and_by_what_is_fixed(wishes:
     cluster = Cluster(1)
     cluster.values("h1", "arch=special,mem_free=2G,mem_total=20G")
     cluster.heard("h1", mem_free="8G", mem_total="2G")
-    site = Site.of(cluster.state)
-    request = Request.of(site, cluster.job(soft=wishes))
-    assert soft_violations(site, Ledger(cluster.state), request, "all.q@h1") == unfulfilled
+    config_snapshot = PlacementConfig.of(cluster.state)
+    request = Request.of(config_snapshot, cluster.job(soft=wishes))
+    assert soft_violations(config_snapshot, Ledger(cluster.state), request, "all.q@h1") == unfulfilled

@@ -9,13 +9,13 @@ import pytest
 from gridengine.placement import quotas
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from tests.builders import Cluster
 
 
 def request(cluster: Cluster, **fields: object) -> Request:
     state = cluster.state
-    return Request.of(Site.of(state), state.jobs[cluster.submit(**fields)])
+    return Request.of(PlacementConfig.of(state), state.jobs[cluster.submit(**fields)])
 
 
 def test_a_request_is_never_changed() -> None:
@@ -41,11 +41,11 @@ def test_for_slots_beyond_the_master_what_is_booked_once_is_booked() -> None:
 def test_requests_of_one_claimant_share_what_quotas_say(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
     cluster.add("resource_quota", "one", enabled="TRUE", limit="users {*} to slots=1")
-    site = Site.of(cluster.state)
+    config_snapshot = PlacementConfig.of(cluster.state)
     first, second = request(cluster), request(cluster, hard={"h_rt": "60"})
-    claim = claim_of(site, first)
-    assert claim is not None and claim_of(site, second) is claim
-    assert claim_of(site, request(cluster, owner="bob")) is not claim
+    claim = claim_of(config_snapshot, first)
+    assert claim is not None and claim_of(config_snapshot, second) is claim
+    assert claim_of(config_snapshot, request(cluster, owner="bob")) is not claim
     monkeypatch.setattr(quotas, "MOST_CLAIMS", 2)
-    claim_of(site, request(cluster, owner="carol"))
-    assert len(site.claims) == 1, "what is remembered of many users has a bound"
+    claim_of(config_snapshot, request(cluster, owner="carol"))
+    assert len(config_snapshot.claims) == 1, "what is remembered of many users has a bound"

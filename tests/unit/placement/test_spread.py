@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant
@@ -37,7 +37,7 @@ def test_only_a_pe_that_has_an_order_of_its_own_is_asked_for_it() -> None:
     cluster = Cluster(1)
     cluster.pe("own", "$fill_up", qsort_args="/lib function")
     own, plain = cluster.state.pes["own"], cluster.state.pes["mpi"]
-    request = Request.of(Site.of(cluster.state), cluster.job())
+    request = Request.of(PlacementConfig.of(cluster.state), cluster.job())
     without = Candidates.of(["a@h1", "b@h2"])
     ordered = Candidates(without.order, without.of_host, lambda pe, request, names: names[::-1])
     assert without.for_pe(own, request) is without and ordered.for_pe(plain, request) is ordered
@@ -102,10 +102,10 @@ def test_a_parallel_job_is_told_what_is_kept_and_not_what_is_full() -> None:
 
 
 def fits(cluster: Cluster, granted: dict[str, int], pe: str = "", **fields: object) -> bool:
-    site = Site.of(cluster.state)
-    request = Request.of(site, cluster.job(pe=pe, pe_range="1-99", **fields))
+    config_snapshot = PlacementConfig.of(cluster.state)
+    request = Request.of(config_snapshot, cluster.job(pe=pe, pe_range="1-99", **fields))
     grants = [Grant(name, slots) for name, slots in granted.items()]
-    return grants_fit(site, Ledger(cluster.state), request, grants, pe)
+    return grants_fit(config_snapshot, Ledger(cluster.state), request, grants, pe)
 
 
 @pytest.mark.statement("PE-2", "CX-37", "AR-38")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.timeline import LINGER_S, Timeline, above, peak, run_time, run_time_limit, still_waits
+from gridengine.placement.timeline import LINGER_S, Timeline, above, peak, run_time, run_time_limit, is_still_waiting
 from gridengine.state.bookings import Holder, holders_at
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationEnding, ReservationGranted, ReservationStarted
@@ -75,19 +75,19 @@ def test_who_holds_a_place_within_a_window_and_until_when() -> None:
     cluster.apply(ReservationGranted(held))
     cluster.apply(JobReservationsSet([JobReservation(later, 1, NOW + 400, NOW + 500, place, "", {})]))
 
-    def who(start: float, end: float, planned: bool = True) -> list[tuple[str, float]]:
+    def occupants_at(start: float, end: float, planned: bool = True) -> list[tuple[str, float]]:
         found = Timeline(cluster.state, NOW, planned=planned).occupants("all.q@h1", NOW + start, NOW + end)
         return [(name, until - NOW) for name, until in found]
 
     of_job, of_ar = (f"job {job}", 100.0), ("advance reservation 1", 300.0)
     of_waiting = (f"waiting job {later} (-R y)", 500.0)
-    assert who(0, 1000) == [of_ar, of_job, of_waiting]
-    assert who(0, 1000, planned=False) == [of_ar, of_job]
-    assert who(0, 200) == [of_job]
-    assert who(100, 201) == [of_ar]
-    assert who(299, 400) == [of_ar]
-    assert who(300, 401) == [of_waiting]
-    assert who(500, 600) == []
+    assert occupants_at(0, 1000) == [of_ar, of_job, of_waiting]
+    assert occupants_at(0, 1000, planned=False) == [of_ar, of_job]
+    assert occupants_at(0, 200) == [of_job]
+    assert occupants_at(100, 201) == [of_ar]
+    assert occupants_at(299, 400) == [of_ar]
+    assert occupants_at(300, 401) == [of_waiting]
+    assert occupants_at(500, 600) == []
 
 
 @pytest.mark.statement("AR-52")
@@ -97,7 +97,7 @@ def test_what_was_planned_counts_as_long_as_its_task_waits() -> None:
     cluster.cycle()
 
     def waits(job: int, task: int) -> bool:
-        return still_waits(cluster.state, JobReservation(job, task, NOW, NOW + 9, [], "", {}))
+        return is_still_waiting(cluster.state, JobReservation(job, task, NOW, NOW + 9, [], "", {}))
 
     assert [waits(array, task) for task in (1, 2, 3, 4)] == [False, False, True, False]
     cluster.apply(TaskRequeued(array, 2, 1, NOW))
@@ -112,7 +112,7 @@ def grant(cluster: Cluster, number: int, start: float, end: float, place: str = 
     cluster.apply(ReservationGranted(reservation))
 
 
-def who(cluster: Cluster, place: str = "all.q@h1", **how: int) -> list[str]:
+def occupants_at(cluster: Cluster, place: str = "all.q@h1", **how: int) -> list[str]:
     found = Timeline(cluster.state, NOW, **how).occupants(place, NOW, NOW + 1000)  # type: ignore[arg-type]
     return [name for name, _ in found]
 
@@ -125,8 +125,8 @@ def test_what_is_kept_for_a_waiting_job_is_not_kept_from_itself_nor_at_other_que
     plan = JobReservation(job, 1, NOW + 10, NOW + 20, [Grant("all.q@h1", 1)], "", {})
     cluster.apply(JobReservationsSet([plan]))
     of_job = [f"waiting job {job} (-R y)"]
-    assert who(cluster, planned=True) == of_job == who(cluster, planned=True, but=job + 1)
-    assert who(cluster, planned=True, but=job) == who(cluster, "other.q@h1", planned=True) == []
+    assert occupants_at(cluster, planned=True) == of_job == occupants_at(cluster, planned=True, but=job + 1)
+    assert occupants_at(cluster, planned=True, but=job) == occupants_at(cluster, "other.q@h1", planned=True) == []
 
 
 @pytest.mark.statement("AR-40")
@@ -139,7 +139,7 @@ def test_occupants_are_told_in_order_of_their_numbers_those_inside_of_reservatio
     jobs = [cluster.submit() for _ in range(7)]
     cluster.cycle()
     assert all(map(cluster.runs, [inside, *jobs]))
-    assert who(cluster) == ["advance reservation 1", "advance reservation 8", *(f"job {job}" for job in jobs)]
+    assert occupants_at(cluster) == ["advance reservation 1", "advance reservation 8", *(f"job {job}" for job in jobs)]
 
 
 @pytest.mark.statement("AR-55", "AR-104")
@@ -148,20 +148,20 @@ def test_a_reservation_that_is_ending_holds_its_slots_until_its_jobs_are_gone() 
     grant(cluster, 1, 0, 900)
     cluster.apply(ReservationStarted(1, NOW))
     cluster.apply(ReservationEnding(1, "d", "alice", NOW))
-    line = Timeline(cluster.state, NOW)
-    assert line.occupants("all.q@h1", NOW, NOW + 9) == [("advance reservation 1", NOW + LINGER_S)]
+    timeline = Timeline(cluster.state, NOW)
+    assert timeline.occupants("all.q@h1", NOW, NOW + 9) == [("advance reservation 1", NOW + LINGER_S)]
     host = holders_at("all.q@h1")[1]
     moments = (0, LINGER_S - 1, LINGER_S, 800)
-    assert [line.peak(host, "slots", NOW + at, NOW + at + 1) for at in moments] == [1, 1, 0, 0]
+    assert [timeline.peak(host, "slots", NOW + at, NOW + at + 1) for at in moments] == [1, 1, 0, 0]
 
 
 @pytest.mark.statement("AR-42")
 def test_what_has_no_end_is_no_end() -> None:
-    line = Timeline(Cluster(1).state, NOW)
-    line.add(NOW, INFINITY, [])
-    assert line.ends() == set()
-    line.add(NOW, NOW + 9, [])
-    assert line.ends() == {NOW + 9}
+    timeline = Timeline(Cluster(1).state, NOW)
+    timeline.add(NOW, INFINITY, [])
+    assert timeline.ends() == set()
+    timeline.add(NOW, NOW + 9, [])
+    assert timeline.ends() == {NOW + 9}
 
 
 @pytest.mark.statement("AR-38", "AR-40", "AR-92")
@@ -177,8 +177,8 @@ def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
     holders = [*holders_at("all.q@h1"), *holders_at("all.q@h2")[:2], Holder("pe", "mpi")]
 
     def peaks(**how: int) -> list[float]:
-        line = Timeline(cluster.state, NOW, **how)  # type: ignore[arg-type]
-        return [line.peak(holder, "slots", NOW, NOW + 9) for holder in holders]
+        timeline = Timeline(cluster.state, NOW, **how)  # type: ignore[arg-type]
+        return [timeline.peak(holder, "slots", NOW, NOW + 9) for holder in holders]
 
     assert peaks() == [4, 4, 6, 2, 2, 3]
     assert peaks(without=1) == [4, 4, 4, 0, 0, 3]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.urgency import (
     LARGEST,
     assumed_slots,
@@ -21,7 +21,7 @@ from tests.builders import Cluster
 
 
 def request(cluster: Cluster, **fields: Any) -> Request:
-    return Request.of(Site(cluster.state), cluster.job(**fields))
+    return Request.of(PlacementConfig(cluster.state), cluster.job(**fields))
 
 
 @pytest.mark.statement("PE-11")

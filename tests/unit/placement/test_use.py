@@ -4,7 +4,7 @@ import pytest
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import Kept, Now, Own, Window
+from gridengine.placement.use import UseWithReservations, BookedUse, UseWithGrants, WindowUse
 from gridengine.state.bookings import CLUSTER, Bookings, Holder, bookings_of, holders_at, host_holder
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket
@@ -48,34 +48,34 @@ def test_what_grants_take_and_give_back() -> None:
 @pytest.mark.parametrize("holder", EACH)
 def test_every_kind_of_holder_is_counted_alike(holder: Holder) -> None:
     state = Cluster(1).state
-    line = Timeline(state, 100.0)
+    timeline = Timeline(state, 100.0)
     booked, given = book((holder, "x", 3)), book((holder, "x", 4))
-    now = Now(booked, Bookings())
-    assert (now.of(holder, "x"), now.of(holder, "y"), now.ahead(holder, "x", 10)) == (3, 0, 0)
-    assert Now(Bookings(), booked).of(holder, "x") == 3, "also what is booked under quotas"
-    assert Own(now, given).of(holder, "x") == 7
-    line.add(1000.0, 1050.0, [(holder, {"x": 5})])
-    assert Kept(now, line).ahead(holder, "x", 1000) == 0, "what merely runs gives back, and nothing is kept for it"
-    line.keep("job 7", 1000.0, 1100.0, [(holder, {"x": 6})])
-    assert Kept(now, line).ahead(holder, "x", 10) == 0, "over before it begins"
-    assert Kept(now, line).ahead(holder, "x", 1000) == 5 + 6 - 3
-    assert Window(line, 0.0, 1010.0).of(holder, "x") == 11 and Window(line, 1050.0, 1060.0).of(holder, "x") == 6
-    assert list(line.keepers(holder)) == [(1000.0, 1100.0, "job 7")]
+    now = BookedUse(booked, Bookings())
+    assert (now.of(holder, "x"), now.of(holder, "y"), now.reserved_ahead(holder, "x", 10)) == (3, 0, 0)
+    assert BookedUse(Bookings(), booked).of(holder, "x") == 3, "also what is booked under quotas"
+    assert UseWithGrants(now, given).of(holder, "x") == 7
+    timeline.add(1000.0, 1050.0, [(holder, {"x": 5})])
+    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 1000) == 0, "what merely runs gives back, and nothing is kept for it"
+    timeline.reserve("job 7", 1000.0, 1100.0, [(holder, {"x": 6})])
+    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 10) == 0, "over before it begins"
+    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 1000) == 5 + 6 - 3
+    assert WindowUse(timeline, 0.0, 1010.0).of(holder, "x") == 11 and WindowUse(timeline, 1050.0, 1060.0).of(holder, "x") == 6
+    assert list(timeline.reservations_of(holder)) == [(1000.0, 1100.0, "job 7")]
 
 
 @pytest.mark.statement("SC-7", "AR-41")
 @pytest.mark.parametrize(("told", "ahead"), [(False, 4), (True, 1)])
-def test_what_is_given_away_counts_once(told: bool, ahead: float) -> None:
+def test_what_is_given_away_counts_once(includes_own_grants: bool, reserved_ahead: float) -> None:
     """A line that is told of it has it among its spans; what one needs that is not comes on top of what it has kept."""
-    line = Timeline(Cluster(1).state, 100.0)
-    ledger = Ledger(line.state).looking_ahead(line, told)
-    line.keep("job 7", 100.0, 200.0, [(HOST, {"x": 4})])
+    timeline = Timeline(Cluster(1).state, 100.0)
+    ledger = Ledger(timeline.state).looking_ahead(timeline, includes_own_grants)
+    timeline.reserve("job 7", 100.0, 200.0, [(HOST, {"x": 4})])
     ledger.charge([(HOST, {"x": 3})])
-    if told:
-        line.add(100.0, 150.0, [(HOST, {"x": 3})])
+    if includes_own_grants:
+        timeline.add(100.0, 150.0, [(HOST, {"x": 3})])
     assert ledger.of(HOST, "x") == 3
-    assert ledger.ahead(HOST, "x", 1000) == 4
-    if told:
-        line.add(100.0, 150.0, [(HOST, {"x": 3})], -1)
-        assert ledger.ahead(HOST, "x", 1000) == ahead, "taken back on the line, not yet in the ledger"
-    assert ledger.looking_ahead(None).ahead(HOST, "x", 1000) == 0
+    assert ledger.reserved_ahead(HOST, "x", 1000) == 4
+    if includes_own_grants:
+        timeline.add(100.0, 150.0, [(HOST, {"x": 3})], -1)
+        assert ledger.reserved_ahead(HOST, "x", 1000) == reserved_ahead, "taken back on the line, not yet in the ledger"
+    assert ledger.looking_ahead(None).reserved_ahead(HOST, "x", 1000) == 0

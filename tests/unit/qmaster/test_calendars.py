@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute
 
@@ -14,7 +14,7 @@ MONDAY = datetime(2027, 3, 1, tzinfo=UTC).timestamp()
 
 
 def _letters(cell: Cell, instance: str = "all.q@h1") -> str:
-    return instance_letters(cell.state, cell.state.instances[instance])
+    return instance_state_codes(cell.state, cell.state.instances[instance])
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 
 
@@ -116,7 +116,7 @@ def test_state_c_comes_with_ambiguity_and_goes_with_it(cell: Cell) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2")
     cell.add("host_group", "@b", hostlist="h2 h3")
     cell.configure("cluster_queue", "all.q", slots="1,[@a=2],[@b=3]")
-    letters = lambda: {n: instance_letters(cell.state, i) for n, i in cell.state.instances.items()}  # noqa: E731
+    letters = lambda: {n: instance_state_codes(cell.state, i) for n, i in cell.state.instances.items()}  # noqa: E731
     assert letters() == {"all.q@h1": "", "all.q@h2": "c", "all.q@h3": ""}
     assert cell.state.configs["all.q@h2"].slots == 1
     cell.configure("cluster_queue", "all.q", slots="1,[@a=2],[@b=3],[h2=9]")
@@ -143,8 +143,8 @@ def test_state_c_keeps_new_jobs_out_and_lets_old_ones_run(cell: Cell) -> None:
 @pytest.mark.statement("QC-38")
 def test_initial_state_of_a_new_instance(cell: Cell) -> None:
     cell.add("cluster_queue", "x.q", hostlist="h1 h2", initial_state="default,[h2=disabled]", pe_list="NONE")
-    assert instance_letters(cell.state, cell.state.instances["x.q@h2"]) == "d"
-    assert instance_letters(cell.state, cell.state.instances["x.q@h1"]) == ""
+    assert instance_state_codes(cell.state, cell.state.instances["x.q@h2"]) == "d"
+    assert instance_state_codes(cell.state, cell.state.instances["x.q@h1"]) == ""
 
 
 @pytest.mark.statement("QF-1", "QF-3", "QF-4", "QF-5", "QF-39")
@@ -195,7 +195,7 @@ def test_configuration_survives_a_restart(cell: Cell) -> None:
     cell.restart()
     assert cell.state.objects == objects
     assert cell.state.configs["all.q@h1"].slots == 2
-    assert instance_letters(cell.state, cell.state.instances["all.q@h3"]) == "du"
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h3"]) == "du"
 
 
 @pytest.mark.statement("QF-18", "QF-19", "CX-14", "CX-16")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridengine.config import KINDS
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
 
@@ -159,7 +159,7 @@ def test_an_exec_host_with_jobs_is_not_removed(cell: Cell) -> None:
     job = cell.submit(hard_queues=["all.q@h1"])
     cell.cycle()
     cell.configure("host_group", "@allhosts", hostlist="h2")
-    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]) == "o"
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]) == "o"
     remove = lambda: cell.admin("config_delete", kind="exec_host", name="h1")  # noqa: E731
     assert texts(remove()) == ['denied: there are still jobs on host "h1"']
     cell.end(job)

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from gridengine.state.events import decode_events
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, read, texts
 
@@ -18,7 +18,7 @@ def _instances(cell: Cell, queue: str) -> list[str]:
 
 
 def _letters(cell: Cell, instance: str) -> str:
-    return instance_letters(cell.state, cell.state.instances[instance])
+    return instance_state_codes(cell.state, cell.state.instances[instance])
 
 
 def _journal(cell: Cell) -> list[Any]:

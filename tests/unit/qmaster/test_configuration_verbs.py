@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridengine.delivery import Load
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, read, texts
 
@@ -84,9 +84,9 @@ def test_an_ambiguous_change_says_so_once(cell: Cell) -> None:
     assert texts(answer, "warning") == [
         'warning: "seq_no" of queue "all.q" has ambiguous value ("@a", "@b") for hosts: h1 h2'
     ]
-    assert instance_letters(cell.state, cell.state.instances["all.q@h2"]) == "c"
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h2"]) == "c"
     cell.configure("host_group", "@b", hostlist="h1")
-    assert "c" not in instance_letters(cell.state, cell.state.instances["all.q@h2"])
+    assert "c" not in instance_state_codes(cell.state, cell.state.instances["all.q@h2"])
     warned = texts(cell.configure("host_group", "@b", hostlist="h1 h2 h3"), "warning")
     assert warned == ['warning: "seq_no" of queue "all.q" has ambiguous value ("@a", "@b") for hosts: h2']
 

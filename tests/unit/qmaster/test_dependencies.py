@@ -8,7 +8,7 @@ import pytest
 
 from gridengine.delivery import Load
 from gridengine.placement.pending import ready_tasks
-from gridengine.state.letters import pending_groups
+from gridengine.state.state_codes import pending_groups
 from tests.harness import LOAD, Cell
 
 

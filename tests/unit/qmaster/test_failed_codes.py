@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.state.letters import instance_letters, pending_letters
+from gridengine.state.state_codes import instance_state_codes, pending_state_codes
 from tests.harness import Cell
 
 OVER, AGAIN, ERROR = "over", "pending again", "Eqw"
@@ -74,7 +74,7 @@ def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
     instance = cell.placed(job)[0][0]
     cell.end(job, failed=failed, reason="because")
     assert [record.failed for record in cell.records(job)] == [str(failed)]
-    found = (fate(cell, job), "E" in instance_letters(cell.state, cell.state.instances[instance]))
+    found = (fate(cell, job), "E" in instance_state_codes(cell.state, cell.state.instances[instance]))
     if found[0] == ERROR:
         assert cell.admin("change_states", action="clear", what="job", targets=[str(job)]).status == 0
         assert fate(cell, job) == AGAIN
@@ -185,7 +185,7 @@ def test_a_job_that_failed_for_its_queue_is_not_restarted(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     cell.end(job, failed=8)
-    assert pending_letters(cell.state, cell.state.jobs[job], 1, cell.state.task(job, 1)) == "qw"
+    assert pending_state_codes(cell.state, cell.state.jobs[job], 1, cell.state.task(job, 1)) == "qw"
     cell.cycle()
     assert cell.starts[-1].restarted == 0
 

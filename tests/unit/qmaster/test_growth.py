@@ -67,7 +67,7 @@ def test_what_one_host_or_job_takes_does_not_grow_with_the_cell(tmp_path: Path, 
 def test_a_job_from_end_to_end_is_few_events_and_bytes(cell: Cell) -> None:
     """Its record is in the journal once; the other events are about what changed."""
     written: list[int] = []
-    cell.master.subscribers.append(lambda each: written.append(len(encode_events(each.events)) if each.touched.durable else 0))
+    cell.master.subscribers.append(lambda each: written.append(len(encode_events(each.events)) if each.affected.durable else 0))
     number = cell.submit()
     cell.cycle()
     cell.end(number)

@@ -6,7 +6,7 @@ import pytest
 
 from daemons.qmaster.effects import acknowledged
 from gridengine.delivery import Acknowledgement, Ended, HostFaults, Start
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
 
@@ -14,7 +14,7 @@ FULL = "/spool takes no files: No space left on device"
 
 
 def letters(cell: Cell, host: str) -> str:
-    return instance_letters(cell.state, cell.state.instances[f"all.q@{host}"])
+    return instance_state_codes(cell.state, cell.state.instances[f"all.q@{host}"])
 
 
 @pytest.mark.statement("QI-10", "EX-4")

@@ -3,7 +3,7 @@
 import pytest
 
 from gridengine.ranges import Ranges
-from gridengine.state.letters import held_tasks
+from gridengine.state.state_codes import held_tasks
 from tests.harness import Cell
 
 MILLION = 1_000_000

@@ -9,7 +9,7 @@ from gridengine.delivery import Ended, Inventory, Load, Start, Started
 from gridengine.placement.explanation import explanation
 from gridengine.placement.pending import waiting_reason
 from gridengine.state.jobs import SHORT_TRY_S
-from gridengine.state.letters import instance_letters, running_letters
+from gridengine.state.state_codes import instance_state_codes, running_state_codes
 from tests.harness import LOAD, Cell
 
 
@@ -64,7 +64,7 @@ def test_exit_99_runs_the_task_again_with_a_new_attempt(cell: Cell) -> None:
     assert cell.state.task(job, 1).status == "pending"
     cell.cycle()
     assert cell.state.task(job, 1).attempt == 2
-    assert running_letters(cell.state, cell.state.jobs[job], cell.state.task(job, 1)) == "Rr"
+    assert running_state_codes(cell.state, cell.state.jobs[job], cell.state.task(job, 1)) == "Rr"
     assert cell.starts[-1].restarted == 1
     cell.end(job)
     assert len(cell.records(job)) == 2
@@ -140,7 +140,7 @@ def test_a_failing_prolog_puts_the_instance_into_error_and_the_job_runs_elsewher
     cell.cycle()
     instance = cell.placed(job)[0][0]
     cell.end(job, failed=8)
-    assert "E" in instance_letters(cell.state, cell.state.instances[instance])
+    assert "E" in instance_state_codes(cell.state, cell.state.instances[instance])
     cell.cycle()
     assert cell.placed(job)[0][0] != instance
     cell.restart()
@@ -211,7 +211,7 @@ def test_suspending_and_resuming_a_job(cell: Cell) -> None:
         ("info", f"alice - suspended job {job}")
     ]
     cell.deliver()
-    assert running_letters(cell.state, cell.state.jobs[job], cell.state.task(job, 1)) == "s"
+    assert running_state_codes(cell.state, cell.state.jobs[job], cell.state.task(job, 1)) == "s"
     assert cell.state.bookings.slots(cell.placed(job)[0][0]) == 1
     cell.ask("change_states", action="unsuspend", what="job", targets=[str(job)])
     cell.deliver()
@@ -327,7 +327,7 @@ def test_a_silent_host_becomes_unknown_and_comes_back(cell: Cell) -> None:
     cell.now += 41
     cell.report("h2", Load(cell.now))
     cell.master.tick()
-    states = {name: instance_letters(cell.state, instance) for name, instance in cell.state.instances.items()}
+    states = {name: instance_state_codes(cell.state, instance) for name, instance in cell.state.instances.items()}
     assert states == {"all.q@h1": "u", "all.q@h2": "", "all.q@h3": "u"}
     assert cell.state.hosts["h1"].load == {"arch": "lx-amd64", "num_proc": "4"}, "what never changes"
     jobs = [cell.submit() for _ in range(6)]
@@ -361,12 +361,12 @@ def test_an_instance_with_a_job_is_orphaned_and_goes_with_its_last_job(cell: Cel
     job = cell.submit()
     cell.cycle()
     cell.configure("host_group", "@allhosts", hostlist="h2 h3")
-    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]) == "o"
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]) == "o"
     waiting = [cell.submit() for _ in range(9)]
     cell.cycle()
     assert all(place[0] != "all.q@h1" for other in waiting for place in cell.placed(other))
     cell.configure("host_group", "@allhosts", hostlist="h1 h2 h3")
-    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]) == ""
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]) == ""
     cell.configure("host_group", "@allhosts", hostlist="h2 h3")
     cell.end(job)
     assert "all.q@h1" not in cell.state.instances

@@ -9,7 +9,7 @@ import pytest
 from gridengine.delivery import Load
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from tests.harness import LOAD, Cell
 
 
@@ -20,7 +20,7 @@ def cell(directory: Path) -> Cell:
 
 
 def shown(cell: Cell, name: str = "lic", instance: str = "all.q@h2") -> str | None:
-    offer = available(Site(cell.state), Ledger(cell.state), instance, name)
+    offer = available(PlacementConfig(cell.state), Ledger(cell.state), instance, name)
     return offer.text() if offer is not None else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridengine.delivery import Load
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.harness import LOAD, Cell
 from tests.unit.qmaster.asking import attribute, entries, read, texts
 
@@ -72,7 +72,7 @@ def test_orphans_and_ambiguity_as_with_any_group(gpus: Cell) -> None:
     job = gpus.submit(hard_queues=["gpu.q"])
     gpus.cycle()
     attribute(gpus, "replace", "exec_host", "h1", "complex_values", "NONE")
-    letters = lambda: instance_letters(gpus.state, gpus.state.instances["gpu.q@h1"])  # noqa: E731
+    letters = lambda: instance_state_codes(gpus.state, gpus.state.instances["gpu.q@h1"])  # noqa: E731
     assert letters() == "o"
     attribute(gpus, "modify", "exec_host", "h1", "complex_values", "gpu=2")
     assert letters() == ""

@@ -9,7 +9,7 @@ import pytest
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.state.events import AnyEvent
-from gridengine.state.letters import running_letters
+from gridengine.state.state_codes import running_state_codes
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.task import TaskSuspensionChanged
 from tests.harness import Cell
@@ -48,7 +48,7 @@ def test_only_the_last_release_resumes(cell: Cell) -> None:
         for cause in released[:-1]:
             change(cell, job, cause, False)
             assert len(cell.signals) == 1
-        assert CAUSES[released[-1]] in running_letters(cell.state, cell.state.jobs[job], cell.state.task(job, 1))
+        assert CAUSES[released[-1]] in running_state_codes(cell.state, cell.state.jobs[job], cell.state.task(job, 1))
         change(cell, job, released[-1], False)
         assert [command for _, _, command in cell.signals] == ["suspend", "run"]
         cell.signals.clear()

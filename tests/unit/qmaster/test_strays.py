@@ -11,7 +11,7 @@ import pytest
 from daemons.qmaster.views.reading import READERS
 from gridengine.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
 from gridengine.gdi.requests import Caller
-from gridengine.state.hosts import Stray
+from gridengine.state.hosts import OrphanTask
 from gridengine.state.jobs import Usage
 from gridengine.task_key import TaskKey
 from tests.harness import LOAD, Cell
@@ -59,7 +59,7 @@ def test_what_the_cell_does_not_know_is_left_alone_and_told_once(cell: Cell, cap
     for _ in range(2):
         assert tell(cell) == ([], [KEY])
     assert caplog.text.count('host h1 has task 77.1 of user "bob", which this cell does not know') == 1
-    assert cell.state.hosts["h1"].strays == [Stray(KEY, "bob", 5.0)]
+    assert cell.state.hosts["h1"].strays == [OrphanTask(KEY, "bob", 5.0)]
     listed = READERS["strays"](cell.master, {}, Caller("alice", 1001, "users", 100, "h1"))
     assert listed.data == {"strays": [["h1", 77, 1, "bob", 5.0]]}
     assert cell.submit() == 78, "no new job gets its number"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from daemons.qmaster.follow.subordination import subordination_changes
 from gridengine.placement.verify import explain
 from gridengine.state.events import AnyEvent
-from gridengine.state.letters import instance_letters, running_letters
+from gridengine.state.state_codes import instance_state_codes, running_state_codes
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.harness import Cell
 
@@ -42,12 +42,12 @@ def letters(cell: Cell, *jobs: int) -> str:
     for job_id in jobs:
         job = cell.state.jobs[job_id]
         task = job.tasks.get(1)
-        found.append(running_letters(cell.state, job, task) if task is not None and task.granted else "w")
+        found.append(running_state_codes(cell.state, job, task) if task is not None and task.granted else "w")
     return " ".join(found)
 
 
 def instance(cell: Cell, name: str) -> str:
-    return instance_letters(cell.state, cell.state.instances[name])
+    return instance_state_codes(cell.state, cell.state.instances[name])
 
 
 # --- queue-wise --------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def check(here: Cell) -> None:
                 for job in state.jobs.values()
                 for task in job.tasks.values()
                 for grant in task.granted
-                if grant.host == host and running_letters(state, job, task).strip("dt") == "r"
+                if grant.host == host and running_state_codes(state, job, task).strip("dt") == "r"
             ]
             total = sum(slots for queue, slots, _ in runs if queue in below | {top})
             movable = any(queue in below and task.host == host for queue, _, task in runs)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gridengine.gdi.requests import Answer
-from gridengine.state.letters import instance_letters
+from gridengine.state.state_codes import instance_state_codes
 from tests.unit.reservations.conftest import ReservingCell
 
 Change = Callable[[ReservingCell, str], Answer]
@@ -174,9 +174,9 @@ def test_objects_that_a_reservation_uses_stay(both: ReservingCell) -> None:
 def test_a_reserved_instance_that_is_no_longer_configured_serves_on_as_an_orphan(cell: ReservingCell) -> None:
     number = cell.qrsub(hard_queues=["all.q@h1"])
     assert cell.configure("host_group", "@allhosts", hostlist="h2 h3").status == 0
-    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]) == "o"
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]) == "o"
     cell.restart()
-    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]).endswith("o")
+    assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]).endswith("o")
     from gridengine.delivery import Load
     from tests.harness import LOAD
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.bookings import CLUSTER
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -41,13 +41,13 @@ def test_a_reservation_that_is_over_takes_no_job(cell: ReservingCell) -> None:
 
 def test_the_cluster_inside_a_reservation_is_read_from_what_is_known_of_it(cell: ReservingCell) -> None:
     number = cell.qrsub(pe="mpi", pe_range="6")
-    site = Site.of(cell.state)
-    inside = site.within(cell.ar(number))
-    assert inside.entries is site.entries and inside.defaults is site.defaults
-    assert inside.levels[CLUSTER] is not site.levels[CLUSTER]
+    config_snapshot = PlacementConfig.of(cell.state)
+    inside = config_snapshot.within(cell.ar(number))
+    assert inside.entries is config_snapshot.entries and inside.defaults is config_snapshot.defaults
+    assert inside.capacities[CLUSTER] is not config_snapshot.capacities[CLUSTER]
     held = {name: inside.queue(name).consumables["slots"] for name in sorted(cell.granted(number))}
     assert held == cell.granted(number) != {}
-    assert site.queue("all.q@h1").consumables["slots"] == 4
+    assert config_snapshot.queue("all.q@h1").consumables["slots"] == 4
 
 
 @pytest.mark.statement("AR-84")

@@ -199,8 +199,8 @@ def test_a_category_that_does_not_fit_is_tried_once() -> None:
     cluster.cycle()
     assert cluster.runs(last)
     assert cluster.view is not None
-    stuck = [category for category in cluster.view.categories.values() if category.stuck]
-    assert len(stuck) == 1 and stuck[0].pool.heap == []
+    is_blocked = [category for category in cluster.view.categories.values() if category.is_blocked]
+    assert len(is_blocked) == 1 and is_blocked[0].candidate_heap.heap == []
 
 
 @pytest.mark.statement("CX-64")

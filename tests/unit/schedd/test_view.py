@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.schedd.pool import Pool
+from daemons.schedd.candidate_heap import CandidateHeap
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.task import TaskDispatched
 from tests.builders import NOW, Cluster
@@ -44,7 +44,7 @@ def test_a_correction_that_ended_is_taken_back() -> None:
     figures = []
     for now in (NOW + 10, NOW + 50, NOW + 600):
         cluster.cycle(now)
-        figures.append(round(cluster.view.board.hosts["h1"].load, 3))
+        figures.append(round(cluster.view.instance_table.hosts["h1"].load, 3))
     assert figures == [0.325, 0.225, 0.1]
 
 
@@ -75,8 +75,8 @@ def test_a_new_pool_is_without_the_places_that_are_full() -> None:
     cluster.submit(hard_queues=("all.q@h1",))
     cluster.cycle()
     assert cluster.view is not None
-    board = cluster.view.board
-    assert [place.name for _, _, place in Pool(board.places, board.rank).heap] == ["all.q@h2"]
+    instance_table = cluster.view.instance_table
+    assert [row.name for _, _, row in CandidateHeap(instance_table.rows, instance_table.rank).heap] == ["all.q@h2"]
 
 
 @pytest.mark.statement("CQ-29")

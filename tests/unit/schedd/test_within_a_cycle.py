@@ -151,15 +151,15 @@ def test_a_run_is_described_and_measured_only_where_that_was_asked_for() -> None
     cluster = Cluster(1, slots=1)
     cluster.submit()
     cluster.submit()
-    said: list[tuple[bool, str]] = []
+    outcomes: list[tuple[bool, str]] = []
     for params, monitored in (("NONE", False), ("PROFILE=1", False), ("NONE", True)):
         cluster.change("scheduler", "", params=params)
         actor = Schedd()
         asyncio.run(actor.load(cluster.parts(), "a", 0, 1))
         answer = asyncio.run(actor.cycle("a", cluster.state.revision, [], NOW, monitored))
         orders = msgspec.json.decode(answer, type=Orders)
-        said.append((bool(orders.run_log), orders.profile.rpartition(",")[0]))
-    assert said == [(False, ""), (False, "2 jobs, 1 tasks started"), (True, "")]
+        outcomes.append((bool(orders.run_log), orders.profile.rpartition(",")[0]))
+    assert outcomes == [(False, ""), (False, "2 jobs, 1 tasks started"), (True, "")]
 
 
 @pytest.mark.statement("AR-52", "SC-7")

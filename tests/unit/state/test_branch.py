@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant
@@ -73,11 +73,11 @@ def test_a_branch_becomes_what_the_state_would(cluster: Cluster) -> None:
 
 def test_the_site_is_kept_until_the_configuration_changes(cluster: Cluster) -> None:
     state = cluster.state
-    kept = Site.of(state)
+    kept = PlacementConfig.of(state)
     cluster.heard("h1", load_avg="1")
     cluster.submit()
-    assert Site.of(state) is kept
+    assert PlacementConfig.of(state) is kept
     for event in changes(state):
         apply(state, event)
-        assert Site.of(state) is not kept
-        kept = Site.of(state)
+        assert PlacementConfig.of(state) is not kept
+        kept = PlacementConfig.of(state)

@@ -41,7 +41,7 @@ BREAKS: dict[str, Callable[[State], object]] = {
     "asks for reservation": lambda state: setattr(state.jobs[2], "ar", 3),
     "instances of queue": lambda state: state.instances_of.clear(),
     "without configuration": lambda state: state.configs.clear(),
-    "have not followed": lambda state: setattr(state.unsettled, "groups", True),
+    "have not followed": lambda state: setattr(state.unreconciled, "groups", True),
 }
 
 

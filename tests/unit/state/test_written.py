@@ -15,7 +15,7 @@ from daemons.qmaster import master
 from gridengine.state.events import AnyEvent
 from gridengine.state.hooks import encode_hook
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
+from gridengine.state.affected import Affected
 from tests.past.play import perform
 
 _encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
@@ -30,7 +30,7 @@ def test_no_record_of_a_job_changes_unnoted(tmp_path: Path, monkeypatch: pytest.
     apply = master.apply
 
     def watched(state: State, event: AnyEvent) -> None:
-        noted, before = Touched.by(state, event).written, _records(state)
+        noted, before = Affected.by(state, event).written, _records(state)
         apply(state, event)
         after = _records(state)
         changed = {number for number in before.keys() | after.keys() if before.get(number) != after.get(number)}

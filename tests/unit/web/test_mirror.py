@@ -68,7 +68,7 @@ def test_what_is_not_on_disk_is_not_told(followed: Followed) -> None:
     followed.take()
     (change,) = followed.changes
     assert change.user == "alice"
-    assert change.touched.jobs == {1}
+    assert change.affected.jobs == {1}
     assert "JobSubmitted" in [type(event).__name__ for event in change.events]
 
 

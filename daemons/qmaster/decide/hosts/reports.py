@@ -29,7 +29,7 @@ from gridengine.delivery import (
     Verdict,
 )
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.hosts import Stray
+from gridengine.state.hosts import OrphanTask
 from gridengine.state.jobs import Task
 from gridengine.state.machines.host import HostBooted, HostHeard, sensed_values
 from gridengine.state.machines.slave import SlaveUsageReported
@@ -171,7 +171,7 @@ class _Batch:
             elif judgement is not Standing.LIVE:
                 verdict.strays.append(key)
         self._adopted |= adopted
-        strays = [Stray(key, told[key].owner, told[key].submit_time) for key in verdict.strays]
+        strays = [OrphanTask(key, told[key].owner, told[key].submit_time) for key in verdict.strays]
         self._events.extend(stray_events(self.state, self.host, strays))
         return verdict
 

@@ -13,7 +13,7 @@ from enum import Enum
 from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
 from gridengine.state.events import AnyEvent
-from gridengine.state.hosts import Host, Stray
+from gridengine.state.hosts import Host, OrphanTask
 from gridengine.state.jobs import Job
 from gridengine.state.machines.host import StraysFound
 from gridengine.state.machines.job import JobNumbersRaised
@@ -86,7 +86,7 @@ def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[Any
     return [dispatched, TaskStarted(*key.master, origin.time or now)]
 
 
-def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]:
+def stray_events(state: State, host: str, strays: list[OrphanTask]) -> list[AnyEvent]:
     """What an inventory says of strays, if it is news. No new job gets a number that one of them has."""
     known = state.hosts.get(host)
     events: list[AnyEvent] = []

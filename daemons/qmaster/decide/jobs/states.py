@@ -1,6 +1,6 @@
 """State changes: qmod on jobs and queue instances (statements QM-1 … QM-11, QI-4, QI-6, QI-10).
 
-Owns the texts and rights; what a suspension means for jobs follows from the state (`gridengine.state.wanted`).
+Owns the texts and rights; what a suspension means for jobs follows from the state (`gridengine.state.desired_command`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.bounds import BoundsFault, check
 from gridengine.gdi.requests import Submit
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
@@ -21,7 +21,7 @@ def check_whole_job(state: State, job: Job) -> None:
     """Raises Refused for a job of which placement cannot make its request, or that has grown out of the bounds of one."""
     check_slots(job.pe, job.allocation_rule, job.pe_range)
     try:
-        Request.of(Site.of(state), job)
+        Request.of(PlacementConfig.of(state), job)
         check(request_of(job), Submit)
     except (SyntaxFault, BoundsFault) as fault:
         raise Refused(f"job rejected: {fault}") from None

@@ -20,7 +20,7 @@ from gridengine.gdi.requests import AlterReservations, Caller, Reserve
 from gridengine.gdi.shape_faults import shape_fault
 from gridengine.placement.charges import charges
 from gridengine.placement.granting import Granting, as_job
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
@@ -100,8 +100,8 @@ def _changes(
 def _place(state: State, reservation: AdvanceReservation, changed: AdvanceReservation, world: World) -> None:
     """Give the changed reservation its places. Raises Refused."""
     timeline = Timeline(state, world.now, without=reservation.id, planned=True)
-    granting = Granting(Site.of(state), timeline, _from_now(changed, world.now), world.zone)
-    if granting.keeps(reservation.granted, reservation.granted_pe, changed.pe_range):
+    granting = Granting(PlacementConfig.of(state), timeline, _from_now(changed, world.now), world.zone)
+    if granting.still_fits(reservation.granted, reservation.granted_pe, changed.pe_range):
         changed.granted, changed.granted_pe = reservation.granted, reservation.granted_pe
     elif reservation.started:
         raise Refused(f"denied: advance_reservation {reservation.id} has started and cannot have other places")

@@ -19,7 +19,7 @@ from gridengine.gdi.requests import Caller, Reserve
 from gridengine.placement.charges import charges
 from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.search import windows
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.reservation import ReservationGranted, ReservationStarted
@@ -47,7 +47,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         return decision.refuse(refusal.text, refusal.status, refusal.hint)
     if request.master_queues and not (request.pe or request.allocation_rule):
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
-    granting = Granting(Site.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)
+    granting = Granting(PlacementConfig.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)
     if request.find:
         decision += found_windows(granting, reservation, request)
         return decision

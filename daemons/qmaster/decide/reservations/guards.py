@@ -15,7 +15,7 @@ from daemons.qmaster.follow.memberships import membership_changes
 from gridengine.kinds import title
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
 from gridengine.placement.requests import category_key
-from gridengine.placement.site import Site
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
@@ -111,7 +111,7 @@ class _Check:
 
     def __init__(self, state: State, world: World) -> None:
         self.state, self.world = state, world
-        self.site = Site.of(state)
+        self.config_snapshot = PlacementConfig.of(state)
         self.timeline = Timeline(state, world.now, tasks=False)
         self._grantings: dict[tuple[object, ...], Granting] = {}
         self._above: dict[tuple[Holder, str], list[Span]] = {}
@@ -150,13 +150,13 @@ class _Check:
         key = (*sets, reservation.granted_pe, category_key(self.state, frozenset(), as_job(reservation)))
         granting = self._grantings.get(key)
         if granting is None:
-            request = reservation_request(self.site, reservation).in_pe(reservation.granted_pe)
-            granting = Granting(self.site, self.timeline, reservation, self.world.zone, sets, request)
+            request = reservation_request(self.config_snapshot, reservation).in_pe(reservation.granted_pe)
+            granting = Granting(self.config_snapshot, self.timeline, reservation, self.world.zone, sets, request)
             self._grantings[key] = granting
         return granting
 
     def _overbooked(self, holder: Holder, start: float, end: float) -> Iterator[str]:
-        for name, capacity in self.site.levels[holder].consumables.items():
+        for name, capacity in self.config_snapshot.capacities[holder].consumables.items():
             most = self._most(holder, name, capacity + ROUNDING, start, end)
             if most:
                 yield f"{most:g} of {name} are reserved at {holder.name}"

@@ -1,7 +1,7 @@
 """What a task's host should be doing with it: one pure function over the state.
 
 Owns the rule alone; `daemons.qmaster.effects` turns the difference between wanted and applied into
-instructions, `gridengine.state.letters` shows it.
+instructions, `gridengine.state.state_codes` shows it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UNSURE = "unsure"
 """Among the commands that a host has carried out: `run` or `suspend`, nobody knows which."""
 
 
-def wanted(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
+def desired_command(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
     """`end`, an operator's deletion, wins over `kill` wins over `suspend` wins over `run`. A task is suspended as long as
     one cause is left: by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one
     of its instances (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).

@@ -15,7 +15,7 @@ from gridengine.state.machines.event import Event
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.job import JobChanged
 from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded, TaskSuspensionChanged
-from gridengine.state.touched import ROWS, Touched
+from gridengine.state.affected import ROWS, Affected
 from tests.harness import Cell
 
 
@@ -37,38 +37,38 @@ def test_a_task_touches_its_places_before_it_leaves_them(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     (place, _), host = cell.placed(job)[0], cell.running[job, 1, 1]
-    ended = Touched.by(cell.state, TaskEnded(job, 1, 1, cell.now))
+    ended = Affected.by(cell.state, TaskEnded(job, 1, 1, cell.now))
     assert (ended.jobs, ended.tasks, ended.instances, ended.hosts) == ({job}, {(job, 1)}, {place}, {host})
-    assert ended.released and ended.frees and ended.durable and not ended.told
-    assert Touched.by(cell.state, TaskEnded(job, 1, 1, cell.now, abandoned=True)).told == {host}
-    asked = Touched.by(cell.state, TaskDeletionRequested(job, 1, "alice"))
-    assert asked.told == {host} and not asked.instances
-    stopped = Touched.by(cell.state, TaskSuspensionChanged(job, 1, "threshold", True))
-    assert stopped.stopped == stopped.instances == {place} and stopped.told == {host}
+    assert ended.released and ended.may_start_jobs and ended.durable and not ended.to_notify
+    assert Affected.by(cell.state, TaskEnded(job, 1, 1, cell.now, abandoned=True)).to_notify == {host}
+    asked = Affected.by(cell.state, TaskDeletionRequested(job, 1, "alice"))
+    assert asked.to_notify == {host} and not asked.instances
+    stopped = Affected.by(cell.state, TaskSuspensionChanged(job, 1, "threshold", True))
+    assert stopped.stopped == stopped.instances == {place} and stopped.to_notify == {host}
 
 
 def test_load_frees_nothing_while_no_job_is_there(cell: Cell) -> None:
     heard = HostHeard("h1", cell.now, {"load_avg": "1"}, ["mem_free"])
-    idle = Touched.by(cell.state, heard)
-    assert idle.heard == {"h1": {"load_avg", "mem_free"}} and not (idle.frees or idle.durable or idle.returned)
+    idle = Affected.by(cell.state, heard)
+    assert idle.heard == {"h1": {"load_avg", "mem_free"}} and not (idle.may_start_jobs or idle.durable or idle.returned)
     cell.submit(hard=["arch=none"])
-    assert Touched.by(cell.state, heard).frees
+    assert Affected.by(cell.state, heard).may_start_jobs
 
 
 def test_with_a_host_goes_what_its_sensors_said_of_others(cell: Cell) -> None:
     apply(cell.master.state, HostHeard("h2", cell.now, {"lic": "3"}, by="h1"))
-    lost = Touched.by(cell.state, HostLost("h1", cell.now))
-    assert lost.lost == {"h1"} and lost.heard == {"h2": {"lic"}} and not lost.frees
+    lost = Affected.by(cell.state, HostLost("h1", cell.now))
+    assert lost.lost == {"h1"} and lost.heard == {"h2": {"lic"}} and not lost.may_start_jobs
 
 
 def test_objects_are_known_as_they_were(cell: Cell) -> None:
     before = cell.state.kind("cluster_queue")["all.q"]
-    touched = Touched()
+    affected = Affected()
     for slots in ("5", "6"):
-        touched.note(cell.state, ObjectSet("cluster_queue", "all.q", {**before, "slots": slots}))
-    touched.note(cell.state, ObjectSet("user", "alice", {}))
-    assert touched.objects == {("cluster_queue", "all.q"): before, ("user", "alice"): None}
-    assert touched.kinds == {"cluster_queue", "user"}
+        affected.note(cell.state, ObjectSet("cluster_queue", "all.q", {**before, "slots": slots}))
+    affected.note(cell.state, ObjectSet("user", "alice", {}))
+    assert affected.objects == {("cluster_queue", "all.q"): before, ("user", "alice"): None}
+    assert affected.kinds == {"cluster_queue", "user"}
 
 
 def test_a_transaction_carries_it_and_has_one_time(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +85,9 @@ def test_a_transaction_carries_it_and_has_one_time(cell: Cell, monkeypatch: pyte
 
     monkeypatch.setattr(cell.master, "world", counted)
     job = cell.submit()
-    assert looks == 1 and seen[-1].touched.jobs == {job} and seen[-1].time == cell.state.jobs[job].submit_time
+    assert looks == 1 and seen[-1].affected.jobs == {job} and seen[-1].time == cell.state.jobs[job].submit_time
     assert cell.ask("alter_jobs", targets=[str(job)], changes={"priority": -5}).status == 0
-    assert seen[-1].touched.altered == {job} and type(seen[-1].events[0]) is JobChanged
+    assert seen[-1].affected.altered == {job} and type(seen[-1].events[0]) is JobChanged
     looks = 0
     cell.configure("host_group", "@allhosts", hostlist="h1 h2")
     assert looks == 1

@@ -1,6 +1,6 @@
 """The configuration as placement reads it: complex entries, and values that are configured on each level, typed.
 
-Owns the caches of that. A Site is valid until the configuration changes: `Site.of(state)` is the one that the state keeps
+Owns the caches of that. A Site is valid until the configuration changes: `PlacementConfig.of(state)` is the one that the state keeps
 until then. Must not look at load, use or states: see `gridengine.placement.ledger`.
 """
 
@@ -29,12 +29,12 @@ QUEUE_ATTRIBUTES = (
 """Attributes of a queue that are resources. Source: complex(5), CX-21."""
 
 
-class Level:
+class Capacity:
     """What is configured on one object: `fixed` values, of these `consumables` (capacities), `exclusives`, `forced`."""
 
     __slots__ = ("fixed", "attributes", "consumables", "exclusives", "forced", "access")
 
-    def __init__(self, site: Site, values: dict[str, str], access: ExecHost | InstanceConfig | None) -> None:
+    def __init__(self, config_snapshot: PlacementConfig, values: dict[str, str], access: ExecHost | InstanceConfig | None) -> None:
         self.access = access
         self.attributes: dict[str, Value] = {}
         self.fixed: dict[str, Value] = {}
@@ -42,7 +42,7 @@ class Level:
         self.exclusives: list[str] = []
         self.forced: list[str] = []
         for given, text in values.items():
-            entry = site.entry(given)
+            entry = config_snapshot.entry(given)
             if entry is None:
                 continue
             value = self.fixed[entry.name] = typed_value(entry.type, text)
@@ -55,48 +55,48 @@ class Level:
                 self.consumables[entry.name] = value
 
 
-    def limited(self, amounts: Mapping[str, float]) -> Level:
+    def with_amounts(self, amounts: Mapping[str, float]) -> Capacity:
         """The same object with these amounts for capacities: what a reservation holds of it."""
-        level = Level.__new__(Level)
-        level.access, level.attributes, level.exclusives = self.access, self.attributes, self.exclusives
-        level.forced = self.forced
-        level.consumables = {name: amounts.get(name, 0.0) for name in self.consumables}
-        level.fixed = {**self.fixed, **level.consumables}
-        return level
+        capacity = Capacity.__new__(Capacity)
+        capacity.access, capacity.attributes, capacity.exclusives = self.access, self.attributes, self.exclusives
+        capacity.forced = self.forced
+        capacity.consumables = {name: amounts.get(name, 0.0) for name in self.consumables}
+        capacity.fixed = {**self.fixed, **capacity.consumables}
+        return capacity
 
     @classmethod
-    def of_slots(cls, slots: int) -> Level:
+    def of_slots(cls, slots: int) -> Capacity:
         """Something that has slots alone."""
-        level = cls.__new__(cls)
-        level.access, level.attributes, level.exclusives, level.forced = None, {}, [], []
-        level.fixed, level.consumables = {"slots": float(slots)}, {"slots": float(slots)}
-        return level
+        capacity = cls.__new__(cls)
+        capacity.access, capacity.attributes, capacity.exclusives, capacity.forced = None, {}, [], []
+        capacity.fixed, capacity.consumables = {"slots": float(slots)}, {"slots": float(slots)}
+        return capacity
 
 
-_OWN = ("_shortcuts", "_profiles", "_groups", "_overlay")
+_PRIVATE_SLOTS = ("_shortcuts", "_profiles", "_groups", "_overlay")
 
 
-class _Levels(dict[Holder, Level]):
+class _Capacities(dict[Holder, Capacity]):
     """The levels of a site, each read when it is first asked for."""
 
     __slots__ = ("_site",)
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, config_snapshot: PlacementConfig) -> None:
+        self._config_snapshot = config_snapshot
 
-    def __missing__(self, holder: Holder) -> Level:
-        found = self[holder] = self._site.read(holder)
+    def __missing__(self, holder: Holder) -> Capacity:
+        found = self[holder] = self._config_snapshot.read(holder)
         return found
 
 
-class Site:
+class PlacementConfig:
     """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40).
 
-    `levels[holder]`: what is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike
+    `capacities[holder]`: what is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike
     share one.
     """
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "levels", *_OWN)
+    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "levels", *_PRIVATE_SLOTS)
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -109,72 +109,72 @@ class Site:
                 if amount and not isinstance(amount, str):
                     self.defaults[entry.name] = amount
         self.scheduler = state.scheduler
-        self.levels = _Levels(self)
-        self._profiles: dict[tuple[str, ...], Level] = {}
+        self.capacities = _Capacities(self)
+        self._profiles: dict[tuple[str, ...], Capacity] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
         self.claims: dict[Claimant, Any] = {}  # what quotas have to say: `gridengine.placement.quotas`
 
     @classmethod
-    def of(cls, state: State) -> Site:
+    def of(cls, state: State) -> PlacementConfig:
         """The site of a state as it is configured now; with a thousand hosts making one costs more than most questions."""
-        found: Site | None = state.kept.get(Site)
+        found: PlacementConfig | None = state.config_cache.get(PlacementConfig)
         if found is None:
-            found = state.kept[Site] = cls(state)
+            found = state.config_cache[PlacementConfig] = cls(state)
         return found
 
-    def within(self, reservation: AdvanceReservation) -> Site:
+    def within(self, reservation: AdvanceReservation) -> PlacementConfig:
         """The cluster as a reservation sees it: capacities are what it holds. Valid as long as this one."""
         made = copy(self)
         made._overlay = _Overlay(self, reservation)
-        made.levels = _Levels(made)
+        made.capacities = _Capacities(made)
         return made
 
     def entry(self, name: str) -> ComplexEntry | None:
         """A complex entry by name or shortcut."""
         return self.entries.get(name) or self._shortcuts.get(name)
 
-    def host(self, name: str) -> Level:
+    def host(self, name: str) -> Capacity:
         """The level of a host, or of the cluster for "global"."""
-        return self.levels[host_holder(name)]
+        return self.capacities[host_holder(name)]
 
-    def queue(self, instance: str) -> Level:
+    def queue(self, instance: str) -> Capacity:
         """The level of a queue instance."""
-        return self.levels[holders_at(instance)[0]]
+        return self.capacities[holders_at(instance)[0]]
 
-    def read(self, holder: Holder) -> Level:
+    def read(self, holder: Holder) -> Capacity:
         """The level of a holder that is not known yet."""
         if self._overlay is not None:
-            return self._overlay.level(holder)
+            return self._overlay.capacity(holder)
         if holder.kind == "instance":
             queue = queue_of(holder.name)
             config = self.state.configs[holder.name]
             key = (queue, *(config.text | {"hostlist": ""}).values())
-            return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_level(queue, config))
+            return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_capacity(queue, config))
         if holder.kind == "pe":
-            return Level.of_slots(self.state.pes[holder.name].slots)
+            return Capacity.of_slots(self.state.pes[holder.name].slots)
         text = self.state.kind("exec_host").get(holder.name, {}) | {"hostname": ""}
         key = ("", *text.values())
-        return self._profiles.get(key) or self._profiles.setdefault(key, self._host_level(holder.name))
+        return self._profiles.get(key) or self._profiles.setdefault(key, self._host_capacity(holder.name))
 
-    def _host_level(self, name: str) -> Level:
+    def _host_capacity(self, name: str) -> Capacity:
         host: ExecHost | None = self.state.exec_hosts.get(name)
-        return Level(self, host.complex_values if host else {}, host)
+        return Capacity(self, host.complex_values if host else {}, host)
 
-    def _queue_level(self, queue: str, config: InstanceConfig) -> Level:
+    def _queue_capacity(self, queue: str, config: InstanceConfig) -> Capacity:
         """`attributes`: the queue's own (CX-21)."""
-        level = Level(self, config.complex_values, config)
+        capacity = Capacity(self, config.complex_values, config)
         slots = self.entries.get("slots")
         if slots is not None and slots.is_consumable:
-            level.fixed["slots"] = level.consumables["slots"] = float(config.slots)
+            capacity.fixed["slots"] = capacity.consumables["slots"] = float(config.slots)
         for name in QUEUE_ATTRIBUTES:
             entry = self.entries.get(name)
-            if entry is None or name == "hostname" or name in level.fixed:
+            if entry is None or name == "hostname" or name in capacity.fixed:
                 continue
             text = queue if name == "qname" else config.text.get(name, "NONE")
             if text.upper() != "NONE" or entry.type in STRING_TYPES:
-                level.attributes[name] = typed_value(entry.type, text)
-        return level
+                capacity.attributes[name] = typed_value(entry.type, text)
+        return capacity
 
     def groups(self, host: str) -> tuple[str, ...]:
         """The host groups that hold a host, each with its @."""
@@ -204,10 +204,10 @@ class _Overlay:
 
     __slots__ = ("_site", "_held")
 
-    def __init__(self, site: Site, reservation: AdvanceReservation) -> None:
-        self._site, self._held = site, site.state.reserved.held[reservation.id]
+    def __init__(self, config_snapshot: PlacementConfig, reservation: AdvanceReservation) -> None:
+        self._config_snapshot, self._held = config_snapshot, config_snapshot.state.reserved.held[reservation.id]
 
-    def level(self, holder: Holder) -> Level:
+    def capacity(self, holder: Holder) -> Capacity:
         """A PE is as large for jobs of a reservation as for others."""
-        level = self._site.levels[holder]
-        return level.limited(self._held.at(holder)) if holder.kind != "pe" else level
+        capacity = self._config_snapshot.capacities[holder]
+        return capacity.with_amounts(self._held.at(holder)) if holder.kind != "pe" else capacity

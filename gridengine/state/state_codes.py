@@ -7,7 +7,7 @@ Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances)
 from __future__ import annotations
 
 from gridengine.ranges import Ranges
-from gridengine.state.dependencies import blocked_tasks, task_waits
+from gridengine.state.dependencies import blocked_tasks, is_task_blocked
 from gridengine.state.jobs import Job, Task
 from gridengine.state.queues import QueueInstance
 from gridengine.state.state import State
@@ -25,13 +25,13 @@ def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
     return tasks & held if held else held
 
 
-def pending_letters(state: State, job: Job, task_id: int, task: Task | None = None) -> str:
+def pending_state_codes(state: State, job: Job, task_id: int, task: Task | None = None) -> str:
     """Letters of a task that is not at a host: `qw`, `hqw`, `Eqw`, `Rq`, `hRq` …"""
-    held = bool(job.holds and job.held(task_id)) or bool(state.waits_for(job)) or task_waits(state, job, task_id)
-    return _waiting(job, held, task)
+    held = bool(job.holds and job.held(task_id)) or bool(state.waits_for(job)) or is_task_blocked(state, job, task_id)
+    return _pending_state_code(job, held, task)
 
 
-def _waiting(job: Job, held: bool, task: Task | None = None) -> str:
+def _pending_state_code(job: Job, held: bool, task: Task | None = None) -> str:
     error = "E" if job.error or (task is not None and task.error) else ""
     return f"{error}{'h' if held else ''}{'Rq' if task is not None and task.restarts else 'qw'}"
 
@@ -44,20 +44,20 @@ def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
     tasks = job.pending
     if not (job.tasks or job.is_array):
         # most of ten thousand jobs: one task, never started
-        return [(_waiting(job, bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
+        return [(_pending_state_code(job, bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
     groups: dict[tuple[int, str], Ranges] = {}
     if tasks:
         held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
         for holds, part in _by_holds(job, tasks):
-            for letters, group in ((_waiting(job, True), part & held), (_waiting(job, False), part - held if held else part)):
+            for state_codes, group in ((_pending_state_code(job, True), part & held), (_pending_state_code(job, False), part - held if held else part)):
                 if group:
-                    groups[holds, letters] = group
+                    groups[holds, state_codes] = group
     for task in job.tasks.values():
         if task.waits:
-            key = (int(job.held(task.id)), pending_letters(state, job, task.id, task))
+            key = (int(job.held(task.id)), pending_state_codes(state, job, task.id, task))
             groups[key] = groups.get(key, Ranges()) | Ranges.of((task.id,))
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[1].first)) if len(groups) > 1 else groups.items()
-    return [(letters, group) for (_, letters), group in ordered]
+    return [(state_codes, group) for (_, state_codes), group in ordered]
 
 
 def _by_holds(job: Job, tasks: Ranges) -> list[tuple[int, Ranges]]:
@@ -69,30 +69,30 @@ def _by_holds(job: Job, tasks: Ranges) -> list[tuple[int, Ranges]]:
     return parts
 
 
-def running_letters(state: State, job: Job, task: Task) -> str:
+def running_state_codes(state: State, job: Job, task: Task) -> str:
     """Letters of a task at a host: `r`, `t`, `s`, `S`, `Ss`, `dr`, `Rr`, `hr` …"""
-    letters = "d" if task.deleted_by else ""
+    state_codes = "d" if task.deleted_by else ""
     instances = [state.instances[grant.instance] for grant in task.granted if grant.instance in state.instances]
     suspension = ""
     if task.status == "running":
         if task.subordinated or any(i.stops_jobs for i in instances):
-            letters += "S"
+            state_codes += "S"
             suspension = "S"
         if task.threshold_suspended:
-            letters += "T"
+            state_codes += "T"
             suspension = "T"
     if job.holds and job.held(task.id):
-        letters += "h"
+        state_codes += "h"
     if task.restarts:
-        letters += "R"
+        state_codes += "R"
     if task.status == "transferring":
-        return letters + "t"
+        return state_codes + "t"
     if task.suspended:
-        return letters + "s"
-    return letters if suspension else letters + "r"
+        return state_codes + "s"
+    return state_codes if suspension else state_codes + "r"
 
 
-def instance_letters(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:
+def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:
     """Letters of a queue instance. `alarm`, `suspend_alarm`: load and suspend thresholds, which placement computes."""
     host = state.hosts.get(instance.host)
     flags = (

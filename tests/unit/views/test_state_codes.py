@@ -6,12 +6,12 @@ import pytest
 
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant, Hold, Job, Task
-from gridengine.state.letters import instance_letters, pending_groups, pending_letters, running_letters
+from gridengine.state.state_codes import instance_state_codes, pending_groups, pending_state_codes, running_state_codes
 from tests.builders import Cluster
 
 
 def pending(cluster: Cluster, job: Job, **fields: object) -> str:
-    return pending_letters(cluster.state, job, 1, Task(1, **fields) if fields else None)  # type: ignore[arg-type]
+    return pending_state_codes(cluster.state, job, 1, Task(1, **fields) if fields else None)  # type: ignore[arg-type]
 
 
 @pytest.mark.statement("ST-32")
@@ -35,7 +35,7 @@ def test_dependencies_are_holds() -> None:
     job = cluster.job(predecessors=[first])
     assert pending(cluster, job) == "hqw"
     later = cluster.job(array="1-8", array_predecessors=[first])
-    assert [(letters, str(tasks)) for letters, tasks in pending_groups(cluster.state, later)] == [
+    assert [(state_codes, str(tasks)) for state_codes, tasks in pending_groups(cluster.state, later)] == [
         ("hqw", "1-4:1"),
         ("qw", "5-8:1"),
     ]
@@ -47,7 +47,7 @@ def test_pending_tasks_in_groups() -> None:
     job = cluster.job(array="1-1000000", holds={Hold.USER.value: Ranges.parse("10-20")})
     job.tasks = {5: Task(5, error="x"), 7: Task(7, restarts=1), 8: Task(8, "running")}
     job.pending = job.pending - Ranges.of([5, 7, 8])
-    assert [(letters, str(tasks)) for letters, tasks in pending_groups(cluster.state, job)] == [
+    assert [(state_codes, str(tasks)) for state_codes, tasks in pending_groups(cluster.state, job)] == [
         ("qw", "1-4:1,6,9,21-1000000:1"),
         ("Eqw", "5"),
         ("Rq", "7"),
@@ -61,7 +61,7 @@ def test_pending_tasks_of_different_holds_are_apart() -> None:
     system, user, operator = Ranges.parse("2-3"), Ranges.parse("1-6"), Ranges.parse("3-4")
     holds = {Hold.SYSTEM.value: system, Hold.USER.value: user, Hold.OPERATOR.value: operator}
     job = cluster.job(array="1-8", holds=holds)
-    assert [(letters, str(tasks)) for letters, tasks in pending_groups(cluster.state, job)] == [
+    assert [(state_codes, str(tasks)) for state_codes, tasks in pending_groups(cluster.state, job)] == [
         ("qw", "7,8"),
         ("hqw", "1,5,6"),
         ("hqw", "4"),
@@ -90,24 +90,24 @@ def test_pending_tasks_of_different_holds_are_apart() -> None:
         ({}, {"disabled": True}, False, "r"),
     ],
 )
-def test_tasks_at_a_host(task: dict, queue: dict, held: bool, letters: str) -> None:  # type: ignore[type-arg]
+def test_tasks_at_a_host(task: dict, queue: dict, held: bool, state_codes: str) -> None:  # type: ignore[type-arg]
     cluster = Cluster()
     for name, value in queue.items():
         setattr(cluster.state.instances["all.q@h1"], name, value)
     job = cluster.job(holds={Hold.USER.value: Ranges.of([1])} if held else {})
     shown = Task(1, **{"status": "running", **task}, granted=[Grant("all.q@h1", 1)])
-    assert running_letters(cluster.state, job, shown) == letters
+    assert running_state_codes(cluster.state, job, shown) == state_codes
 
 
 @pytest.mark.statement("QI-12", "QI-3", "QI-4", "QI-5", "QI-10", "QI-11")
 def test_queue_instances() -> None:
     cluster = Cluster()
     instance = cluster.state.instances["all.q@h1"]
-    assert instance_letters(cluster.state, instance) == ""
-    assert instance_letters(cluster.state, instance, alarm=True) == "a"
+    assert instance_state_codes(cluster.state, instance) == ""
+    assert instance_state_codes(cluster.state, instance, alarm=True) == "a"
     for name in ("disabled", "suspended", "calendar_disabled", "calendar_suspended", "subordinated", "orphaned"):
         setattr(instance, name, True)
     instance.errors.append("prolog failed")
     cluster.state.ambiguous["all.q@h1"] = []
     cluster.state.hosts["h1"].up = False
-    assert instance_letters(cluster.state, instance, True, True) == "aACDdusESco"
+    assert instance_state_codes(cluster.state, instance, True, True) == "aACDdusESco"

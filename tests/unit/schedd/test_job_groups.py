@@ -78,14 +78,14 @@ def test_priorities_are_told_in_portions_until_all_are_known(monkeypatch: pytest
     for _ in range(100):
         cluster.submit()
     assert cluster.view is not None
-    said = []
+    reported = []
     while orders := schedule(cluster.view, NOW):
-        said.append(len(orders.priorities))
-        assert orders.next_time == (NOW + surveys.SAY_MORE_S if said[-1] == 40 else 0.0)
+        reported.append(len(orders.priorities))
+        assert orders.next_time == (NOW + surveys.REPORT_MORE_S if reported[-1] == 40 else 0.0)
         if not orders.priorities:
             break
         cluster.apply(PrioritiesSet(orders.priorities))
-    assert said == [40, 40, 20, 0]
+    assert reported == [40, 40, 20, 0]
     assert len(cluster.state.priorities) == 100
 
 

@@ -2,7 +2,7 @@
 
 Owns lines: the jobs that priorities cannot tell apart, of one category and with one -p, in the order in which they are served.
 What a cycle costs then follows from what has changed, from the lines, and from what it starts, not from the jobs that wait. That
-holds for a job of which its own record says all; the others, `restless`, are looked at in every cycle. Called by the view, which
+holds for a job of which its own record says all; the others, `rechecked`, are looked at in every cycle. Called by the view, which
 is told what events write, and by `daemons.schedd.survey`. Why: docs/adr/0156.
 """
 
@@ -16,79 +16,79 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
 
-class Turn:
+class GroupMember:
     """The place of a job in its line. `waits`: it wants (another) task to run; else its tasks all have places."""
 
     __slots__ = ("time", "job_id", "line", "waits", "over")
 
-    def __init__(self, job: Job, line: JobLine, waits: bool) -> None:
-        self.time, self.job_id, self.line, self.waits, self.over = job.submit_time, job.id, line, waits, False
+    def __init__(self, job: Job, group: JobGroup, waits: bool) -> None:
+        self.time, self.job_id, self.group, self.waits, self.is_removed = job.submit_time, job.id, group, waits, False
 
     @property
     def rank(self) -> tuple[float, int]:
         return self.time, self.job_id
 
 
-class JobLine:
-    """`sample`: one of its jobs, or one that was: to priorities they are all the same. `unsaid`: those of whom the qmaster may
-    not know yet what priority they have, which is `said` of the others. `running`: those who want nothing more."""
+class JobGroup:
+    """`sample`: one of its jobs, or one that was: to priorities they are all the same. `unreported`: those of whom the qmaster may
+    not know yet what priority they have, which is `last_reported` of the others. `running`: those who want nothing more."""
 
     __slots__ = ("category", "sample", "unsaid", "said", "running", "_order", "_over")
 
     def __init__(self, category: AnyCategory, sample: Job) -> None:
         self.category, self.sample = category, sample
-        self.unsaid: set[int] = set()
-        self.said: object = None
+        self.unreported: set[int] = set()
+        self.last_reported: object = None
         self.running: set[int] = set()
-        self._order: list[Turn] = []
-        self._over = 0
+        self._order: list[GroupMember] = []
+        self._removed_count = 0
 
-    def add(self, turn: Turn) -> None:
-        self.unsaid.add(turn.job_id)
-        if not turn.waits:
-            self.running.add(turn.job_id)
+    def add(self, member: GroupMember) -> None:
+        self.unreported.add(member.job_id)
+        if not member.waits:
+            self.running.add(member.job_id)
             return
-        if not self._order or self._order[-1].rank < turn.rank:
-            self._order.append(turn)
+        if not self._order or self._order[-1].rank < member.rank:
+            self._order.append(member)
         else:
-            insort(self._order, turn, key=lambda each: each.rank)
+            insort(self._order, member, key=lambda each: each.rank)
 
-    def drop(self, turn: Turn) -> None:
+    def drop(self, member: GroupMember) -> None:
         """The turn is over. It is taken out with many others, so that the first of a long line costs what the last does."""
-        self.unsaid.discard(turn.job_id)
-        self.running.discard(turn.job_id)
-        turn.over = True
-        self._over += turn.waits
+        self.unreported.discard(member.job_id)
+        self.running.discard(member.job_id)
+        member.is_removed = True
+        self._removed_count += member.waits
 
-    def waiting(self) -> Iterator[Turn]:
+    def waiting(self) -> Iterator[GroupMember]:
         """The turns of those who want something, in order."""
-        if self._over > 100 and self._over * 8 > len(self._order):
-            self._order, self._over = [turn for turn in self._order if not turn.over], 0
-        return (turn for turn in self._order if not turn.over)
+        if self._removed_count > 100 and self._removed_count * 8 > len(self._order):
+            self._order, self._removed_count = [member for member in self._order if not member.is_removed], 0
+        return (member for member in self._order if not member.is_removed)
 
     @property
     def waits(self) -> bool:
         """Whether anybody wants something."""
-        return len(self._order) > self._over
+        return len(self._order) > self._removed_count
 
-    def members(self) -> Iterator[int]:
+    def job_ids(self) -> Iterator[int]:
         """All who stand in it."""
         yield from self.running
-        yield from (turn.job_id for turn in self._order if not turn.over)
+        yield from (member.job_id for member in self._order if not member.is_removed)
 
 
-class JobLines:
-    """Of all jobs of a state. `idle_unsaid`: those of the jobs that do not take part whose priority the qmaster may not know."""
+class JobGroups:
+    """Of all jobs of a state. `idle_unreported`: those of the jobs that do not take part whose priority the qmaster may not know."""
 
     def __init__(self, state: State, categorise: Callable[[Job], AnyCategory]) -> None:
         self._state, self._categorise = state, categorise
-        self.restless: set[int] = set()
+        self.rechecked: set[int] = set()
         self._placed: set[int] = set()
         self._recent: set[int] = set()
         self._corrected_at = 0.0
-        self.idle_unsaid: set[int] = set()
-        self._lines: dict[tuple[int, int], JobLine] = {}
-        self._turns: dict[int, Turn] = {}
+        self.idle_unreported: set[int] = set()
+        self._groups: dict[tuple[int, int], JobGroup] = {}
+        self._members: dict[int, GroupMember] = {}
         self._written: set[int] | None = None  # all
 
     def note(self, jobs: Iterable[int]) -> None:
@@ -97,14 +97,14 @@ class JobLines:
             self._written.update(jobs)
 
     @property
-    def lines(self) -> Iterable[JobLine]:
+    def groups(self) -> Iterable[JobGroup]:
         """Those in which somebody stands."""
-        return self._lines.values()
+        return self._groups.values()
 
     def category(self, job_id: int) -> AnyCategory | None:
         """The category of a job that stands in a line."""
-        turn = self._turns.get(job_id)
-        return turn.line.category if turn is not None else None
+        member = self._members.get(job_id)
+        return member.group.category if member is not None else None
 
     def started_lately(self, now: float, within_s: float) -> list[Task]:
         """Tasks with places that were started within so many seconds, or later than now."""
@@ -120,50 +120,50 @@ class JobLines:
                 self._recent.discard(number)
         return found
 
-    def settle(self) -> None:
+    def refresh(self) -> None:
         """Find the places of all whose records have changed."""
         jobs = self._state.jobs
         written = jobs if self._written is None else self._written
         for number in written:
-            if (turn := self._turns.pop(number, None)) is not None:
-                turn.line.drop(turn)
-                if not (turn.line.waits or turn.line.running):
-                    self._lines.pop((id(turn.line.category), turn.line.sample.priority), None)
+            if (member := self._members.pop(number, None)) is not None:
+                member.group.drop(member)
+                if not (member.group.waits or member.group.running):
+                    self._groups.pop((id(member.group.category), member.group.sample.priority), None)
             job = jobs.get(number)
             if job is not None:
-                self._place(job)
+                self._classify(job)
             else:
-                for each in (self.restless, self._placed, self._recent, self.idle_unsaid):
+                for each in (self.rechecked, self._placed, self._recent, self.idle_unreported):
                     each.discard(number)
         self._written = set()
 
-    def _place(self, job: Job) -> None:
-        self.restless.discard(job.id)
-        self.idle_unsaid.discard(job.id)
+    def _classify(self, job: Job) -> None:
+        self.rechecked.discard(job.id)
+        self.idle_unreported.discard(job.id)
         runs = any(task.granted for task in job.tasks.values()) if job.tasks else False
         for each in (self._placed, self._recent):
             (each.add if runs else each.discard)(job.id)
         try:
-            if _is_restless(job):
-                self.restless.add(job.id)
+            if _needs_recheck(job):
+                self.rechecked.add(job.id)
             elif runs and not job.error or job.pending and not job.error and not _wholly_held(job):
-                self._line_up(job, bool(job.pending) and not _wholly_held(job))
+                self._add_to_group(job, bool(job.pending) and not _wholly_held(job))
             else:
-                self.idle_unsaid.add(job.id)
+                self.idle_unreported.add(job.id)
         except Exception:  # noqa: BLE001 - whoever looks at it in the cycle says what is wrong with it
-            self.restless.add(job.id)
+            self.rechecked.add(job.id)
 
-    def _line_up(self, job: Job, waits: bool) -> None:
+    def _add_to_group(self, job: Job, waits: bool) -> None:
         category = self._categorise(job)
         key = (id(category), job.priority)
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = JobLine(category, job)
-        turn = self._turns[job.id] = Turn(job, line, waits)
-        line.add(turn)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = JobGroup(category, job)
+        member = self._members[job.id] = GroupMember(job, group, waits)
+        group.add(member)
 
 
-def _is_restless(job: Job) -> bool:
+def _needs_recheck(job: Job) -> bool:
     """Whether time, other jobs or a reservation may change what becomes of it, while its own record stays as it is."""
     if job.predecessors or job.array_predecessors or job.start_after or job.deadline:
         return True
