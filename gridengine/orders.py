@@ -1,7 +1,7 @@
-"""Orders: what the scheduler asks of the qmaster, and the parts that they are computed from.
+"""Orders: the scheduler's requests to the qmaster.
 
 Owns the contract between `daemons.schedd` (makes orders) and `daemons.qmaster.admit` (checks them again and turns
-them into events). Every order names what it was computed on; an order that no longer fits is dropped.
+them into events). Every order names the versions on which it was computed; an order that is out of date is dropped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridengine.state.reservations import JobReservation
 
 
 class StartOrder(Struct, array_like=True):
-    """Start a task at the granted places. `version`: the job's that the scheduler saw; `attempt`: the new attempt."""
+    """Start a task with these grants. `version`: that of the job as the scheduler saw it; `attempt`: the new attempt."""
 
     job_id: int
     task_id: int
@@ -37,21 +37,21 @@ class SuspendOrder(Struct, array_like=True):
 
 
 NEVER = 0.0
-"""The time of what time alone will not bring about."""
+"""The time of an event that time alone does not cause."""
 
 
 def earlier(one: float, other: float) -> float:
-    """The first of two times (epoch seconds), where each may be NEVER."""
+    """The earlier of two times (epoch seconds), each of which may be NEVER."""
     return min(one, other) if one and other else one or other
 
 
 LONGEST_REASON = 400
-"""Characters of the reason why a job is in error: it goes into listings and mails."""
+"""Maximum length in characters of the reason of a job's error state: listings and mails show it."""
 
 
 class JobFault(Struct, array_like=True):
-    """A job that cannot be handled is to be set in error. `version`: the job's that was seen; `reason`: for its owner;
-    `cause`: for the messages file, where in the program it was met."""
+    """A job that cannot be handled is set in error state. `version`: that of the job as it was seen; `reason`: for its owner;
+    `cause`: for the messages file, the place in the program."""
 
     job_id: int
     version: int
@@ -60,7 +60,7 @@ class JobFault(Struct, array_like=True):
 
     @classmethod
     def of(cls, job: Job, error: Exception) -> JobFault:
-        """The fault of a job on which the scheduler, or the check of its orders, failed with `error`."""
+        """The fault of a job for which the scheduler, or the check of its orders, failed with `error`."""
         kind = "" if isinstance(error, SyntaxFault) else f"{type(error).__name__}: "
         reason = f"the scheduler cannot handle this job ({kind}{error})"[:LONGEST_REASON]
         place, trace = "", error.__traceback__
@@ -70,26 +70,26 @@ class JobFault(Struct, array_like=True):
 
 
 class Orders(Struct, omit_defaults=True):
-    """The outcome of one scheduling cycle, made at its end; its parts return what goes into it (adr/0124)."""
+    """The outcome of one scheduling cycle, made at its end from the results of its parts (adr/0124)."""
 
-    #: of the state on which it was computed
+    #: revision of the state on which it was computed
     revision: int
     starts: list[StartOrder] = field(default_factory=list)
     suspends: list[SuspendOrder] = field(default_factory=list)
-    #: as `tickets`: as in the event of the same meaning, only for jobs where they changed; all numbers are finite
+    #: as `tickets`: as in `PrioritiesSet`, only for jobs with changed values; all numbers are finite
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
     tickets: dict[int, Tickets] = field(default_factory=dict)
     #: jobs of `-now y` that cannot start at once
     give_up: list[int] = field(default_factory=list)
     #: jobs that could not be handled and were left out
     faults: list[JobFault] = field(default_factory=list)
-    #: what waiting jobs are to have, all of it
+    #: all reservations for waiting jobs
     job_reservations: list[JobReservation] = field(default_factory=list)
-    #: epoch seconds at which time alone could change the outcome
+    #: epoch seconds of the next cycle that is due even without events
     next_time: float = NEVER
     #: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10)
     schedule: list[str] = field(default_factory=list)
-    #: lines for common/schedd_runlog of a run that was to be monitored (QF-35)
+    #: lines for common/schedd_runlog of a monitored run (QF-35)
     run_log: list[str] = field(default_factory=list)
     #: a summary of the run for the qmaster's messages, if the scheduler's params say PROFILE (SC-11)
     profile: str = ""
@@ -97,9 +97,9 @@ class Orders(Struct, omit_defaults=True):
 
 
 def decode_orders(data: bytes) -> tuple[Orders, list[str]]:
-    """The orders of a message (JSON), and what is wrong with those that are left out.
+    """The orders of a message (JSON), and the faults of those that are left out.
 
-    One order that cannot be read costs the others nothing. Raises msgspec.DecodeError for what is no message at all.
+    An unreadable order does not affect the others. Raises msgspec.DecodeError if the message as a whole is unreadable.
     """
     try:
         return msgspec.json.decode(data, type=Orders), []

@@ -1,7 +1,7 @@
-"""admit(state, orders, now) -> events: the qmaster's check of what the scheduler computed on an older state.
+"""admit(state, orders, now) -> events: the qmaster's check of orders that the scheduler computed on an older state.
 
-Owns the re-check: an order is taken if its job, task and places are still as they were when it was made and there is
-room; others are dropped, and the next cycle sees the newer state. Source: house rule "orders are re-checked".
+Owns the re-check: an order is accepted if its job, task and instances are unchanged since it was made and there is capacity;
+others are dropped, and the next cycle sees the newer state. Source: house rule "orders are re-checked".
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gridengine.state.state import State
 
 
 def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
-    """The events of all orders that still hold; what they take is counted over the whole batch. An order that is wrong in
-    itself is dropped alone."""
+    """The events of all valid orders; capacity is counted over the whole batch. An order that cannot be checked is dropped
+    alone."""
     remaining = _RemainingCapacity(state, now)
     newly_reserved = _hosts_reserved_since(state, orders.revision)
     starts, faults = _starts(state, orders, remaining, newly_reserved, now)
@@ -45,7 +45,7 @@ def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
         if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
             events.append(TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
-    reservations = [one for one in orders.job_reservations if isfinite(one.start_time) and isfinite(one.end_time)]
+    reservations = [each for each in orders.job_reservations if isfinite(each.start_time) and isfinite(each.end_time)]
     if reservations != state.job_reservations and not newly_reserved:
         events.append(JobReservationsSet(reservations))
     priorities = {job_id: each for job_id, each in orders.priorities.items() if all(map(isfinite, each))}
@@ -58,7 +58,7 @@ def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
 def _starts(
     state: State, orders: Orders, remaining: _RemainingCapacity, newly_reserved: frozenset[str], now: float
 ) -> tuple[list[TaskDispatched], list[JobFault]]:
-    """The starts that there is room for, and the jobs of those that cannot be checked at all."""
+    """The starts for which there is capacity, and faults for the jobs of orders that cannot be checked."""
     events = []
     faults = []
     given: set[tuple[int, int]] = set()
@@ -80,7 +80,7 @@ def _starts(
 
 
 def _error_events(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
-    """A job that cannot be handled gets into error; one that somebody waits for at a terminal is over (IA-8)."""
+    """A job that cannot be handled is set in error state; an interactive one is deleted (IA-8)."""
     job = state.jobs.get(fault.job_id)
     if job is None or job.version != fault.version or job.error:
         return []
@@ -91,8 +91,8 @@ def _error_events(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
 
 
 def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
-    """Hosts on which reservations were granted that the scheduler did not know of: its orders there wait for its next
-    cycle. "" stands for all hosts: such a reservation holds something of a PE or of the cluster."""
+    """Hosts with reservations that were granted after the scheduler's snapshot: its orders there wait for its next cycle.
+    "" stands for all hosts: such a reservation holds resources of a PE or of the cluster."""
     hosts: set[str] = set()
     for number, at in state.reserved.granted_at.items():
         if at >= revision:
@@ -104,9 +104,9 @@ def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
 
 
 class _RemainingCapacity:
-    """What is left for the orders of a batch: slots, consumables and PE slots, of the cluster or inside a reservation.
+    """The remaining capacity for a batch of orders: slots, consumables and PE slots, of the cluster or inside a reservation.
 
-    An order that is taken is charged before the next is looked at, so that nothing is ever overbooked (CX-46, PE-2).
+    An accepted order is charged before the next is checked, so nothing is ever overbooked (CX-46, PE-2).
     """
 
     def __init__(self, state: State, now: float) -> None:
@@ -119,7 +119,7 @@ class _RemainingCapacity:
         self._charges: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
     def take(self, job: Job, order: StartOrder) -> bool:
-        """Whether there is room for an order; it is taken then."""
+        """Charge an order if there is capacity for it. Returns whether there is."""
         if order.pe and not self._state.has("parallel_environment", order.pe):
             return False
         config_snapshot, ledger = self._config_snapshot, self._ledger
@@ -144,7 +144,7 @@ class _RemainingCapacity:
         return found
 
     def charges(self, job: Job) -> dict[str, str]:
-        """What a task of the job holds while it runs."""
+        """The amounts that a task of the job holds while it runs."""
         key = tuple(job.hard.items())
         found = self._charges.get(key)
         if found is None:

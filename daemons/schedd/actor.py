@@ -1,8 +1,8 @@
 """The schedd actor: one method for the qmaster, a mirror inside.
 
-Owns the translation between bytes and the scheduler (`Schedd`), and what becomes of the process that it has for itself
-(`ScheddActor`). The qmaster wraps the latter as a Ray actor; nothing here needs Ray. It may be killed and restarted at any
-moment: it then asks for a snapshot.
+Owns the translation between bytes and the scheduler (`Schedd`), and the set-up of its process (`ScheddActor`). The qmaster
+wraps the latter as a Ray actor; nothing here needs Ray. The process may be killed and restarted at any moment: it then asks
+for a snapshot.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ class Schedd:
         return "schedd"
 
     async def load(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
-        """Some parts of a snapshot, with which the next cycle begins: call `number` of so many, from 0 on."""
+        """Receive some parts of a snapshot for the next cycle: call `number`, from 0 on, of `calls`."""
         self.mirror.add_parts(parts, snapshot, number, calls)
 
     async def cycle(self, snapshot: str, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
         """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.
 
-        snapshot: that from which all that was said since leads here; what another qmaster had said, or this one before it, and
-        comes late, is of another.
+        snapshot: id of the snapshot that the events follow; late calls of an earlier qmaster carry a different id.
         events: one item a transaction, as `encode_events` makes them. now: epoch seconds of the qmaster's clock. monitored:
-        the orders say why jobs wait.
+        the orders contain the run log, with the reasons why jobs wait.
         """
         started = time.perf_counter()
         mirror = self.mirror
@@ -59,7 +58,7 @@ class Schedd:
 
 
 class ScheddActor(Schedd):
-    """The scheduler in a process of its own."""
+    """The scheduler in its own process."""
 
     def __init__(self) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second scheduler behind

@@ -1,7 +1,7 @@
-"""Pools: places that suit the same categories, ordered by rank, without those that have no room.
+"""Candidate heaps: the queue instances that match the same categories and have free slots, best rank first.
 
-Owns the heap and its upkeep. Categories with the same places share a pool until one of them meets a place that has
-room, but not for it: that one goes on with a copy. Called by `daemons.schedd.categories` and the view.
+Owns the heap and its updates. Heaps are copy-on-write: categories with the same candidates share one until a candidate has
+free slots that one of them cannot use; that category continues with a copy. Called by `daemons.schedd.categories` and the view.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ HeapEntry = tuple[int, Rank, InstanceRow]
 
 
 class CandidateHeap:
-    """`rows`: instance -> place, all that suit. `heap`: those with room, by soft violations and rank.
+    """`rows`: instance -> row, all that match. `heap`: those with free slots, by soft violations and rank.
 
-    A place that got worse is put right when it comes up; one that got better must be offered again. A place may be in
-    the heap twice: that costs a look, never a wrong order.
+    A row whose rank got worse is moved when it reaches the top; one whose rank improved must be added again. A row may be in
+    the heap twice: that costs one comparison more, the order stays correct.
     """
 
-    __slots__ = ("places", "heap", "rank", "violations")
+    __slots__ = ("rows", "heap", "rank", "violations")
 
     def __init__(
         self, rows: dict[str, InstanceRow], rank: Callable[[InstanceRow], Rank], violations: Violations | None = None
@@ -34,13 +34,13 @@ class CandidateHeap:
         self.add_candidates([row for row in rows.values() if row.open and row.free > 0])
 
     def copy(self) -> CandidateHeap:
-        """A pool of the same places that loses and gains members on its own."""
+        """An independent heap of the same rows."""
         made = CandidateHeap.__new__(CandidateHeap)
         made.rows, made.rank, made.violations, made.heap = self.rows, self.rank, self.violations, self.heap.copy()
         return made
 
     def add_candidates(self, rows: Iterable[InstanceRow]) -> bool:
-        """These places may have room now; whether any of them is in the pool."""
+        """Add rows that may have free slots now. Returns whether any of them is a candidate."""
         members = [row for row in rows if row.name in self.rows]
         if len(members) + len(self.heap) > 2 * len(self.rows) + 16:
             members = list({row.index: row for row in (*(entry[2] for entry in self.heap), *members)}.values())
@@ -57,7 +57,7 @@ class CandidateHeap:
         return (self.violations(row) if self.violations else 0, self.rank(row), row)
 
     def best(self) -> Iterator[InstanceRow]:
-        """The best place with a free slot, again and again: the caller drops it, or changes it, or stops."""
+        """Yield the best row with a free slot, repeatedly: the caller drops it, changes it, or stops."""
         heap, rank, violations = self.heap, self.rank, self.violations
         while heap:
             soft, known, row = heap[0]
@@ -71,7 +71,7 @@ class CandidateHeap:
             yield row
 
     def drop(self) -> HeapEntry:
-        """Take the place that `best` gave out of the heap."""
+        """Remove the row that `best` has yielded from the heap."""
         return heappop(self.heap)
 
     def put_back(self, entry: HeapEntry) -> None:

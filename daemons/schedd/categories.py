@@ -1,8 +1,8 @@
-"""Categories: jobs that placement cannot tell apart, with the places that suit them kept over cycles.
+"""Categories: jobs that placement cannot tell apart, with their candidate instances, kept over cycles.
 
-Owns what is known of a category for one configuration, and how one more task of it is placed. A place that has no
-room for it is not looked at again before something changed there (CX-62 … CX-64), so that a category that cannot
-run costs nothing however many jobs it has (CX-65).
+Owns the data of a category for one configuration, and the placement of one more task of it. An instance without capacity for
+the category is not examined again before something has changed there (CX-62 … CX-64), so a category that cannot run costs
+nothing, however many jobs it has (CX-65).
 """
 
 from __future__ import annotations
@@ -33,29 +33,34 @@ from gridengine.state.jobs import Grant, Job
 from gridengine.units import INFINITY
 
 CandidateHeapKey = tuple[tuple[int, tuple[int, ...]], ...]
-"""(number of a group, positions of the kinds of hosts in it that suit) for each group that suits."""
+"""(number of a group, positions of its matching kinds of hosts) for each group that matches."""
 
 
 class Category:
     """One category for one configuration.
 
-    urgency: rrcontr of its jobs. stuck: nothing could be placed, and nothing has happened since that could help.
-    reserves: its jobs may get a reservation: -R y, not -now y, a run time that ends, max_reservation above 0 (SC-7).
+    urgency: rrcontr of its jobs. is_blocked: nothing could be placed, and nothing has happened since that could help.
+    reserves: its jobs may get a reservation: -R y, not -now y, a limited run time, max_reservation above 0 (SC-7).
     """
 
     __slots__ = (
-        *("board", "site", "request", "pool", "stuck", "urgency", "reserves"),
-        *("_shared", "_missing", "_cluster_limited", "_claim", "_kept_by_quotas"),
+        *("instance_table", "config_snapshot", "request", "candidate_heap", "is_blocked", "urgency", "reserves"),
+        *("_shared", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas"),
     )
 
-    def __init__(self, config_snapshot: PlacementConfig, instance_table: InstanceTable, job: Job, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> None:
+    def __init__(
+        self,
+        config_snapshot: PlacementConfig,
+        instance_table: InstanceTable,
+        job: Job,
+        candidate_heaps: dict[CandidateHeapKey, CandidateHeap],
+    ) -> None:
         self.instance_table, self.config_snapshot = instance_table, config_snapshot
         self.request = Request.of(config_snapshot, job)
         self.urgency = resource_urgency(config_snapshot.state, self.request)
         self.is_blocked = False
-        self.reserves = (
-            instance_table.config_snapshot.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
-        )
+        may_reserve = config_snapshot.scheduler.max_reservation > 0
+        self.reserves = may_reserve and job.reserve and not job.now and self.request.duration < INFINITY
         cluster = config_snapshot.capacities[CLUSTER]
         self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
         self._claim = claim_of(config_snapshot, self.request)
@@ -65,23 +70,23 @@ class Category:
         self.candidate_heap = self._find_candidate_heap(candidate_heaps)
 
     def _find_candidate_heap(self, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> CandidateHeap:
-        """A pool that other categories with the same places have already, or a new one."""
+        """The heap of other categories with the same candidates, or a new one."""
         request, instance_table = self.request, self.instance_table
         key = self._suiting_kinds() if host_refusal(self.config_snapshot, request, CLUSTER) is None else ()
         common = candidate_heaps.get(key)
         if common is None:
             groups = [(instance_table.groups[number], kinds) for number, kinds in key]
-            rows = [place for group, kinds in groups for kind in kinds for place in group.kinds[kind][1]]
-            common = candidate_heaps[key] = CandidateHeap({place.name: place for place in rows}, instance_table.rank)
+            rows = [row for group, kinds in groups for kind in kinds for row in group.kinds[kind][1]]
+            common = candidate_heaps[key] = CandidateHeap({row.name: row for row in rows}, instance_table.rank)
         soft = bool(request.soft or request.soft_queues)
         if soft or request.hosts or request.hard_queues is not None:
-            suiting = {name: place for name, place in common.rows.items() if self._instance_suits(place)}
+            suiting = {name: row for name, row in common.rows.items() if self._instance_suits(row)}
             return CandidateHeap(suiting, instance_table.rank, self._violations if soft else None)
         self._shared = True
         return common
 
     def _suiting_kinds(self) -> CandidateHeapKey:
-        """One look at each queue and at each kind of hosts in it."""
+        """Examine each queue once, and each kind of hosts in it."""
         key: list[tuple[int, tuple[int, ...]]] = []
         for number, group in enumerate(self.instance_table.groups):
             if queue_refusal(self.request, group.queue, group.config, group.capacity) is None:
@@ -99,32 +104,32 @@ class Category:
             self._missing[id(group.capacity), id(capacity)] = missing
         return True
 
-    def _instance_suits(self, place: InstanceRow) -> bool:
-        instance = self.config_snapshot.state.instances[place.name]
-        return instance_refusal(self.config_snapshot, self.request, instance, place.config) is None
+    def _instance_suits(self, row: InstanceRow) -> bool:
+        instance = self.config_snapshot.state.instances[row.name]
+        return instance_refusal(self.config_snapshot, self.request, instance, row.config) is None
 
-    def _violations(self, place: InstanceRow) -> int:
-        return soft_violations(self.config_snapshot, Ledger(self.config_snapshot.state), self.request, place.name)
+    def _violations(self, row: InstanceRow) -> int:
+        return soft_violations(self.config_snapshot, Ledger(self.config_snapshot.state), self.request, row.name)
 
     def add_candidates(self, rows: Iterable[InstanceRow]) -> None:
-        """These places may have room now: for a category with a pool of its own."""
+        """Add rows that may have capacity now; only for a category with its own heap."""
         if not self._shared and self.candidate_heap.add_candidates(rows):
             self.is_blocked = False
 
     def reorder(self, rows: Iterable[InstanceRow]) -> None:
-        """These places have come to be preferred: for a category with a pool of its own."""
+        """Update rows whose rank has improved; only for a category with its own heap."""
         if not self._shared:
             self.candidate_heap.add_candidates(rows)
 
     def unblock(self) -> None:
-        """Something was given back: places that quotas kept from the category may do again."""
+        """Something was released: instances that quotas refused may be usable again."""
         self.is_blocked = False
         if self._blocked_by_quotas:
             rows, self._blocked_by_quotas = self._blocked_by_quotas, []
             self.add_candidates(rows)
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
-        """Grants for one more task of the category and its PE; no grants: it is stuck."""
+        """Grants for one more task of the category and its PE; without grants the category is blocked."""
         granted: list[Grant] = []
         pe = ""
         if not self.request.hard or load_refusal(self.config_snapshot, ledger, self.request, CLUSTER) is None:
@@ -142,11 +147,11 @@ class Category:
         claim = self._claim
         if claim is not None and not claim.free_slots(ledger, self.request, claim.everywhere):
             return []
-        for place in self.candidate_heap.best():
-            if claim is not None and not claim.free_slots(ledger, self.request, claim.buckets(place.name)):
-                self._blocked_by_quotas += () if self._shared else (place,)
-            elif self.has_capacity(place, ledger):
-                return [Grant(place.name, 1)]
+        for row in self.candidate_heap.best():
+            if claim is not None and not claim.free_slots(ledger, self.request, claim.buckets(row.name)):
+                self._blocked_by_quotas += () if self._shared else (row,)
+            elif self.has_capacity(row, ledger):
+                return [Grant(row.name, 1)]
             if self._shared:
                 break
             self.candidate_heap.drop()
@@ -155,37 +160,37 @@ class Category:
         self.candidate_heap, self._shared = self.candidate_heap.copy(), False
         return self._place_serial(ledger)
 
-    def has_capacity(self, place: InstanceRow, ledger: Ledger) -> bool:
-        """Whether an open place with a free slot can take a (serial) task: load, and consumables of host and queue."""
-        request, config_snapshot = self.request, self.config_snapshot
-        if not self._suits_now(place, ledger):
+    def has_capacity(self, row: InstanceRow, ledger: Ledger) -> bool:
+        """Whether an open instance with a free slot can take a (serial) task: load, and consumables of host and queue."""
+        request, config_snapshot, host = self.request, self.config_snapshot, row.host
+        if not self._suits_now(row, ledger):
             return False
-        reserved = ledger.timeline is not None and ledger.timeline.is_reserved(place.host.holder)
-        if (place.host.has_consumables or reserved) and not free_slots(config_snapshot, ledger, request, place.host.holder)[0]:
+        reserved = ledger.timeline is not None and ledger.timeline.is_reserved(host.holder)
+        if (host.has_consumables or reserved) and not free_slots(config_snapshot, ledger, request, host.holder)[0]:
             return False
-        return not (place.has_consumables or reserved) or free_slots(config_snapshot, ledger, request, place.holder)[0] > 0
+        return not (row.has_consumables or reserved) or free_slots(config_snapshot, ledger, request, row.holder)[0] > 0
 
-    def _suits_now(self, place: InstanceRow, ledger: Ledger) -> bool:
-        """Load, and the calendar if the scheduler looks ahead: the job must have ended before the next off time (CA-8)."""
+    def _suits_now(self, row: InstanceRow, ledger: Ledger) -> bool:
+        """Check load, and the calendar if the scheduler makes reservations: the job must end before the next off time (CA-8)."""
         windows = self.instance_table.windows
-        if windows is not None and not windows.is_on_during(place.config, self.request.duration):
+        if windows is not None and not windows.is_on_during(row.config, self.request.duration):
             return False
-        return self.load_suits(place, ledger)
+        return self.load_suits(row, ledger)
 
-    def load_suits(self, place: InstanceRow, ledger: Ledger) -> bool:
-        """Whether the load values that a job asks for are there and suit."""
+    def load_suits(self, row: InstanceRow, ledger: Ledger) -> bool:
+        """Whether the requested load values are reported and match."""
         if not self.request.hard:
             return True
-        host = place.host
+        host = row.host
         if load_refusal(self.config_snapshot, ledger, self.request, host.holder):
             return False
-        for demand in self._missing.get((id(place.capacity), id(host.capacity)), ()):
+        for demand in self._missing.get((id(row.capacity), id(host.capacity)), ()):
             if not is_reported(ledger, host.name, demand):
                 return False
         return True
 
     def _place_parallel(self, ledger: Ledger) -> tuple[list[Grant], str]:
-        """Takes places off the heap only as far as the allocation rule looks, and puts them back."""
+        """Takes rows off the heap only as far as the allocation rule needs them, and puts them back."""
         taken: list[HeapEntry] = []
         suiting: list[str] = []
         known: set[str] = set()
@@ -193,22 +198,22 @@ class Category:
         def order() -> Iterator[str]:
             best, number = self.candidate_heap.best(), 0
             while True:
-                while number < len(suiting):  # also what the look for slots has found beside the look for a master
+                while number < len(suiting):  # also those that another iteration (for slots, or for a master) has found
                     yield suiting[number]
                     number += 1
-                for place in best:
+                for row in best:
                     taken.append(self.candidate_heap.drop())
-                    if place.name not in known and self._suits_now(place, ledger):
-                        known.add(place.name)
-                        suiting.append(place.name)
+                    if row.name not in known and self._suits_now(row, ledger):
+                        known.add(row.name)
+                        suiting.append(row.name)
                         break
                 else:
                     return
 
         def of_host(host: str) -> list[str]:
-            rows = [place for place in self.instance_table.hosts[host].rows if place.name in self.candidate_heap.rows]
-            rows = [p for p in rows if p.open and p.free > 0 and self._suits_now(p, ledger)]
-            return [place.name for place in sorted(rows, key=self.instance_table.rank)]
+            rows = [row for row in self.instance_table.hosts[host].rows if row.name in self.candidate_heap.rows]
+            rows = [row for row in rows if row.open and row.free > 0 and self._suits_now(row, ledger)]
+            return [row.name for row in sorted(rows, key=self.instance_table.rank)]
 
         granted, pe = place_parallel(self.config_snapshot, ledger, self.request, Candidates(order, of_host, site_order))
         for entry in taken:

@@ -1,7 +1,7 @@
 """schedule(view, now) -> orders: one cycle of the scheduler.
 
-Owns the order of its steps: bring the view up to date, who wants to run, in which order, where. Reads no clock and
-changes nothing but the caches of the view. Called by the actor, by tests and by the bench.
+Owns the order of its steps: update the view, select the jobs, sort them, place them. Reads no clock and changes only the
+caches of the view. Called by the actor, by tests and by the bench.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.timeline import Timeline
 
 DECAY_STEP_S = 10.0
-"""How long jobs that found no place wait for the decay of load corrections before the next look."""
+"""While load corrections decay, blocked jobs are examined again after this time."""
+
 
 def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
-    """Orders for the state as it is. now: epoch seconds; zone: that of calendars. With the same view, state and now always
-    the same orders."""
+    """Orders for the current state. now: epoch seconds; zone: that of calendars. Deterministic: the same view, state and
+    `now` give the same orders."""
     view.begin()
     adjustments = view.instance_table.adjustments
     corrections = view.corrections.at(now, view.changed) if adjustments else None
@@ -47,11 +48,11 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
             view.invalidate()
     decays = ledger.corrections and any(category.is_blocked for category in view.categories.values())
     reservations = look_ahead.reservations if look_ahead is not None else []
-    job_reservations = [one.as_job_reservation(view.state) for one in reservations]
+    job_reservations = [reservation.as_job_reservation(view.state) for reservation in reservations]
     if reservations:
         view.mark_all_changed()
     lines = schedule_lines(view, now, dispatch.starts, reservations) if scheduler.monitor else []
-    view.affected({grant.host for order in dispatch.starts for grant in order.granted})
+    view.mark_changed({grant.host for order in dispatch.starts for grant in order.granted})
     suspends, next_suspends = suspend_orders(view, ledger, now)
     view.forget_jobs()
     return Orders(
@@ -69,7 +70,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
 
 
 def _set_calendar_windows(view: View, now: float, zone: tzinfo) -> None:
-    """Let jobs start only where they end before an off time, if the scheduler looks ahead at all (CA-8)."""
+    """If the scheduler makes reservations, start jobs only where they end before an off time (CA-8)."""
     view.instance_table.windows = None
     scheduler = view.state.scheduler
     if scheduler.max_reservation > 0 and view.instance_table.has_calendars:

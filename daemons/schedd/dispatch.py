@@ -1,6 +1,6 @@
-"""Dispatch: places for the tasks of one cycle, job by job, and what they use up.
+"""Dispatch: grants for the tasks of one cycle, job by job, and their bookings.
 
-Owns the walk over jobs in order of priority, and the limits of arrays and users. Places come from categories.
+Owns the loop over jobs in order of priority, and the limits of arrays and users. Categories do the placement.
 Called by `daemons.schedd.cycle`.
 """
 
@@ -21,9 +21,8 @@ from gridengine.state.jobs import Grant, Job, Task
 
 
 class Dispatch:
-    """One cycle's grants: `starts`, and `give_up`, the jobs of `-now y` without a place. Each job sees what those before
-    it were given: the ledger and the board know it, and so does the time line of `look_ahead`, which is there in cycles
-    that may reserve."""
+    """One cycle's grants: `starts`, and `give_up`, the jobs of `-now y` that cannot start. The grants of earlier jobs are
+    booked in the ledger, the instance table and, in cycles that may reserve, the time line of `look_ahead`."""
 
     def __init__(self, view: View, ledger: Ledger, now: float, look_ahead: LookAhead | None = None) -> None:
         self.view, self.ledger, self.now, self.look_ahead = view, ledger, now, look_ahead
@@ -37,9 +36,9 @@ class Dispatch:
                 self.running[job.owner] += len(job.placed)
 
     def run(self, job: Job, category: AnyCategory) -> None:
-        """Start as many tasks of a job as there are places and limits allow; a `-now y` job all or none (AJ-5).
+        """Start as many tasks of a job as capacity and limits allow; of a `-now y` job all or none (AJ-5).
 
-        Tasks that cannot start may get a reservation, in their place in the order (SC-7).
+        Tasks that cannot start may get a reservation, in the order of priority (SC-7).
         """
         if category.is_blocked and not (job.now or category.reserves):
             return
@@ -81,7 +80,7 @@ class Dispatch:
         for order in given:
             self._book(job, category, order.granted, order.pe, -1)
         hosts = {grant.host for order in given for grant in order.granted}
-        rows = [place for host in hosts for place in self.view.instance_table.hosts[host].rows]
+        rows = [row for host in hosts for row in self.view.instance_table.hosts[host].rows]
         self.view.add_candidates(rows)
         self.view.unblock()
 
@@ -97,14 +96,14 @@ class Dispatch:
             timeline = self.look_ahead.timeline
             timeline.add(timeline.now, timeline.now + timeline.run_for(category.request.duration), bookings, sign)
         for grant in granted:
-            place = instance_table.rows[grant.instance]
-            place.free -= sign * grant.slots
-            place.host.used += sign * grant.slots
+            row = instance_table.rows[grant.instance]
+            host = row.host
+            row.free -= sign * grant.slots
+            host.used += sign * grant.slots
             if instance_table.adjustments:
-                name = place.host.name
-                ledger.corrections[name] = ledger.corrections.get(name, 0.0) + sign * grant.slots
-            if instance_table.adjustments or place.host.watched:
-                before = place.host.load
-                instance_table.refresh_load(place.host, ledger)
-                if place.host.load < before:
-                    self.view.reorder(place.host.rows)
+                ledger.corrections[host.name] = ledger.corrections.get(host.name, 0.0) + sign * grant.slots
+            if instance_table.adjustments or host.watched:
+                before = host.load
+                instance_table.refresh_load(host, ledger)
+                if host.load < before:
+                    self.view.reorder(host.rows)

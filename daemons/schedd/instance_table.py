@@ -1,7 +1,7 @@
-"""The board: every queue instance with what dispatch needs at hand: free slots, whether it is open, its rank.
+"""The instance table: a row for each queue instance with the figures that dispatch needs: free slots, open or not, rank.
 
-Owns these figures for one configuration. The scheduler's view marks hosts whose figures may have changed; `refresh`
-takes those anew from the state. During a cycle dispatch notes its grants here; the next refresh takes them back.
+Owns these figures for one configuration. The scheduler's view marks hosts whose figures may have changed; `refresh` reads
+them from the state again. During a cycle dispatch notes its grants here; the next refresh replaces them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Rank = tuple[float, float, float, int]
 
 
 class HostRow:
-    """A host: its weighted load, slots in use on it, its places.
+    """A host: its weighted load, its slots in use, the rows of its queue instances.
 
-    watched: a load or suspend threshold, or the load formula, is on a consumable, so that a grant may change load and places.
+    watched: a load or suspend threshold, or the load formula, uses a consumable, so a grant may change load and open rows.
     """
 
-    __slots__ = ("name", "holder", "load", "used", "places", "level", "limited", "watched")
+    __slots__ = ("name", "holder", "load", "used", "rows", "capacity", "has_consumables", "watched")
 
     def __init__(self, holder: Holder, capacity: Capacity, watched: bool) -> None:
         self.name, self.holder = holder.name, holder
@@ -39,9 +39,9 @@ class HostRow:
 
 
 class InstanceRow:
-    """A queue instance on the board. `has_consumables`: it has consumables besides its slots. `index`: order of names."""
+    """A queue instance. `has_consumables`: it has consumables besides its slots. `index`: its position by name."""
 
-    __slots__ = ("name", "holder", "host", "config", "level", "limited", "index", "seq_no", "free", "open")
+    __slots__ = ("name", "holder", "host", "config", "capacity", "has_consumables", "index", "seq_no", "free", "open")
 
     def __init__(self, holder: Holder, host: HostRow, config: InstanceConfig, capacity: Capacity, index: int) -> None:
         self.name, self.holder = holder.name, holder
@@ -56,7 +56,7 @@ class InstanceRow:
 
 
 class InstanceGroup(NamedTuple):
-    """Places of one cluster queue that are configured alike; `kinds`: the same by kind of host."""
+    """Rows of one cluster queue with equal configuration; `kinds`: the same rows by kind of host."""
 
     queue: str
     config: InstanceConfig
@@ -72,10 +72,10 @@ class InstanceGroup(NamedTuple):
 
 
 class InstanceTable:
-    """All places. `by_seq_no`: queue_sort_method is seqno. `adjustments`: job_load_adjustments.
+    """All rows. `by_seq_no`: queue_sort_method is seqno. `adjustments`: job_load_adjustments.
 
-    thresholds: names of the places with suspend thresholds. has_calendars: any place
-    follows a calendar. `windows`: the calendars of the cycle if it looks ahead, else None.
+    thresholds: names of the instances with suspend thresholds. has_calendars: at least one instance has a calendar.
+    `windows`: the calendars of the cycle if it makes reservations, else None.
     """
 
     def __init__(self, config_snapshot: PlacementConfig) -> None:
@@ -100,7 +100,8 @@ class InstanceTable:
             of_instance, of_host, _ = holders_at(name)
             host = self.hosts.get(of_host.name)
             if host is None:
-                host = self.hosts[of_host.name] = HostRow(of_host, config_snapshot.capacities[of_host], self.formula.on_consumables)
+                host = HostRow(of_host, config_snapshot.capacities[of_host], self.formula.on_consumables)
+                self.hosts[of_host.name] = host
             capacity = config_snapshot.capacities[of_instance]
             row = self.rows[name] = InstanceRow(of_instance, host, config, capacity, index)
             host.rows.append(row)
@@ -116,12 +117,12 @@ class InstanceTable:
             groups[key].add(row)
 
     def rows_of(self, host: str) -> list[InstanceRow]:
-        """The places on a host; none for a host without queues."""
+        """The rows of a host; none for a host without queues."""
         found = self.hosts.get(host)
         return found.rows if found is not None else []
 
     def refresh(self, hosts: set[str], ledger: Ledger) -> list[InstanceRow]:
-        """Take the figures of these hosts from the state; their places that can take something now."""
+        """Read the figures of these hosts from the state. Returns their open rows with free slots."""
         free: list[InstanceRow] = []
         for name in hosts:
             host = self.hosts.get(name)
@@ -136,13 +137,13 @@ class InstanceTable:
         return free
 
     def refresh_load(self, host: HostRow, ledger: Ledger) -> None:
-        """Weighted load of a host, and which of its places are open."""
+        """Compute the weighted load of a host, and which of its rows are open."""
         host.load = self.formula.weigh(ledger, host.name)
         for row in host.rows:
             row.open = obstacle(self.config_snapshot, ledger, self.config_snapshot.state.instances[row.name]) is None
 
     def rank(self, row: InstanceRow) -> Rank:
-        """Sorts places: load and sequence number in the configured order, then fewest slots in use, then the name.
+        """Sort key of rows: load and sequence number in the configured order, then fewest slots in use, then the name.
 
         Source: sge_sched_conf(5) queue_sort_method, SC-5. The last two make it deterministic and spread jobs.
         """

@@ -1,9 +1,9 @@
-"""Where jobs stand, kept over cycles: a job to which nothing has happened is not looked at again.
+"""Job groups, kept over cycles: a job to which nothing has happened is not examined again.
 
-Owns lines: the jobs that priorities cannot tell apart, of one category and with one -p, in the order in which they are served.
-What a cycle costs then follows from what has changed, from the lines, and from what it starts, not from the jobs that wait. That
-holds for a job of which its own record says all; the others, `rechecked`, are looked at in every cycle. Called by the view, which
-is told what events write, and by `daemons.schedd.survey`. Why: docs/adr/0156.
+Owns the groups: jobs of one category and one -p, which priorities cannot tell apart, in the order in which they are served. The
+cost of a cycle follows from the changed jobs, the groups and the started tasks, not from the number of waiting jobs. This needs
+jobs whose own record determines everything; the others, `rechecked`, are examined in every cycle. Called by the view, which
+passes on the jobs that events have changed, and by `daemons.schedd.survey`. Why: docs/adr/0156.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gridengine.state.state import State
 
 
 class GroupMember:
-    """The place of a job in its line. `waits`: it wants (another) task to run; else its tasks all have places."""
+    """A job in its group. `waits`: it has a pending task to start; else all its tasks are dispatched."""
 
-    __slots__ = ("time", "job_id", "line", "waits", "over")
+    __slots__ = ("time", "job_id", "group", "waits", "is_removed")
 
     def __init__(self, job: Job, group: JobGroup, waits: bool) -> None:
         self.time, self.job_id, self.group, self.waits, self.is_removed = job.submit_time, job.id, group, waits, False
@@ -30,10 +30,10 @@ class GroupMember:
 
 
 class JobGroup:
-    """`sample`: one of its jobs, or one that was: to priorities they are all the same. `unreported`: those of whom the qmaster may
-    not know yet what priority they have, which is `last_reported` of the others. `running`: those who want nothing more."""
+    """`sample`: a present or former member; priorities treat all members alike. `last_reported`: the priority that the qmaster
+    knows for all members but `unreported`. `running`: members without pending tasks."""
 
-    __slots__ = ("category", "sample", "unsaid", "said", "running", "_order", "_over")
+    __slots__ = ("category", "sample", "unreported", "last_reported", "running", "_order", "_removed_count")
 
     def __init__(self, category: AnyCategory, sample: Job) -> None:
         self.category, self.sample = category, sample
@@ -54,31 +54,32 @@ class JobGroup:
             insort(self._order, member, key=lambda each: each.rank)
 
     def drop(self, member: GroupMember) -> None:
-        """The turn is over. It is taken out with many others, so that the first of a long line costs what the last does."""
+        """Mark a member as removed. Members are deleted in batches, so removing the first of a long group is cheap."""
         self.unreported.discard(member.job_id)
         self.running.discard(member.job_id)
         member.is_removed = True
         self._removed_count += member.waits
 
     def waiting(self) -> Iterator[GroupMember]:
-        """The turns of those who want something, in order."""
+        """The members with pending tasks, in order."""
         if self._removed_count > 100 and self._removed_count * 8 > len(self._order):
             self._order, self._removed_count = [member for member in self._order if not member.is_removed], 0
         return (member for member in self._order if not member.is_removed)
 
     @property
     def waits(self) -> bool:
-        """Whether anybody wants something."""
+        """Whether any member has a pending task."""
         return len(self._order) > self._removed_count
 
     def job_ids(self) -> Iterator[int]:
-        """All who stand in it."""
+        """The ids of all members."""
         yield from self.running
         yield from (member.job_id for member in self._order if not member.is_removed)
 
 
 class JobGroups:
-    """Of all jobs of a state. `idle_unreported`: those of the jobs that do not take part whose priority the qmaster may not know."""
+    """The groups of all jobs of a state. `idle_unreported`: jobs outside of all groups whose priority the qmaster may not know.
+    `rechecked`: jobs that are examined in every cycle."""
 
     def __init__(self, state: State, categorise: Callable[[Job], AnyCategory]) -> None:
         self._state, self._categorise = state, categorise
@@ -92,22 +93,22 @@ class JobGroups:
         self._written: set[int] | None = None  # all
 
     def note(self, jobs: Iterable[int]) -> None:
-        """The records of these jobs are others now, or gone."""
+        """The records of these jobs have changed or are gone."""
         if self._written is not None:
             self._written.update(jobs)
 
     @property
     def groups(self) -> Iterable[JobGroup]:
-        """Those in which somebody stands."""
+        """The groups with members."""
         return self._groups.values()
 
     def category(self, job_id: int) -> AnyCategory | None:
-        """The category of a job that stands in a line."""
+        """The category of a job that is in a group."""
         member = self._members.get(job_id)
         return member.group.category if member is not None else None
 
     def started_lately(self, now: float, within_s: float) -> list[Task]:
-        """Tasks with places that were started within so many seconds, or later than now."""
+        """Dispatched tasks that were started in the last `within_s` seconds, or later than `now`."""
         if now < self._corrected_at:
             self._recent |= self._placed  # the clock was set back
         self._corrected_at = now
@@ -121,7 +122,7 @@ class JobGroups:
         return found
 
     def refresh(self) -> None:
-        """Find the places of all whose records have changed."""
+        """Regroup all jobs whose records have changed."""
         jobs = self._state.jobs
         written = jobs if self._written is None else self._written
         for number in written:
@@ -150,7 +151,7 @@ class JobGroups:
                 self._add_to_group(job, bool(job.pending) and not _wholly_held(job))
             else:
                 self.idle_unreported.add(job.id)
-        except Exception:  # noqa: BLE001 - whoever looks at it in the cycle says what is wrong with it
+        except Exception:  # noqa: BLE001 - the cycle examines the job and reports the fault
             self.rechecked.add(job.id)
 
     def _add_to_group(self, job: Job, waits: bool) -> None:
@@ -164,7 +165,7 @@ class JobGroups:
 
 
 def _needs_recheck(job: Job) -> bool:
-    """Whether time, other jobs or a reservation may change what becomes of it, while its own record stays as it is."""
+    """Whether time, other jobs or a reservation may affect the job while its own record stays the same."""
     if job.predecessors or job.array_predecessors or job.start_after or job.deadline:
         return True
     if job.ar or job.now or job.override_tickets:
@@ -173,7 +174,7 @@ def _needs_recheck(job: Job) -> bool:
 
 
 def _wholly_held(job: Job) -> bool:
-    """Whether holds keep all of its waiting tasks."""
+    """Whether all its pending tasks are held."""
     if not job.holds:
         return False
     ready = job.pending

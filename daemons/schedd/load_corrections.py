@@ -1,7 +1,7 @@
-"""Load corrections: what hosts are taken to be loaded with by tasks that have begun lately and that no load report shows yet.
+"""Load corrections: the assumed load of recently started tasks, which load reports do not show yet.
 
-Owns how they fade: in steps of a hundredth of load_adjustment_decay_time, so that a run of the scheduler between two steps looks
-at the hosts that changed and not at all that started something. Called by `cycle`; kept by `view`.
+Owns their decay: in steps of a hundredth of load_adjustment_decay_time, so a scheduling run between two steps examines only the
+hosts that changed. Called by `cycle`; kept by `view`.
 Source: sge_sched_conf(5) job_load_adjustments, LS-6.
 """
 
@@ -17,7 +17,7 @@ STEPS = 100
 
 
 class LoadCorrections:
-    """`moved`: the hosts whose corrections the last look has taken a step further, or to their end."""
+    """`moved`: the hosts whose corrections decayed in the last call."""
 
     def __init__(self, state: State, job_groups: JobGroups) -> None:
         self.moved: set[str] = set()
@@ -26,9 +26,9 @@ class LoadCorrections:
         self._found: dict[str, float] = {}
 
     def at(self, now: float, changed: set[str]) -> dict[str, float]:
-        """Host -> slots that began lately, each faded linearly to 0 over load_adjustment_decay_time.
+        """Host -> recently started slots, each decayed linearly to 0 over load_adjustment_decay_time.
 
-        now: epoch seconds; changed: where something has begun or ended since the last look.
+        now: epoch seconds; changed: hosts on which a task has started or ended since the last call.
         """
         decay_s = self._state.scheduler.load_adjustment_decay_time_s
         moment = now - now % (decay_s / STEPS)

@@ -1,4 +1,4 @@
-"""The load formula: one number for each host out of weighted load values and consumables.
+"""The load formula: one number for each host, computed from weighted load values and consumables.
 
 Owns its evaluation; the grammar is in `gridengine.syntax.load_formula`. Source: sge_sched_conf(5) load_formula, LS-7.
 """
@@ -14,7 +14,7 @@ from gridengine.syntax.load_formula import parse_load_formula
 class CompiledFormula:
     """A compiled formula: (weight, name) pairs and a constant."""
 
-    __slots__ = ("terms", "constant", "site", "on_consumables")
+    __slots__ = ("terms", "constant", "config_snapshot", "on_consumables")
 
     def __init__(self, text: str, config_snapshot: PlacementConfig) -> None:
         self.config_snapshot = config_snapshot
@@ -30,7 +30,7 @@ class CompiledFormula:
         self.on_consumables = any(entry is not None and entry.is_consumable for entry in entries)
 
     def weigh(self, ledger: Ledger, host: str) -> float:
-        """The load of a host. A value that is not there makes the host the last choice; BOOL counts 0 or 1."""
+        """The load of a host. A missing value makes the host the last choice; BOOL counts 0 or 1."""
         total = self.constant
         for weight, name in self.terms:
             offer = host_available(self.config_snapshot, ledger, host, name)

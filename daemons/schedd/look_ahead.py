@@ -1,8 +1,8 @@
-"""Look-ahead: the earliest time and places at which a job that cannot start now will be able to.
+"""Look-ahead: the earliest start of a job that cannot start now, and its grants then.
 
-Owns which tasks get a reservation in a cycle, and when. Candidates are places that are open, or closed by nothing but their
-calendar; use is that of the time line, to which the cycle adds what it starts and reserves; load values are taken as they
-are. Called by dispatch. Source: sge_sched_conf(5) max_reservation, default_duration; SC-7, SC-9, AR-52.
+Owns which tasks get a reservation in a cycle, and when. Candidates are queue instances that are open, or closed by their
+calendar alone; the time line gives the use, and the cycle adds its starts and reservations to it; load values are the current
+ones. Called by dispatch. Source: sge_sched_conf(5) max_reservation, default_duration; SC-7, SC-9, AR-52.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from gridengine.state.reservations import JobReservation
 from gridengine.state.state import State
 
 LINEAR_LOOKS = 8
-"""Moments that are looked at one by one before halving begins: with a thousand running jobs each look costs."""
+"""So many moments are examined one by one before binary search begins: with a thousand running jobs each one costs."""
 
 
 class Fit(NamedTuple):
-    """Places that are free from `start` (epoch s) for as long as a job may run."""
+    """Grants that are free from `start` (epoch s) for the whole run time of a job."""
 
     start: float
     granted: list[Grant]
@@ -42,7 +42,7 @@ class Fit(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What a pending task is to have."""
+    """The reservation of a pending task."""
 
     job_id: int
     task_id: int
@@ -50,7 +50,7 @@ class Reservation(NamedTuple):
     category: Category
 
     def as_job_reservation(self, state: State) -> JobReservation:
-        """The same for the qmaster, which must not give these places to advance reservations (AR-52)."""
+        """The same for the qmaster, which must not grant these slots to advance reservations (AR-52)."""
         fit, request = self.fit, self.category.request
         resources = {name: f"{amount:.17g}" for name, (amount, _) in request.charged.items()}
         end = fit.start + request.duration + state.scheduler.duration_offset_s
@@ -58,7 +58,7 @@ class Reservation(NamedTuple):
 
 
 class LookAhead:
-    """The reservations of one cycle: `reservations`, at most `max_reservations`. `timeline`: that of the ledger, with what the cycle starts."""
+    """The `reservations` of one cycle, at most `max_reservations`. `timeline`: that of the ledger, with the started tasks."""
 
     def __init__(self, view: View, ledger: Ledger, timeline: Timeline, zone: tzinfo) -> None:
         self.view, self.ledger, self.timeline, self.zone = view, ledger, timeline, zone
@@ -68,10 +68,10 @@ class LookAhead:
         self._not_before: dict[int, float] = {}
 
     def reserve(self, job_id: int, task_id: int, category: Category) -> bool:
-        """Whether a task gets a reservation; the time line has it then."""
+        """Make a reservation for a task, and add it to the time line. Returns False if none is possible."""
         if not category.reserves or len(self.reservations) >= self.max_reservations:
             return False
-        # within a cycle a time line only ever fills up: no earlier start for another one of the same
+        # within a cycle the time line only fills up: the next task of the category cannot start earlier
         first = self._not_before.get(id(category), self.timeline.now)
         start = self._earliest(category, first)
         self._not_before[id(category)] = start.start if start else self.timeline.now + FARTHEST_S
@@ -84,7 +84,7 @@ class LookAhead:
         return True
 
     def _earliest(self, category: Category, first: float) -> Fit | None:
-        """One by one, then by halves: in the long run what is in use only ends, but for what is reserved."""
+        """Linear, then binary search: in the long run use only decreases, except for reservations."""
         request, ledger = category.request, self.ledger
         latest = self.timeline.now + FARTHEST_S
         if first >= latest or (request.hard and load_refusal(self.view.config_snapshot, ledger, request, CLUSTER) is not None):
@@ -113,16 +113,16 @@ class LookAhead:
         instance = self.view.state.instances[row.name]
         if row.open or not (instance.calendar_disabled or instance.calendar_suspended):
             return row.open
-        # a copy: the state is the qmaster's to change
+        # a copy: only the qmaster changes the state
         opened = replace(instance, calendar_disabled=False, calendar_suspended=False)
         return obstacle(self.view.config_snapshot, self.ledger, opened) is None
 
     def _fit(self, category: Category, rows: list[InstanceRow], start: float) -> Fit | None:
-        """Grants from `start` on for as long as the job may run, and the PE; None if it cannot be."""
+        """Grants from `start` on for the whole run time of the job, and the PE; None if there are none."""
         request, config_snapshot = category.request, self.view.config_snapshot
         end = start + self.timeline.run_for(request.duration)
         window = Ledger(config_snapshot.state, empty=True, now=WindowUse(self.timeline, start, end))
-        suiting = [p.name for p in rows if self.windows.is_on_during(p.config, request.duration, start)]
+        suiting = [row.name for row in rows if self.windows.is_on_during(row.config, request.duration, start)]
         if request.parallel:
             granted, pe = place_parallel(config_snapshot, window, request, Candidates.of(suiting))
             return Fit(start, granted, pe) if granted else None

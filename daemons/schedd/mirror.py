@@ -1,6 +1,6 @@
-"""The mirror: the scheduler's copy of the state, kept by the events that the qmaster has committed.
+"""The mirror: the scheduler's copy of the state, updated by the events that the qmaster has committed.
 
-Owns the copy and knows whether it is at the expected revision. Called by the actor.
+Owns the copy and checks its revision. Called by the actor.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ class Mirror:
     def __init__(self) -> None:
         self.view: View | None = None
         self._assembly: Assembly | None = None
-        #: the name of the one that it was begun from last
+        #: the id of the last snapshot that was begun
         self.snapshot = ""
         self._missing: set[int] = set()
 
     def add_parts(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
-        """Parts of a snapshot (`gridengine.state.parts`): those of call `number` of so many, beginning with 0.
+        """Add the parts of a snapshot (`gridengine.state.parts`) in call `number`, from 0 on, of `calls`.
 
-        `snapshot`: which one; no two have the same name, whatever their revisions are: a qmaster that was killed may come to a
-        revision again by another way. A call that comes twice changes nothing. Raises LookupError for one of a snapshot that
-        has not begun.
+        `snapshot`: its unique id. Revisions are not unique: a qmaster that was killed may reach a revision again with other
+        events. A repeated call changes nothing. Raises LookupError for parts of a snapshot that has not begun.
         """
         if number == 0 and not (self._assembly is not None and self.snapshot == snapshot):
             self.view, self._assembly = None, Assembly(parts[0])
@@ -39,19 +38,19 @@ class Mirror:
             self._assembly.add(parts[1:] if number == 0 else parts)
 
     def load(self, parts: list[bytes]) -> None:
-        """Start anew from a whole snapshot."""
+        """Restart from a whole snapshot."""
         self._assembly = None
         self.add_parts(parts, "whole", 0, 1)
         self._finish_snapshot()
 
     def _finish_snapshot(self) -> None:
-        """With the first events behind a snapshot, that is whole; one of which parts are missing is none."""
+        """The first events after a snapshot complete it; a snapshot with missing parts is discarded."""
         if self._assembly is not None:
             self.view = None if self._missing else View(self._assembly.whole())
             self._assembly = None
 
     def advance(self, revision: int, batches: list[bytes]) -> bool:
-        """Apply batches of events that begin at `revision`, each of them one revision further.
+        """Apply batches of events that begin at `revision`; each batch is one revision.
 
         False, and nothing applied: the mirror is at another revision and needs a snapshot.
         """

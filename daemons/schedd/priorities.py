@@ -1,6 +1,6 @@
 """Priorities: POSIX priority, urgency and tickets of jobs, each normalised to 0..1, and their weighted sum.
 
-Owns sge_priority(5). Must not know where jobs can run. Called by the cycle for all jobs that want to run or run.
+Owns sge_priority(5). Must not know where jobs can run. Called by the cycle for all pending and running jobs.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Weights:
 
 
 def normalised(values: Sequence[float]) -> list[float]:
-    """The values, all finite, mapped to 0..1 from the least to the most; all NEUTRAL if they do not differ."""
+    """Map the values, all finite, to 0..1 from the least to the greatest; all NEUTRAL if they do not differ."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= low:
         return [NEUTRAL] * len(values)
-    # by halves: from the least to the greatest number that there is may be farther than that
+    # halved: the difference of the greatest and the least float would overflow
     least, span = low / 2, high / 2 - low / 2
     return [(value / 2 - least) / span for value in values]
 
 
 def part_of_most(values: Sequence[float]) -> list[float]:
-    """The values as parts of the greatest; all NEUTRAL if that is 0. Source: O (ntckts of qstat -ext)."""
+    """The values as fractions of the greatest; all NEUTRAL if that is 0. Source: O (ntckts of qstat -ext)."""
     most = max(values, default=0.0)
     return [value / most for value in values] if most > 0 else [NEUTRAL] * len(values)
 
@@ -52,7 +52,7 @@ def part_of_most(values: Sequence[float]) -> list[float]:
 def prioritise(
     weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], tickets: Sequence[float], now: float
 ) -> list[Priority]:
-    """Priorities of jobs that are looked at together, in their order: finite numbers. Source: PR-1 … PR-3.
+    """Priorities of jobs that are compared with each other, in their order: finite numbers. Source: PR-1 … PR-3.
 
     tickets: of each job by all policies. npprior: -p 0 is 0.5.
     """

@@ -1,10 +1,10 @@
-"""The order of queue instances that a site's own function gives for the parallel jobs of an environment.
+"""The order of queue instances by a site's own function, for the parallel jobs of an environment.
 
 Owns the loading of these functions. They run inside the scheduler, so only managers name them, in `qsort_args` of a PE:
 `/absolute/path.py function [argument …]`. The function is called as `function(instances, arguments)` with names
-`queue@host` in the scheduler's order and gives those that may be used, in the order that it wants; `$complex` in an
-argument stands for what the job requests of it, "" if nothing. A function that fails leaves the order as it was and is
-logged once. Called by `daemons.schedd.categories`. Source: sge_pe(5) qsort_args, PE-16.
+`queue@host` in the scheduler's order and returns those that may be used, in its own order; `$complex` in an argument is
+replaced by the job's request for it, "" if there is none. If a function fails the order stays, and the error is logged once.
+Called by `daemons.schedd.categories`. Source: sge_pe(5) qsort_args, PE-16.
 Deviation: a Python file instead of a C library, as this is a Python system.
 """
 
@@ -26,7 +26,7 @@ _logged: set[str] = set()
 
 
 def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) -> list[str]:
-    """The instances in the order of the PE's function; as they are if it has none or it fails."""
+    """The instances in the order of the PE's function; unchanged if it has none or it fails."""
     if not pe.qsort_args:
         return instances
     path, name, *arguments = pe.qsort_args
@@ -42,7 +42,7 @@ def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) 
 
 
 def _function(path: str, name: str) -> Callable[[list[str], list[str]], Sequence[str]]:
-    """The function as the file has it now."""
+    """The function, loaded again if its file has changed."""
     changed = os.stat(path).st_mtime_ns
     known = _loaded.get(path)
     if known is None or known[0] != changed:

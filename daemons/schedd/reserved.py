@@ -1,6 +1,6 @@
-"""Categories of jobs that ask for an advance reservation: placed inside it, by the same rules.
+"""Categories of jobs that request an advance reservation: placed inside it, by the same rules.
 
-Owns what the scheduler keeps of such jobs for one configuration; the placement is `gridengine.placement.reserved`'s.
+Owns the scheduler's data about such jobs for one configuration; `gridengine.placement.reserved` does the placement.
 Called through `daemons.schedd.view` like the other categories. Source: AR-60, AR-91, AR-99, AR-100.
 """
 
@@ -15,9 +15,9 @@ from gridengine.state.jobs import Grant, Job
 
 
 class ReservedCategory:
-    """Jobs that ask for the same of one reservation. `is_blocked`: nothing more of them can be placed in this cycle."""
+    """Jobs with equal requests in one reservation. `is_blocked`: no more of them can be placed in this cycle."""
 
-    __slots__ = ("ar_id", "site", "reservation", "request", "stuck", "urgency")
+    __slots__ = ("ar_id", "config_snapshot", "reservation", "request", "is_blocked", "urgency")
     reserves = False
 
     def __init__(self, config_snapshot: PlacementConfig, job: Job) -> None:
@@ -29,7 +29,7 @@ class ReservedCategory:
         self.is_blocked = False
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
-        """Grants for one more task and its PE; no grants: it is stuck. `ledger`: that of the cycle."""
+        """Grants for one more task and its PE; without grants the category is blocked. `ledger`: that of the cycle."""
         if not self.reservation.is_usable:
             self.is_blocked = True
             return [], ""
@@ -38,11 +38,11 @@ class ReservedCategory:
         return granted, pe
 
     def unblock(self) -> None:
-        """Something was given back somewhere."""
+        """Something was released somewhere."""
         self.is_blocked = False
 
     def add_candidates(self, rows: object) -> None:
-        """Places outside are none of its business."""
+        """Ignore instances outside of the reservation."""
 
     reorder = add_candidates
 

@@ -1,8 +1,8 @@
-"""Schedule lines: what a scheduling run found running, started and reserved, for common/schedule.
+"""Schedule lines: the running, started and reserved tasks of a scheduling run, for common/schedule.
 
 Owns the form: job:task:state:start:duration:level:object:resource:use, a line of colons first. Times in epoch seconds and
 seconds, the offset of durations included; a job without a limit lasts to the end of 32-bit time. Levels: P parallel
-environment, G cluster, H host, Q queue instance; only what is a consumable there. Source: O; SC-10.
+environment, G cluster, H host, Q queue instance; only consumables of that level. Source: O; SC-10.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _head(job_id: int, task_id: int, status: str, start: float, end: float) -> s
 
 
 def _lines(config_snapshot: PlacementConfig, head: str, granted: list[Grant], charged: Amounts, pe: str) -> Iterator[str]:
-    """The PE first, then from the cluster down to the queues; only what is a consumable there."""
+    """The PE first, then from the cluster down to the queues; only consumables of each level."""
     taken = Bookings()
     taken.book(bookings_of(granted, charged, pe))
     for kind, letter in _LETTERS.items():

@@ -1,8 +1,8 @@
-"""A survey of the jobs: who takes part in a cycle, in which order they are served, and what is said of their priorities.
+"""Survey of the jobs: which jobs take part in a cycle, in which order they are served, and which priorities are reported.
 
-Owns the choice between two ways to the same outcome. Where a job's priority follows from its category and its -p alone, which
-`JobGroups` keeps over cycles, only jobs that are new, changed or restless are looked at; with tickets, or a weight of the
-time that jobs wait, all are. Called by `daemons.schedd.cycle`.
+Owns the choice between two ways to the same outcome. Where a job's priority follows from its category and its -p alone,
+`JobGroups` keeps the order over cycles, and only new, changed and rechecked jobs are examined; with tickets, or a weight of the
+waiting time, all jobs are. Called by `daemons.schedd.cycle`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from gridengine.state.jobs import NO_TICKETS, Job, Tickets
 from gridengine.state.state import State
 
 Active = tuple[Job, AnyCategory, bool]
-"""A job that takes part in the policies, its category, and whether it wants to run (another) task."""
+"""A job that takes part in the policies, its category, and whether it has a task that may start."""
 
 Pending = tuple[float, float, int, Job, AnyCategory]
-"""What the place of a job in the order follows from (three figures), the job, and its category."""
+"""The sort key of a job (three figures), the job, and its category."""
 
 NO_PRIORITY: Priority = (0.0, 0.0, 0.0, 0.0)
-"""What jobs show that are not looked at: held, dependent, in error. Source: O (qstat of a held job)."""
+"""The priority shown for jobs that do not take part: held, dependent, in error. Source: O (qstat of a held job)."""
 
 MAX_REPORTED = 20_000
-"""Priorities of jobs in lines that one cycle tells the qmaster: those of a million would keep it busy for a second."""
+"""Priorities of grouped jobs that one cycle reports to the qmaster: a million would keep it busy for a second."""
 
 REPORT_MORE_S = 0.1
-"""After which the next of them follow."""
+"""Pause before the next portion."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """Who takes part, who is to be served in which order, and what is to be said of them. `looks`: how many jobs were looked
-    at for it. The fields with the names of those of `Orders` go there."""
+    """The active jobs, the pending ones in order, and the priorities to report. `looks`: how many jobs were examined. Fields
+    with the names of fields of `Orders` go there."""
 
     active: list[Active] = field(default_factory=list)
     pending: Iterable[Pending] = ()
@@ -55,7 +55,7 @@ class Survey:
 
 
 def survey(view: View, now: float) -> Survey:
-    """What all jobs ask of this cycle; `pending` without those of categories that are stuck."""
+    """Select and sort the jobs for this cycle; `pending` leaves out blocked categories."""
     if not (view.state.scheduler.weight_waiting_time or view.state.tickets or in_force(view.state)):
         found = _survey_groups(view, now)
         if found is not None:
@@ -64,7 +64,7 @@ def survey(view: View, now: float) -> Survey:
 
 
 def _survey_groups(view: View, now: float) -> Survey | None:
-    """By the lines and the restless jobs. None: they have tickets of their own, or somebody's priority cannot be found."""
+    """By the groups and the rechecked jobs. None: a job has tickets of its own, or a priority cannot be computed."""
     found = _select_active(view, [view.state.jobs[number] for number in sorted(view.job_groups.rechecked)], now)
     if any(job.override_tickets for job, _, _ in found.active):
         return None
@@ -72,7 +72,7 @@ def _survey_groups(view: View, now: float) -> Survey | None:
     pairs = [*((group.sample, group.category) for group in groups), *(one[:2] for one in found.active)]
     try:
         priorities = prioritise(Weights(view.state.scheduler), pairs, [0.0] * len(pairs), now)
-    except Exception:  # noqa: BLE001 - who it is will be found among all
+    except Exception:  # noqa: BLE001 - the job at fault is found by examining all jobs
         return None
     singles = _select_pending(view, found, priorities[len(groups) :])
     live = [
@@ -87,7 +87,7 @@ def _survey_groups(view: View, now: float) -> Survey | None:
 
 
 def _pending_of_group(state: State, group: JobGroup, key: float) -> Iterator[Pending]:
-    """The jobs of a line that are to be served, as long as any can be."""
+    """The pending jobs of a group, while its category is not blocked."""
     category = group.category
     for member in group.waiting():
         if category.is_blocked and not category.reserves:
@@ -96,21 +96,22 @@ def _pending_of_group(state: State, group: JobGroup, key: float) -> Iterator[Pen
 
 
 def _report_groups(view: View, found: Survey, groups: Iterable[tuple[JobGroup, Priority]], now: float) -> None:
-    """What the qmaster does not know yet of the priorities of those in lines, and of those who do not take part."""
+    """Report priorities that the qmaster does not know yet, of grouped jobs and of jobs that do not take part."""
     reported = view.state.scheduler.report_pjob_tickets
     for group, priority in groups:
         if group.last_reported != (last_reported := (priority, reported)):
             group.last_reported, group.unreported = last_reported, set(group.job_ids())
         if group.unreported:
             waits = priority if reported else NO_PRIORITY
-            _report_jobs(view, found, group.unreported, lambda number: priority if number in group.running else waits)  # noqa: B023
+            running = group.running
+            _report_jobs(view, found, group.unreported, lambda number: priority if number in running else waits)  # noqa: B023
     _report_jobs(view, found, view.job_groups.idle_unreported, lambda _: NO_PRIORITY)
     if len(found.priorities) >= MAX_REPORTED:
         found.next_time = earlier(found.next_time, now + REPORT_MORE_S)
 
 
 def _report_jobs(view: View, found: Survey, unreported: set[int], shown: Callable[[int], Priority]) -> None:
-    """Of these, as many as may be said yet; those of whom it is known are taken out."""
+    """Report as many of these jobs as still fit; take out those whose priority the qmaster knows."""
     known, in_sync = view.state.priorities, []
     for number in unreported:
         if len(found.priorities) >= MAX_REPORTED:
@@ -125,7 +126,7 @@ def _report_jobs(view: View, found: Survey, unreported: set[int], shown: Callabl
 
 
 def _survey_all(view: View, now: float) -> Survey:
-    """By a look at each job."""
+    """By examining each job."""
     found = _select_active(view, view.state.jobs.values(), now)
     try:
         priorities, found.tickets = _priorities(view, found.active, now)
@@ -140,7 +141,7 @@ def _survey_all(view: View, now: float) -> Survey:
 
 
 def _select_pending(view: View, found: Survey, priorities: list[Priority]) -> list[Pending]:
-    """Those of the active jobs that are to be served, in order; what is news of their priorities is noted."""
+    """The pending ones of the active jobs, in order; changed priorities are added to the survey."""
     reported = view.state.scheduler.report_pjob_tickets
     known = view.state.priorities
     pending: list[Pending] = []
@@ -155,7 +156,7 @@ def _select_pending(view: View, found: Survey, priorities: list[Priority]) -> li
 
 
 def _select_active(view: View, jobs: Iterable[Job], now: float) -> Survey:
-    """Those of the jobs that run or want to, in their order. Those that cannot be understood become faults."""
+    """The running and startable jobs, in their order. Jobs that cannot be evaluated become faults."""
     state = view.state
     found = Survey()
     for job in jobs:
@@ -178,7 +179,7 @@ def _select_active(view: View, jobs: Iterable[Job], now: float) -> Survey:
             found.faults.append(JobFault.of(job, error))
             continue
         if job.now and not is_pending and not job.tasks:
-            found.give_up.append(job.id)  # a hold or a dependency keeps it: it cannot start at once (SO-22)
+            found.give_up.append(job.id)  # held or dependent: it cannot start at once (SO-22)
         if not (is_pending or runs) and state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             found.priorities[job.id] = NO_PRIORITY
     return found
@@ -200,14 +201,15 @@ def _fault(view: View, one: Active, now: float) -> JobFault | None:
 
 
 def _tickets(state: State, active: list[Active], reported: bool, now: float) -> tuple[list[float], dict[int, Tickets]]:
-    """The tickets of each of these jobs by all policies, and by job what has changed of them, unless those of waiting
-    jobs are not `reported`."""
+    """The tickets of each of these jobs by all policies, and the changes by job; tickets of waiting jobs are left out unless
+    they are `reported`."""
     known = state.tickets
     changed: dict[int, Tickets] = {}
     if not (known or any(job.override_tickets for job, _, _ in active) or in_force(state)):
         return [0.0] * len(active), changed
     held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _, _ in active]
-    found = tickets(state, [TicketHolder(job, n, is_pending) for (job, _, is_pending), n in zip(active, held, strict=True)], now)
+    holders = [TicketHolder(job, tasks, is_pending) for (job, _, is_pending), tasks in zip(active, held, strict=True)]
+    found = tickets(state, holders, now)
     for (job, _, is_pending), each in zip(active, found, strict=True):
         shown = each if reported or not is_pending else NO_TICKETS
         if known.get(job.id, NO_TICKETS) != shown:
@@ -222,7 +224,7 @@ def _sort_key(entry: Pending) -> tuple[float, float, int]:
 
 
 def _can_start(view: View, job: Job, now: float) -> tuple[bool, float]:
-    """Whether any of the job's waiting tasks may be placed in this cycle, and when time alone will let (more of) it."""
+    """Whether any pending task of the job may be placed in this cycle, and the next time (epoch s) at which more may."""
     if (job.predecessors or job.start_after) and job_waits(view.state, job, now) is not None:
         return False, job.start_after if job.start_after > now else NEVER
     paused = paused_tasks(job, now) if job.tasks else []

@@ -1,6 +1,6 @@
 """Suspend thresholds: jobs are suspended in steps while a threshold is reached, and resumed in the same steps.
 
-Owns which task and when. Source: queue_conf(5) suspend_thresholds, nsuspend, suspend_interval; QC-7 … QC-9.
+Owns the choice of the tasks and the time. Source: queue_conf(5) suspend_thresholds, nsuspend, suspend_interval; QC-7 … QC-9.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gridengine.units import parse_time
 
 
 def suspend_orders(view: View, ledger: Ledger, now: float) -> tuple[list[SuspendOrder], float]:
-    """The suspensions and resumptions that are due, and when the next step is."""
+    """The suspensions and resumptions that are due, and the time of the next step."""
     found: list[SuspendOrder] = []
     next_time = NEVER
     rows = view.instance_table.rows
@@ -29,8 +29,8 @@ def suspend_orders(view: View, ledger: Ledger, now: float) -> tuple[list[Suspend
 
 
 def _step(view: View, ledger: Ledger, now: float, name: str) -> tuple[list[SuspendOrder], float]:
-    """One step for one instance, and when the next is due: the youngest are suspended first, and resumed in the opposite
-    order."""
+    """One step for one instance, and the time of the next: the youngest tasks are suspended first, and resumed in the
+    opposite order."""
     config = view.state.configs[name]
     alarm = bool(suspend_alarm(view.config_snapshot, ledger, name))
     tasks: list[tuple[float, int, int, Task]] = []
@@ -38,7 +38,7 @@ def _step(view: View, ledger: Ledger, now: float, name: str) -> tuple[list[Suspe
         task = view.state.task(job_id, task_id)
         if task is None or task.status != "running" or task.threshold_suspended == alarm:
             continue
-        # what stands still for another reason gives no relief
+        # a task that is suspended already for another reason gives no relief
         if not (alarm and (task.suspended or task.subordinated)):
             tasks.append((task.start_time, job_id, task_id, task))
     if not tasks:

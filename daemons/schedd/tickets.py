@@ -1,7 +1,7 @@
-"""Tickets: how much a job is entitled to by the override, the functional and the share tree policy.
+"""Tickets: the entitlement of a job by the override, the functional and the share tree policy.
 
-Owns the first two, the order of the three, and what a job gets of its leaf of the tree. Must not know where jobs can run.
-Called by the cycle for all jobs that want to run or run. Source: sge_sched_conf(5) weight_tickets_functional, weight_user …
+Owns the first two, the order of the three, and a job's part of its leaf of the tree. Must not know where jobs can run.
+Called by the cycle for all pending and running jobs. Source: sge_sched_conf(5) weight_tickets_functional, weight_user …
 weight_job, share_override_tickets, share_functional_shares, max_functional_jobs_to_schedule, policy_hierarchy;
 sge_priority(5); PR-4, PR-5, PR-8, PR-9.
 """
@@ -22,20 +22,19 @@ from gridengine.state.jobs import Job, Tickets
 from gridengine.state.state import State
 
 SCOPES = ("user", "project", "department", "job")
-"""What tickets and shares belong to; each job belongs to one of each, but maybe to no project."""
+"""Owners of tickets and shares; each job belongs to one of each, but maybe to no project."""
 
 
 class TicketHolder(NamedTuple):
-    """A job in the policies: its running tasks, and whether it wants to run another one. It has at least one of both."""
+    """A job in the policies: its number of running tasks, and whether another may start. At least one of both holds."""
 
     job: Job
     running: int
     is_pending: bool
 
 
-
 def in_force(state: State) -> bool:
-    """Whether any policy gives out tickets, but for those that single jobs are given (-ot)."""
+    """Whether any policy is active, apart from the override tickets of single jobs (-ot)."""
     scheduler = state.scheduler
     if scheduler.weight_tickets_functional or scheduler.weight_tickets_share:
         return True
@@ -43,10 +42,10 @@ def in_force(state: State) -> bool:
 
 
 def tickets(state: State, ticket_holders: Sequence[TicketHolder], now: float) -> list[Tickets]:
-    """The tickets of a running task of each job, or of the next one if it wants to run one: finite numbers. now: epoch seconds.
+    """The tickets of a running task of each job, or of its next pending one: finite numbers. now: epoch seconds.
 
-    The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
-    earlier ones gave them. One that is not named there gives its tickets too, but knows nothing of the others (O).
+    The policies are applied in the order of policy_hierarchy: each sorts jobs of the same user, project and department by the
+    tickets of the earlier policies. A policy that is not listed there also gives tickets, independent of the others (O).
     """
     policies: dict[str, Callable[[list[float]], list[float]]] = {
         "O": lambda before: _override(state, ticket_holders, before),
@@ -63,7 +62,7 @@ def tickets(state: State, ticket_holders: Sequence[TicketHolder], now: float) ->
 
 
 def _owners(job: Job) -> tuple[str, str, str, str]:
-    """Names of what the job belongs to, in the order of SCOPES."""
+    """Names of the job's user, project, department and id, in the order of SCOPES."""
     return job.owner, job.project, job.department, str(job.id)
 
 
@@ -77,9 +76,9 @@ def _shares_of(objects: Table[User] | Table[Project] | Table[UserSet], name: str
 
 
 def _override(state: State, ticket_holders: Sequence[TicketHolder], before: list[float]) -> list[float]:
-    """Those of user, project and department, divided among their jobs if they are shared, and the job's own.
+    """Override tickets of user, project and department, divided among their jobs if shared, plus the job's own.
 
-    They are shared by the running jobs; a pending one gets what it would get if it ran, and those ranked before it, too.
+    The running jobs share them; a pending job gets the part that it would have if it and all ranked before it ran.
     """
     objects = _objects(state)
     worth = [{name: float(each[name].oticket) for name in each if each[name].oticket} for each in objects]
@@ -107,17 +106,23 @@ def _override(state: State, ticket_holders: Sequence[TicketHolder], before: list
     for index, each in enumerate(ticket_holders):
         if not each.is_pending:
             found[index] = tickets_of(each.job, 0)
-    _rank_pending(ticket_holders, before, lambda job: (*_owners(job)[:3], job.override_tickets), lambda job: tickets_of(job, 1), take)
+    _rank_pending(
+        ticket_holders,
+        before,
+        lambda job: (*_owners(job)[:3], job.override_tickets),
+        lambda job: tickets_of(job, 1),
+        take,
+    )
     return found
 
 
 class _Shares:
-    """Functional shares of users, projects, departments and jobs, and how many tasks each has so far.
+    """Functional shares of users, projects, departments and jobs, and the number of their tasks so far.
 
-    With share_functional_shares what somebody has is divided among his jobs, else each of them counts with all of it.
-    Those who have jobs are ranked by their parts of all shares (`worth`); what a job gets is its part of the shares of those
-    who run jobs already or were ranked before it (`tickets_of`). Among those that run, a category in which nobody has shares
-    leaves its weight to the others (`of_running`). Source: O.
+    With share_functional_shares an owner's shares are divided among the owner's jobs, else each job counts with all of them.
+    Jobs are ranked by their part of the shares of all owners with jobs (`worth`); a job's tickets are its part of the shares of
+    the owners whose jobs run or were ranked before it (`tickets_of`). For running jobs, a scope without any shares leaves its
+    weight to the others (`of_running`). Source: O.
     """
 
     def __init__(self, state: State, ticket_holders: Sequence[TicketHolder]) -> None:
@@ -152,7 +157,7 @@ class _Shares:
         return [*values, float(job.job_share)]
 
     def worth(self, job: Job) -> float:
-        """What ranks the job: the tickets of one more of its tasks, if all who have jobs had their parts."""
+        """The rank of the job: the tickets of one more of its tasks, if all owners with jobs had their parts."""
         return self._part(job, 1, self._all)
 
     def tickets_of(self, job: Job) -> float:
@@ -212,15 +217,15 @@ def _rank_pending(
     take: Callable[[int], None],
     most: float = inf,
 ) -> None:
-    """Rank the pending jobs one by one, at most `most`: the one that is worth most is taken and counts for those behind it, so
-    that jobs of equal users alternate. Jobs of one `kind` are worth the same; they come as earlier policies have it."""
+    """Rank the pending jobs one by one, at most `most`: the job with the greatest worth is taken and counts for the next ones, so
+    jobs of equal users alternate. Jobs of one `kind` have the same worth; earlier policies give their order."""
     queues: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
     for index, each in enumerate(ticket_holders):
         if each.is_pending:
             queues[kind(each.job)].append(index)
     for queue in queues.values():
         queue.sort(key=lambda index: _rank_key(ticket_holders[index], before[index]), reverse=True)
-    # jobs only become worth less while others are ranked: what is on top and still worth as much is the best
+    # worth only decreases while others are ranked: a top entry with unchanged worth is the best
     heap = [(-worth(ticket_holders[queue[-1]].job), queue[-1], queue) for queue in queues.values()]
     heapify(heap)
     while heap and most > 0:
@@ -239,10 +244,10 @@ def _rank_pending(
 
 
 def _share(state: State, ticket_holders: Sequence[TicketHolder], before: list[float], now: float) -> list[float]:
-    """The tickets of each leaf divided among its jobs: those of leaves with running jobs among these.
+    """The tickets of each leaf divided among its jobs: of leaves with running jobs among the running ones.
 
-    If jobs wait, they get what they would get if all leaves with jobs counted: the next of a leaf as if it ran, the one behind
-    it as if both ran, and so on.
+    Pending jobs get the tickets that they would get if all leaves with jobs counted: the next of a leaf as if it ran, the one
+    after it as if both ran, and so on.
     """
     found = [0.0] * len(ticket_holders)
     if not state.scheduler.weight_tickets_share or not state.has("share_tree", ""):
@@ -261,11 +266,11 @@ def _share(state: State, ticket_holders: Sequence[TicketHolder], before: list[fl
                 found[index] = in_use.tickets[path] / running
         waiting = [index for index in members if ticket_holders[index].is_pending]
         waiting.sort(key=lambda index: _rank_key(ticket_holders[index], before[index]))
-        for place, index in enumerate(waiting, 1):
-            found[index] = with_pending.tickets[path] / (running + place)
+        for position, index in enumerate(waiting, 1):
+            found[index] = with_pending.tickets[path] / (running + position)
     return found
 
 
 def _rank_key(ticket_holder: TicketHolder, before: float) -> tuple[float, float, int]:
-    """Sorts waiting jobs of the same owner: by what earlier policies gave them, then as they came."""
+    """Sort key of pending jobs of the same owner: tickets of earlier policies, then submission."""
     return -before, ticket_holder.job.submit_time, ticket_holder.job.id

@@ -1,6 +1,6 @@
-"""The scheduler's view: the mirrored state and what is derived from it for dispatch, kept up to date by events.
+"""The scheduler's view: the mirrored state and the data that dispatch derives from it, updated by events.
 
-Owns the derived parts and when they are stale. `observe` must be told what all events touched.
+Owns the derived data and its invalidation. `observe` must get what all events affected.
 Called by the mirror and by `daemons.schedd.cycle`.
 """
 
@@ -23,13 +23,13 @@ from gridengine.state.state import State
 from gridengine.state.affected import Affected
 
 UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "share_tree", "user", "checkpoint"))
-"""Kinds of objects that places and categories do not depend on."""
+"""Kinds of objects on which queue instances and categories do not depend."""
 
 
 class View:
-    """A state with board and categories. `cached=False` derives all anew in each cycle: the same outcome, slowly.
+    """A state with instance table and categories. `cached=False` derives everything in each cycle: the same outcome, slowly.
 
-    changed: hosts whose figures are to be taken from the state anew.
+    changed: hosts whose figures have to be read from the state again.
     suspended_at: instance -> epoch s of the last suspension or resumption by a suspend threshold.
     """
 
@@ -37,7 +37,7 @@ class View:
         self.state = state
         self.cached = cached
         self.suspended_at: dict[str, float] = {}
-        self._suspended_in = set(state.tasks_in)  # more than there are: the first look takes out those that are not
+        self._suspended_in = set(state.tasks_in)  # a superset: the first use removes the others
         self._derive()
 
     def _derive(self) -> None:
@@ -57,7 +57,7 @@ class View:
         self._stale = False
 
     def observe(self, affected: Affected) -> None:
-        """Note what events that were applied have made stale."""
+        """Note what applied events have made stale."""
         self._stale = self._stale or affected.members or bool(affected.reservations) or not affected.kinds <= UNCONCERNED
         self.changed |= affected.hosts | affected.lost | affected.returned - {GLOBAL}
         self._suspended_in |= affected.stopped
@@ -72,7 +72,7 @@ class View:
                 self._load_changed.add(host)
 
     def refresh(self, ledger: Ledger) -> None:
-        """Bring board and categories up to date with the state. `ledger`: that of the cycle, nothing given away yet."""
+        """Update instance table and categories from the state. `ledger`: that of the cycle, without grants yet."""
         self.changed |= self.corrections.moved
         closed = {row.name for name in self._load_changed for row in self.instance_table.rows_of(name) if not row.open}
         free = self.instance_table.refresh(self.changed, ledger)
@@ -84,26 +84,26 @@ class View:
         self.changed, self._load_changed, self._released = set(), set(), False
 
     def unblock(self) -> None:
-        """Something happened that may help categories that could not place anything."""
+        """Retry blocked categories: something happened that may help them."""
         for category in self.categories.values():
             category.unblock()
 
     def add_candidates(self, rows: list[InstanceRow]) -> None:
-        """Let every pool know of places that may have room."""
+        """Add rows that may have free slots to every heap."""
         for candidate_heap in self.candidate_heaps.values():
             candidate_heap.add_candidates(rows)
         for category in self.categories.values():
             category.add_candidates(rows)
 
     def reorder(self, rows: list[InstanceRow]) -> None:
-        """These places have come to be preferred without having more room, as with a load formula that packs."""
+        """Update rows whose rank improved without more free slots, as with a load formula that packs."""
         for candidate_heap in self.candidate_heaps.values():
             candidate_heap.add_candidates(rows)
         for category in self.categories.values():
             category.reorder(rows)
 
     def begin(self) -> None:
-        """Start of a cycle: derive anew what a change of configuration made stale."""
+        """Start a cycle: derive again what a change of configuration made stale."""
         if self._stale or not self.cached or any(name not in self.state.instances for name in self.instance_table.rows):
             self._derive()
         for category in self.categories.values():
@@ -112,7 +112,7 @@ class View:
         self.job_groups.refresh()
 
     def category(self, job: Job) -> AnyCategory:
-        """The category of a job. Keeps it by job and version, of those that stand in no line."""
+        """The category of a job. For jobs outside of groups it is kept by job and version."""
         if (of_group := self.job_groups.category(job.id)) is not None:
             return of_group
         known = self._of_job.get(job.id)
@@ -140,11 +140,11 @@ class View:
         return Category(self.config_snapshot, self.instance_table, job, self.candidate_heaps)
 
     def invalidate(self) -> None:
-        """A placement broke off half-way: derive all of this anew for the next cycle."""
+        """A placement failed half-way: derive everything again for the next cycle."""
         self._stale = True
 
     def instances_with_thresholds(self) -> set[str]:
-        """The instances on the board that have suspend thresholds, or tasks that one has suspended."""
+        """The configured instances that have suspend thresholds, or tasks that a threshold has suspended."""
         state = self.state
         for name in list(self._suspended_in):
             tasks = (state.jobs[job_id].tasks[task_id] for job_id, task_id in state.tasks_in.get(name, ()))
@@ -152,16 +152,16 @@ class View:
                 self._suspended_in.remove(name)
         return {*self.instance_table.thresholds, *(name for name in self._suspended_in if name in self.instance_table.rows)}
 
-    def affected(self, hosts: set[str]) -> None:
-        """The cycle gave away something there: take the figures from the state next time."""
+    def mark_changed(self, hosts: set[str]) -> None:
+        """The cycle made grants on these hosts: read their figures from the state next time."""
         self.changed |= hosts
 
     def mark_all_changed(self) -> None:
-        """What was refused in this cycle may do in the next: it was kept free for reservations, which are made anew."""
+        """A refusal of this cycle may not hold in the next: reservations, which are made again, kept slots free."""
         self.changed.update(self.instance_table.hosts)
 
     def forget_jobs(self) -> None:
-        """Drop what is kept for jobs and categories that are gone."""
+        """Drop cached data of jobs and categories that are gone."""
         if len(self._of_job) > 2 * len(self.job_groups.rechecked) + 1000:
             self._of_job = {job_id: kept for job_id, kept in self._of_job.items() if job_id in self.job_groups.rechecked}
         used = {id(group.category) for group in self.job_groups.groups}

@@ -1,5 +1,5 @@
-"""Placement: what instances offer, what jobs ask, why they do not fit together, and how slots are spread.
+"""Placement: resources of queue instances, requests of jobs, reasons of refusals, and the allocation of slots.
 
 Pure functions over the state. Used by the scheduler for every job and by the qmaster for `-w`, `qstat -F`, `-j` and
-`-explain`, so that there is one answer to "may this job run there".
+`-explain`, so there is one answer to "may this job run there".
 """

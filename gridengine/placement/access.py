@@ -1,4 +1,4 @@
-"""Access: which user sets a person is in, and what lists of users and projects say.
+"""Access: the user sets of a user, and the access lists of users and projects.
 
 Owns the rules of user_lists, xuser_lists, projects and xprojects, the same for queue, host, PE and cluster.
 Called by match and by selections such as `qstat -U`.
@@ -18,14 +18,14 @@ def user_sets_of(state: State, user: str, group: str) -> frozenset[str]:
 
 
 def users_allowed(sets: frozenset[str], allowed: tuple[str, ...], denied: tuple[str, ...]) -> bool:
-    """Whether someone in `sets` may: in one of the allowed (if any) and in none of the denied lists. Source: QC-31."""
+    """Whether a user in `sets` has access: in one of the allowed (if any) and in none of the denied lists. Source: QC-31."""
     if denied and not sets.isdisjoint(denied):
         return False
     return not allowed or not sets.isdisjoint(allowed)
 
 
 def project_allowed(project: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> bool:
-    """The same for a project; without one ("") the job is shut out where `allowed` names any. Source: QC-32."""
+    """The same for a project; a job without one ("") has no access if `allowed` names any. Source: QC-32."""
     if project and project in denied:
         return False
     return not allowed or project in allowed

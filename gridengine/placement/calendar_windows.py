@@ -1,7 +1,7 @@
-"""Calendar windows: whether a queue's calendar leaves a job alone for as long as it may run.
+"""Calendar windows: whether a queue's calendar keeps the queue on for the whole run time of a job.
 
-Owns that question for one cycle. Called where the scheduler looks ahead (max_reservation above 0), for jobs that could
-start and for those that get a reservation. Source: calendar_conf(5), sge_sched_conf(5) max_reservation; CA-8, SC-9.
+Owns that question for one cycle. Called if the scheduler makes reservations (max_reservation above 0), for jobs that could
+start and for jobs that get a reservation. Source: calendar_conf(5), sge_sched_conf(5) max_reservation; CA-8, SC-9.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gridengine.state.queues import InstanceConfig
 from gridengine.state.state import State
 
 FARTHEST_S = 10 * 366 * 86_400.0
-"""How far ahead a calendar is looked at for a job without a limit."""
+"""How far ahead a calendar is examined for a job without a limit."""
 
 
 class CalendarWindows:
-    """The calendars as they are seen at `now` (epoch s). offset: what a run may take beyond its duration (s)."""
+    """The calendars at `now` (epoch s). offset: time that a run may take beyond its duration (s)."""
 
     __slots__ = ("state", "now", "zone", "offset", "_known")
 

@@ -1,6 +1,6 @@
-"""Causes: what keeps a pending job from starting, by kind, the ones that will last longest first.
+"""Causes: why a pending job does not start, by kind, the longest lasting first.
 
-Owns the kinds, their order and their sentences, and what whoever asks may do about them. Called by
+Owns the kinds, their order and their sentences, and the advice for the user who asks. Called by
 `gridengine.placement.explanation`.
 """
 
@@ -26,10 +26,10 @@ KINDS = (
     *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
     *("away", "load", "quota", "calendar", "kept", "queue", "busy"),
 )
-"""Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran;
-`away`: hosts do not answer; `load`: no host reports such values now."""
+"""Kinds of causes, the longest lasting first. `never`: no queue instance would accept the job even in an empty cluster;
+`away`: hosts are unreachable; `load`: no host reports such values now."""
 Asker = Literal["operator", "owner", "other"]
-"""Who wants to know: what he may not do is not advised."""
+"""The user who asks: only actions that they may take are advised."""
 _QUEUE_STATES = frozenset(
     (
         *("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned"),
@@ -37,8 +37,8 @@ _QUEUE_STATES = frozenset(
     )
 )
 EXAMPLES = 5
-"""Reasons that are kept of each kind; the others are counted."""
-#: what the shepherd says -> the option of the request that it is about
+"""Reasons that are listed for each kind; the others are counted."""
+#: message of the shepherd -> option of the request that caused it
 _REQUESTS = {
     "can't open output file": "-o PATH",
     "can't open error file": "-e PATH",
@@ -58,8 +58,8 @@ _TEXTS = {
 
 
 class Cause(Struct, omit_defaults=True):
-    """One kind of cause: a sentence, some of the reasons behind it, and how many there are; `holders`: who has what is
-    missing, some of them, and how many there are."""
+    """One kind of cause: a sentence, some of its reasons, and their number; `holders`: some of the tasks that hold the missing
+    resource, and their number."""
 
     kind: str
     text: str
@@ -70,12 +70,12 @@ class Cause(Struct, omit_defaults=True):
 
 
 def sort_causes(causes: list[Cause]) -> list[Cause]:
-    """The kinds in order."""
+    """Sort causes by kind."""
     return sorted(causes, key=lambda cause: KINDS.index(cause.kind))
 
 
 def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator") -> list[Cause]:
-    """Causes that have nothing to do with places."""
+    """Causes that do not depend on queue instances."""
     causes = []
     errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
     if errors:
@@ -105,13 +105,13 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
 
 
 def _remedy(job: Job, errors: list[str]) -> str:
-    """What takes a job out of the error state: where its cause is a request, another one first."""
+    """The commands that clear the error state of a job; first the one that changes the request at fault, if any."""
     option = next((option for message, option in _REQUESTS.items() if any(message in error for error in errors)), "")
     return f"qalter {option} {job.id}, then qmod -cj {job.id}" if option else f"once that is corrected: qmod -cj {job.id}"
 
 
 def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:
-    """A hold, and who can take it off. Source: qhold(1) -h."""
+    """A hold, and the users who may release it. Source: qhold(1) -h."""
     name = str(kind.name).lower()
     text = f"it has {'an' if kind == Hold.OPERATOR else 'a'} {name} hold{which}"
     if asker == "operator" or (asker == "owner" and kind == Hold.USER):
@@ -121,7 +121,7 @@ def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:
 
 
 def causes_of_instances(state: State, reasons: Iterable[Reason], reported: set[str], zone: tzinfo) -> list[Cause]:
-    """Reasons of the present moment, of places that could take the job. zone: that of times."""
+    """Current reasons of queue instances that could run the job. zone: that of times."""
     kinds: dict[str, list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault(_kind(reason, reported), []).append(reason)
@@ -153,7 +153,7 @@ def _kind(reason: Reason, reported: set[str]) -> str:
 
 
 def group_reasons(kind: str, text: str, reasons: list[Reason]) -> Cause:
-    """One of each sort of reason first, so that a thousand hosts of one sort do not hide another."""
+    """Make one cause of many reasons: one of each code first, so a thousand hosts with one code do not hide another."""
     first: dict[str, Reason] = {}
     for reason in reasons:
         first.setdefault(reason.code, reason)

@@ -1,7 +1,7 @@
-"""Charges: the amounts of consumables that a job is charged with for as long as it holds a place.
+"""Charges: the amounts of consumables that a job is charged with while it holds slots.
 
-Owns that rule. Called by `daemons.qmaster.admit` when a task is dispatched; the amounts stay in the task, so that
-they are given back as they were taken whatever happens to the configuration (CX-46, CX-17).
+Owns that rule. Called by `daemons.qmaster.admit` when a task is dispatched; the task keeps the amounts, so exactly these
+are released even if the configuration changes (CX-46, CX-17).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridengine.state.state import State
 def charges(state: State, job: Job) -> dict[str, str]:
     """Complex name -> amount in base units (seconds, bytes) for each slot, or once for JOB consumables; no slots.
 
-    Defaults count where the job asks for nothing (CX-40); an exclusive request is charged as 1 (CX-49).
+    Defaults count for resources without a request (CX-40); an exclusive request is charged as 1 (CX-49).
     """
     found: dict[str, str] = {}
     for name in state.complexes:

@@ -1,7 +1,7 @@
-"""The configuration as placement reads it: complex entries, and values that are configured on each level, typed.
+"""The configuration snapshot for placement: complex entries, and the configured values of each level, typed.
 
-Owns the caches of that. A Site is valid until the configuration changes: `PlacementConfig.of(state)` is the one that the state keeps
-until then. Must not look at load, use or states: see `gridengine.placement.ledger`.
+Owns their caches. A PlacementConfig is valid until the configuration changes; the state caches one until then, see
+`PlacementConfig.of(state)`. Must not know load, use or states: see `gridengine.placement.ledger`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ QUEUE_ATTRIBUTES = (
 
 
 class Capacity:
-    """What is configured on one object: `fixed` values, of these `consumables` (capacities), `exclusives`, `forced`."""
+    """Configured values of one object: `fixed` values, among them `consumables` (amounts), `exclusives`, `forced`."""
 
     __slots__ = ("fixed", "attributes", "consumables", "exclusives", "forced", "access")
 
-    def __init__(self, config_snapshot: PlacementConfig, values: dict[str, str], access: ExecHost | InstanceConfig | None) -> None:
+    def __init__(
+        self, config_snapshot: PlacementConfig, values: dict[str, str], access: ExecHost | InstanceConfig | None
+    ) -> None:
         self.access = access
         self.attributes: dict[str, Value] = {}
         self.fixed: dict[str, Value] = {}
@@ -54,9 +56,8 @@ class Capacity:
             elif entry.is_consumable and not isinstance(value, str):
                 self.consumables[entry.name] = value
 
-
     def with_amounts(self, amounts: Mapping[str, float]) -> Capacity:
-        """The same object with these amounts for capacities: what a reservation holds of it."""
+        """The same object with these amounts of consumables: the share of a reservation."""
         capacity = Capacity.__new__(Capacity)
         capacity.access, capacity.attributes, capacity.exclusives = self.access, self.attributes, self.exclusives
         capacity.forced = self.forced
@@ -66,7 +67,7 @@ class Capacity:
 
     @classmethod
     def of_slots(cls, slots: int) -> Capacity:
-        """Something that has slots alone."""
+        """The capacity of an object with slots alone."""
         capacity = cls.__new__(cls)
         capacity.access, capacity.attributes, capacity.exclusives, capacity.forced = None, {}, [], []
         capacity.fixed, capacity.consumables = {"slots": float(slots)}, {"slots": float(slots)}
@@ -77,9 +78,9 @@ _PRIVATE_SLOTS = ("_shortcuts", "_profiles", "_groups", "_overlay")
 
 
 class _Capacities(dict[Holder, Capacity]):
-    """The levels of a site, each read when it is first asked for."""
+    """The capacities by holder, each read at its first use."""
 
-    __slots__ = ("_site",)
+    __slots__ = ("_config_snapshot",)
 
     def __init__(self, config_snapshot: PlacementConfig) -> None:
         self._config_snapshot = config_snapshot
@@ -90,13 +91,13 @@ class _Capacities(dict[Holder, Capacity]):
 
 
 class PlacementConfig:
-    """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40).
+    """Typed configuration of the cluster. `defaults`: amounts of consumables for jobs without a request (CX-40).
 
-    `capacities[holder]`: what is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike
+    `capacities[holder]`: configured values of a queue instance, a host, the cluster or a PE. Objects with equal configuration
     share one.
     """
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "levels", *_PRIVATE_SLOTS)
+    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "capacities", *_PRIVATE_SLOTS)
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -113,18 +114,18 @@ class PlacementConfig:
         self._profiles: dict[tuple[str, ...], Capacity] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
-        self.claims: dict[Claimant, Any] = {}  # what quotas have to say: `gridengine.placement.quotas`
+        self.claims: dict[Claimant, Any] = {}  # cache of `gridengine.placement.quotas`
 
     @classmethod
     def of(cls, state: State) -> PlacementConfig:
-        """The site of a state as it is configured now; with a thousand hosts making one costs more than most questions."""
+        """The cached snapshot of a state; with a thousand hosts making one costs more than most questions."""
         found: PlacementConfig | None = state.config_cache.get(PlacementConfig)
         if found is None:
             found = state.config_cache[PlacementConfig] = cls(state)
         return found
 
     def within(self, reservation: AdvanceReservation) -> PlacementConfig:
-        """The cluster as a reservation sees it: capacities are what it holds. Valid as long as this one."""
+        """The cluster as a reservation sees it, with its share as capacities. Valid as long as this one."""
         made = copy(self)
         made._overlay = _Overlay(self, reservation)
         made.capacities = _Capacities(made)
@@ -135,15 +136,15 @@ class PlacementConfig:
         return self.entries.get(name) or self._shortcuts.get(name)
 
     def host(self, name: str) -> Capacity:
-        """The level of a host, or of the cluster for "global"."""
+        """The capacity of a host, or of the cluster for "global"."""
         return self.capacities[host_holder(name)]
 
     def queue(self, instance: str) -> Capacity:
-        """The level of a queue instance."""
+        """The capacity of a queue instance."""
         return self.capacities[holders_at(instance)[0]]
 
     def read(self, holder: Holder) -> Capacity:
-        """The level of a holder that is not known yet."""
+        """Read the capacity of a holder that is not cached yet."""
         if self._overlay is not None:
             return self._overlay.capacity(holder)
         if holder.kind == "instance":
@@ -177,14 +178,14 @@ class PlacementConfig:
         return capacity
 
     def groups(self, host: str) -> tuple[str, ...]:
-        """The host groups that hold a host, each with its @."""
+        """The host groups that contain a host, each with its @."""
         found = self._groups.get(host)
         if found is None:
             found = self._groups[host] = tuple(self.state.groups.groups_of(host))
         return found
 
     def adjustments(self) -> dict[str, float]:
-        """job_load_adjustments, typed: load name -> correction for one job; none that would decay at once.
+        """job_load_adjustments, typed: load name -> correction for one job; empty if it would decay at once.
 
         Source: sge_sched_conf(5), LS-6; O for the latter.
         """
@@ -200,14 +201,14 @@ class PlacementConfig:
 
 
 class _Overlay:
-    """What a reservation holds of each object, in place of what the object has."""
+    """The share of a reservation in each object, in place of the object's capacity."""
 
-    __slots__ = ("_site", "_held")
+    __slots__ = ("_config_snapshot", "_held")
 
     def __init__(self, config_snapshot: PlacementConfig, reservation: AdvanceReservation) -> None:
         self._config_snapshot, self._held = config_snapshot, config_snapshot.state.reserved.held[reservation.id]
 
     def capacity(self, holder: Holder) -> Capacity:
-        """A PE is as large for jobs of a reservation as for others."""
+        """The share of a holder; a PE is not limited by a reservation."""
         capacity = self._config_snapshot.capacities[holder]
         return capacity.with_amounts(self._held.at(holder)) if holder.kind != "pe" else capacity

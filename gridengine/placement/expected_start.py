@@ -1,4 +1,4 @@
-"""The expected start: when a pending job may start, as far as limits of running jobs, reservations and calendars tell.
+"""The expected start of a pending job, derived from limits of running jobs, reservations and calendars.
 
 Owns the estimate. Called by `gridengine.placement.explanation`.
 """
@@ -17,12 +17,12 @@ from gridengine.units import INFINITY, parse_time
 
 
 def not_before(job: Job, now: float) -> float:
-    """The moment that the job itself sets, epoch seconds; 0.0 where it sets none."""
+    """The earliest start by the job's own start time and pauses, epoch seconds; 0.0 if there is none."""
     return max(job.start_after, min((task.paused_until for task in paused_tasks(job, now)), default=0.0))
 
 
 def calendar_opening(state: State, reasons: list[Reason], now: float, zone: tzinfo) -> float:
-    """When the first queue instance opens (epoch s), if nothing but calendars keeps the job; else 0."""
+    """When the first queue instance opens (epoch s), if only calendars block the job; else 0."""
     local = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
     moments = []
     for reason in reasons:
@@ -35,10 +35,10 @@ def calendar_opening(state: State, reasons: list[Reason], now: float, zone: tzin
 
 
 def expected_start(state: State, job: Job, now: float, zone: tzinfo) -> float:
-    """When the job would fit, at the latest, if running jobs use up their run time limits and none overtakes it; 0 if
-    that does not tell. What the scheduler has planned for it (-R y) is known better. now, result: epoch seconds.
+    """The latest time at which the job would fit, if running jobs use their whole run time and no job overtakes it; 0 if
+    unknown. A reservation of the scheduler (-R y) takes precedence. now, result: epoch seconds.
     """
-    planned = [one.start_time for one in state.job_reservations if one.job_id == job.id and one.start_time > now]
+    planned = [each.start_time for each in state.job_reservations if each.job_id == job.id and each.start_time > now]
     if planned:
         return min(planned)
     ends = []
@@ -67,7 +67,7 @@ def expected_start(state: State, job: Job, now: float, zone: tzinfo) -> float:
 
 
 def run_time_limit(state: State, job: Job, task: Task) -> float:
-    """Seconds that a task may run: what it requested, or what its queue instances allow. INFINITY: no limit."""
+    """Run time limit of a task in seconds: its request, or the limit of its queue instances. INFINITY: no limit."""
     configs = [state.configs[grant.instance] for grant in task.granted if grant.instance in state.configs]
     found = [config.execution.limits.get("h_rt", INFINITY) for config in configs]
     if "h_rt" in job.hard and job.hard["h_rt"].upper() != "INFINITY":

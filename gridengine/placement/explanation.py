@@ -1,7 +1,7 @@
-"""Explanation: all that keeps a pending job from starting, ranked; what change would let it start; when it may start.
+"""Explanation: the causes why a pending job does not start, ranked; the change that would let it start; the expected start.
 
-Owns how these three come together. Every question goes to the rules that place jobs, so an explanation cannot disagree with
-the scheduler. Called by the reading request `explain_job` (qexplain).
+Owns the combination of these three. They apply the rules that place jobs, so an explanation cannot disagree with the
+scheduler. Called by the reading request `explain_job` (qexplain).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gridengine.state.state import State
 
 
 class Explanation(Struct, omit_defaults=True):
-    """`change.now`: the job could start at once. `expected_start`: epoch s, 0 where it cannot be known."""
+    """`change.now`: the job could start at once. `expected_start`: epoch s, 0 if unknown."""
 
     causes: list[Cause]
     change: Change | None = None
@@ -31,14 +31,14 @@ class Explanation(Struct, omit_defaults=True):
 
 
 def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: Asker = "operator") -> Explanation:
-    """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
+    """Why the pending tasks of a job do not start. now: epoch seconds. Without causes the next cycle will start it."""
     causes = causes_of_job(state, job, now, asker)
     if job.error:
-        return Explanation(sort_causes(causes))  # no place can be sought for what the scheduler cannot handle
+        return Explanation(sort_causes(causes))  # the scheduler cannot handle it, so placement cannot be checked
     ever, why_never = verify(state, job, True, now, zone)
     reported, without_load_requests = _reported(state, why_never), job
     if not ever and reported:
-        # what hosts report may come to be enough
+        # reported load values may become sufficient
         without_load_requests = without_requests(job, [("hard", name) for name in reported])
         ever, why_never = verify(state, without_load_requests, True, now, zone)
     if not ever and not job.ar:
@@ -66,8 +66,8 @@ def _never(state: State, why_never: list[Reason]) -> Cause:
 def _current_causes(
     state: State, job: Job, without_load_requests: Job, why_not: list[Reason], reported: set[str], now: float, zone: tzinfo
 ) -> list[Cause]:
-    """What keeps the job from the places that could take it; the others are none of its causes. `without_load_requests`: without what hosts
-    report."""
+    """Causes of the instances that could run the job; the other instances are no cause. `without_load_requests`: the job
+    without its requests for load values."""
     could: set[str] = set()
     if not job.ar:
         could = Verifier(state, True, now, zone).suiting(without_load_requests)
@@ -80,7 +80,7 @@ def _current_causes(
 
 
 def _reported(state: State, reasons: Iterable[Reason]) -> set[str]:
-    """Resources that are unknown in an empty cluster because they are load values of hosts, be it of hosts that are away."""
+    """Resources that are unknown in an empty cluster because they are load values, possibly of unreachable hosts."""
     return {
         reason.resource
         for reason in reasons

@@ -1,8 +1,8 @@
-"""Granting: the places of an advance reservation in its window, and why it cannot have others.
+"""Granting: the grants of an advance reservation in its window, and the reasons of refusals.
 
-Owns what differs from the placement of a job: all named users must have access, states and load do not matter, quotas
-are not asked, calendars must leave the window alone, and use is that of the time line. Rules of resources and the
-allocation rules are the same code. Source: AR-32 … AR-51.
+Owns the differences from the placement of a job: all named users must have access, states and load do not matter, quotas
+are not applied, calendars must keep the queue on in the window, and the time line gives the use. The rules of resources
+and the allocation rules are the same code. Source: AR-32 … AR-51.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Sets = frozenset[str]
 
 
 def as_job(reservation: AdvanceReservation) -> Job:
-    """The job that asks for the same: what rules of placement are given."""
+    """A job with the same requests, as input for the rules of placement."""
     return Job(
         0,
         *(reservation.name, reservation.owner, 0, reservation.group, 0, reservation.submit_time),
@@ -57,8 +57,8 @@ def as_job(reservation: AdvanceReservation) -> Job:
 
 
 def users_of(state: State, reservation: AdvanceReservation) -> dict[str, str]:
-    """User or `@unix_group` -> unix group ("" if not known) of all who may use a reservation, members of its lists
-    included; those whom it denies are left out (AR-36)."""
+    """User or `@unix_group` -> unix group ("" if not known) of all users of a reservation, members of its lists included;
+    denied users are left out (AR-36)."""
     if not reservation.allowed:
         return {reservation.owner: reservation.group}
     found: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _expanded(state: State, names: Iterable[str]) -> list[str]:
 
 
 def sets_of_users(state: State, users: dict[str, str]) -> list[Sets]:
-    """The access lists that each of these is in, equal ones once."""
+    """The access lists of each of these users, equal sets once."""
     found: dict[Sets, None] = {}
     for name, group in users.items():
         found[user_sets_of(state, "", name[1:]) if name.startswith("@") else user_sets_of(state, name, group)] = None
@@ -86,7 +86,7 @@ def sets_of_users(state: State, users: dict[str, str]) -> list[Sets]:
 
 
 def reservation_request(config_snapshot: PlacementConfig, reservation: AdvanceReservation) -> Request:
-    """What a reservation asks for, as a job would."""
+    """The request of a reservation, in the form of a job's."""
     return replace(Request.of(config_snapshot, as_job(reservation)), exempt=True)
 
 
@@ -95,10 +95,10 @@ def _with_sets(request: Request, sets: Sets) -> Request:
 
 
 class Granting:
-    """One question: can this reservation be had from `start_time` to `end_time`? `config_snapshot` may be kept for more of them.
+    """One question: can this reservation be granted from `start_time` to `end_time`? `config_snapshot` can be used for several.
 
-    zone: that of calendars. `sets`: the access lists of each user, found out where they are not given; `request`: what is
-    asked for in its stead. `reasons`: what stood in the way at the last question. `without`: instances to leave out.
+    zone: that of calendars. `sets`: the access lists of each user, looked up if not given; `request`: replaces that of the
+    reservation. `reasons`: the refusals of the last question. `without`: instances to leave out.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Granting:
     ) -> None:
         self.config_snapshot, self.state, self.timeline = config_snapshot, config_snapshot.state, timeline
         self.zone = zone
-        self.sets = sets if sets is not None else sets_of_users(config_snapshot.state, users_of(config_snapshot.state, reservation))
+        self.sets = sets if sets is not None else sets_of_users(self.state, users_of(self.state, reservation))
         self.without: frozenset[str] = frozenset()
         self.reasons: dict[Reason, None] = {}
         self._queues: dict[int, Reason | None] = {}
@@ -124,16 +124,16 @@ class Granting:
         self._requests = [_with_sets(self.request, sets) for sets in self.sets]
 
     def window(self, start: float, end: float) -> None:
-        """Ask for another window; what is known of configurations stays."""
+        """Set another window; cached results about the configuration stay."""
         self.start, self.end = start, end
-        # nobody knows the load of a time to come: `empty` leaves the values alone that never change (AR-35)
+        # the future load is unknown: `empty` keeps only the values that never change (AR-35)
         self.ledger = Ledger(self.state, empty=True, now=WindowUse(self.timeline, start, end))
         self._cluster_load = load_refusal(self.config_snapshot, self.ledger, self.request, CLUSTER)
         self._closed.clear()
         self.reasons.clear()
 
     def place(self) -> tuple[list[Grant], str]:
-        """Grants, the master's first, and the PE; no grants if it cannot be."""
+        """Grants, the master's first, and the PE; no grants if the reservation does not fit."""
         suiting = self._suiting()
         suiting.sort(key=self._rank)
         if self.request.parallel:
@@ -149,7 +149,7 @@ class Granting:
         return [], ""
 
     def still_fits(self, granted: list[Grant], pe: str, pe_range: str) -> bool:
-        """Whether these grants would do for the request in the window."""
+        """Whether these grants satisfy the request in the window."""
         request, slots = self.request, sum(grant.slots for grant in granted)
         if bool(pe) != bool(request.pe) or (pe and pe not in request.pes):
             return False
@@ -162,7 +162,7 @@ class Granting:
         return self._host(CLUSTER) is None and grants_fit(self.config_snapshot, self.ledger, request, granted, pe)
 
     def _usable(self, request: Request) -> Request:
-        """A request for the PEs that all users may use, asked with lists that open them."""
+        """Restrict a request to the PEs that all users may use, with access lists that admit them."""
         usable = []
         for name in request.pes:
             pe = self.state.pes[name]
@@ -175,7 +175,7 @@ class Granting:
         return _with_sets(request, self.sets[0]) if self.sets else request
 
     def _suiting(self) -> list[str]:
-        """The instances that suit, whatever holds them in the window."""
+        """The matching instances, whether or not they are in use in the window."""
         suiting = []
         general = self._host(CLUSTER)
         for name, instance in self.state.instances.items():
@@ -189,15 +189,15 @@ class Granting:
         return suiting
 
     def refusal(self, name: str, instance: QueueInstance) -> Reason | None:
-        """Why an instance does not suit; None if it does. Disabled, suspended, unknown, in error: it does (AR-33)."""
+        """Why an instance does not match; None if it does. Disabled, suspended, unknown or in error: it matches (AR-33)."""
         config = self.state.configs.get(name)
         if config is None or instance.orphaned:
             return Reason("orphaned", name)
         if name in self.state.ambiguous:
             return Reason("ambiguous", name)
-        place, host, _ = holders_at(name)
-        queue, request = self.config_snapshot.capacities[place], self.request
-        kind = id(queue)  # instances of a queue that are configured alike share it
+        holder, host, _ = holders_at(name)
+        queue, request = self.config_snapshot.capacities[holder], self.request
+        kind = id(queue)  # instances of a queue with equal configuration share it
         reason = self._queues[kind] if kind in self._queues else self._queue(instance.queue, config, queue)
         if reason is None:
             reason = self._host(host)
@@ -213,7 +213,7 @@ class Granting:
         return reason
 
     def _host(self, host: Holder) -> Reason | None:
-        key = id(self.config_snapshot.capacities[host])  # hosts that are configured alike share it
+        key = id(self.config_snapshot.capacities[host])  # hosts with equal configuration share it
         if key in self._open_hosts:
             return None
         reason = self._for_all(lambda request: host_refusal(self.config_snapshot, request, host))
@@ -222,7 +222,7 @@ class Granting:
         return reason
 
     def _for_all(self, refusal: Callable[[Request], Reason | None]) -> Reason | None:
-        """The first refusal that one of the users gets (AR-36)."""
+        """The first refusal of one of the users (AR-36)."""
         return next((reason for request in self._requests if (reason := refusal(request)) is not None), None)
 
     def _loads(self, name: str, host: Holder, queue: Capacity) -> Reason | None:
@@ -245,7 +245,7 @@ class Granting:
         return Reason("calendar", name, other="disabled" if closed == OFF else "suspended") if closed else None
 
     def _rank(self, name: str) -> tuple[int, float, tuple[str | int, ...]]:
-        """By sequence number, then where least is used or reserved in the window, then by name."""
+        """Sort key: sequence number, then the fewest slots used or reserved in the window, then the name."""
         state, host = self.state, holders_at(name)[1]
         used = state.bookings.of(host, "slots")
         for number, (begin, end, slots) in state.reserved.slots(host).items():
@@ -261,7 +261,7 @@ def _in_range(pe_range: str, slots: int) -> bool:
 
 
 def closed_within(state: State, calendar: str, start: float, end: float, zone: tzinfo) -> str:
-    """`off` or `suspended` if a calendar is that at any moment of a window, "" if it is on all the time. Times: epoch s."""
+    """`off` or `suspended` if a calendar has that state at any moment of a window, "" if it is always on. Times: epoch s."""
     compiled = state.calendars.get(calendar)
     if compiled is None:
         return ""
@@ -271,6 +271,6 @@ def closed_within(state: State, calendar: str, start: float, end: float, zone: t
         return closed
     change = next_change(compiled, begin)
     over = datetime.fromtimestamp(end, zone)
-    # a window that ends in the hour that the clocks of autumn show twice has seen all of it once
+    # a window that ends in the repeated hour of a clock change contains that hour once
     last = over.replace(tzinfo=None) + timedelta(hours=over.fold)
     return "" if change is None or change[0] >= last else change[1]

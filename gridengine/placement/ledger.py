@@ -1,8 +1,7 @@
-"""The ledger: what is in use and what hosts report, as one decision sees it.
+"""The ledger: use and load as one decision sees them.
 
-Owns load values, what the decision has given away so far, and of which ways to count (`gridengine.placement.use`) its use is put
-together. Must not change the state. Made by the scheduler for each cycle (it books its grants here), by the qmaster for each
-question.
+Owns load values, the grants of the decision so far, and the combination of ways to count use (`gridengine.placement.use`). Must
+not change the state. The scheduler makes one for each cycle and books its grants here; the qmaster makes one for each question.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _NOTHING = Bookings()
 class Ledger:
     """Use and load of one decision.
 
-    empty: as if nothing ran and no load were known but the static one (`-w e|v`). `adjustments`: load name -> amount that is
-    added for each job of `corrections`: host -> number of recently started jobs, each decayed to 0..1 (LS-6). `now`: how use
-    is counted, if it is not what the state has booked. `timeline`: what reservations hold from now on, None if that does not
-    matter. `of(holder, name)`, `reserved_ahead(holder, name, duration)`: as in `Use`.
+    empty: as if nothing ran and only static load were known (`-w e|v`). `adjustments`: load name -> amount that is added for
+    each job of `corrections`: host -> number of recently started jobs, each decayed to 0..1 (LS-6). `now`: how use is counted,
+    by default the bookings of the state. `timeline`: the reservations from now on, None if they do not matter.
+    `of(holder, name)`, `reserved_ahead(holder, name, duration)`: as in `Use`.
     """
 
-    __slots__ = ("state", "empty", "own", "line", "adjustments", "corrections", "of", "ahead", "_now", "_within")
+    __slots__ = ("state", "empty", "own", "timeline", "adjustments", "corrections", "of", "reserved_ahead", "_now", "_within")
 
     def __init__(
         self,
@@ -56,19 +55,21 @@ class Ledger:
         use: Use
         if timeline is None:
             use = UseWithGrants(now, self.own)
+        elif includes_own_grants:
+            use = UseWithReservations(UseWithGrants(now, self.own), timeline)
         else:
-            use = UseWithReservations(UseWithGrants(now, self.own), timeline) if includes_own_grants else UseWithGrants(UseWithReservations(now, timeline), self.own)
+            use = UseWithGrants(UseWithReservations(now, timeline), self.own)
         self.of, self.reserved_ahead = use.of, use.reserved_ahead
 
     def looking_ahead(self, timeline: Timeline | None, includes_own_grants: bool = False) -> Ledger:
-        """The same decision with what a time line keeps for later; None for nothing. `includes_own_grants`: the line has what this decision
-        gives away, too."""
+        """The same decision with the reservations of a time line; None for none. `includes_own_grants`: the time line also
+        contains the grants of this decision."""
         made = copy(self)
         made._combine_uses(timeline, includes_own_grants)
         return made
 
     def within(self, ar_id: int) -> Ledger:
-        """The ledger of an advance reservation: what its own jobs use of it; loads are those of the cluster (AR-92)."""
+        """The ledger of an advance reservation: the use by its own jobs; loads are those of the cluster (AR-92)."""
         found = self._within.get(ar_id)
         if found is None:
             now = None if self.empty else BookedUse(self.state.reserved.used[ar_id], _NOTHING)
@@ -76,7 +77,7 @@ class Ledger:
         return found
 
     def charge(self, bookings: Iterable[Booking], sign: int = 1) -> None:
-        """Note what this decision gives away (`sign` 1) or takes back (-1)."""
+        """Note grants of this decision (`sign` 1), or their release (-1)."""
         self.own.book(bookings, sign)
 
     def load(self, host: str, entry: ComplexEntry) -> tuple[Value, str] | None:
@@ -106,7 +107,7 @@ class Ledger:
         return value, letter
 
     def _processors(self, host: str, name: str) -> float:
-        """What a correction is divided by: the processors of the host for values that are per processor (np_*)."""
+        """The divisor of a correction: the processors of the host for values per processor (np_*), else 1."""
         if not name.startswith("np_"):
             return 1.0
         count = reported_value("INT", self.state.hosts[host].load.get("num_proc", "1"))

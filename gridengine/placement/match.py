@@ -1,7 +1,7 @@
-"""Match: why a job cannot run at a place, level by level: cluster, host, queue.
+"""Match: why a job cannot run in a queue instance, level by level: cluster, host, queue.
 
-Owns the rules. Static ones look at configuration alone, so that the scheduler may keep their outcome; `load_refusal`
-looks at load and `free_slots` at what is in use. `refusal` is all of them in order. Nothing here looks at states: see
+Owns the rules. Static rules depend on configuration alone, so the scheduler may cache their results; `load_refusal` depends on
+load and `free_slots` on use. States are not considered here: see
 `gridengine.placement.obstacles`. Source: complex(5), CX-19 … CX-52; queue_conf(5), QC-14 … QC-18, QC-31 … QC-36.
 """
 
@@ -27,7 +27,7 @@ _LETTERS: dict[Kind, str] = {"cluster": "g", "host": "h", "instance": "q"}
 
 
 def queue_refusal(request: Request, queue: str, config: InstanceConfig, capacity: Capacity) -> Reason | None:
-    """Static, of all instances of a queue that share a configuration: `-q` by queue name, access, type, resources."""
+    """Static, for all instances of a queue with equal configuration: `-q` by queue name, access, type, resources."""
     if not _queue_requested(request, queue):
         return Reason("not_requested", queue)
     if reason := _access_refusal(request, config, "q", queue):
@@ -45,15 +45,17 @@ def queue_refusal(request: Request, queue: str, config: InstanceConfig, capacity
 
 
 def host_refusal(config_snapshot: PlacementConfig, request: Request, holder: Holder) -> Reason | None:
-    """Static, of a host or of the cluster: access and what is configured there."""
+    """Static, for a host or the cluster: access and configured resources."""
     capacity = config_snapshot.capacities[holder]
     if capacity.access is not None and (reason := _access_refusal(request, capacity.access, "h", holder.name)):
         return reason
     return capacity_refusal(request, capacity, _LETTERS[holder.kind], holder.name)
 
 
-def instance_refusal(config_snapshot: PlacementConfig, request: Request, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
-    """Static, of one instance beyond what its queue and host say alone: `-q` with hosts, `-l h=`, unknown resources."""
+def instance_refusal(
+    config_snapshot: PlacementConfig, request: Request, instance: QueueInstance, config: InstanceConfig
+) -> Reason | None:
+    """Static, for one instance beyond its queue and host alone: `-q` with hosts, `-l h=`, unknown resources."""
     queue_requests = (request.hard_queues, request.master_queues)
     groups = config_snapshot.groups(instance.host)
     if request.hard_queues is not None and not any(
@@ -66,8 +68,10 @@ def instance_refusal(config_snapshot: PlacementConfig, request: Request, instanc
     return None
 
 
-def unknown_resources(config_snapshot: PlacementConfig, demands: Iterable[Demand], host: Capacity, queue: Capacity) -> list[Demand]:
-    """Demands that no level is configured for: they need a load value, of the host or of the cluster. Source: CX-28."""
+def unknown_resources(
+    config_snapshot: PlacementConfig, demands: Iterable[Demand], host: Capacity, queue: Capacity
+) -> list[Demand]:
+    """Demands without a configured value on any level: they need a load value of the host or the cluster. Source: CX-28."""
     capacities = (config_snapshot.capacities[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
     return [demand for demand in demands if not any(demand.name in values for values in capacities)]
 
@@ -78,15 +82,16 @@ def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
 
 
 def master_lacks(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
-    """Whether the place of a master task lacks a JOB consumable that the job asks for (CX-38)."""
+    """Whether the instance of a master task lacks a JOB consumable that the job requests (CX-38)."""
     queue, host, _ = holders_at(instance.name)
-    unknown = unknown_resources(config_snapshot, request.master_only, config_snapshot.capacities[host], config_snapshot.capacities[queue])
+    capacities = config_snapshot.capacities
+    unknown = unknown_resources(config_snapshot, request.master_only, capacities[host], capacities[queue])
     return any(not is_reported(ledger, instance.host, demand) for demand in unknown)
 
 
 def load_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder) -> Reason | None:
-    """Of the load values of a host, or of the cluster. A fixed value replaces that of == (CX-29, CX-33); with ordered
-    relations both must suit, which is the stricter one (CX-31, CX-32)."""
+    """Refusal by the load values of a host or the cluster. A fixed value replaces the load value for == (CX-29, CX-33); with
+    ordered relations both must match, so the stricter one decides (CX-31, CX-32)."""
     host, letter = holder.name, _LETTERS[holder.kind]
     fixed = config_snapshot.capacities[holder].fixed
     for demand in request.hard:
@@ -99,7 +104,7 @@ def load_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Requ
 
 
 def capacity_refusal(request: Request, capacity: Capacity, letter: str, name: str) -> Reason | None:
-    """Of what is configured on one level: forced attributes (CX-41), fixed values (CX-24), whole capacities (CX-37)."""
+    """Refusal by the configuration of one level: forced attributes (CX-41), fixed values (CX-24), total capacities (CX-37)."""
     for forced in capacity.forced:
         if forced not in request.names:
             return Reason("forced", name, letter, forced)
@@ -114,10 +119,12 @@ def capacity_refusal(request: Request, capacity: Capacity, letter: str, name: st
     return None
 
 
-def free_slots(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, master: bool = True) -> tuple[int, str]:
-    """Slots that the consumables of one holder leave to the job, its slots included, and the name of the one that leaves least.
+def free_slots(
+    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, master: bool = True
+) -> tuple[int, str]:
+    """Slots that the consumables of one holder, slots included, leave to the job, and the name of the limiting consumable.
 
-    `master`: count JOB consumables too, which only the master's place must have (CX-38). Source: CX-37, CX-48, CX-49, PE-2.
+    `master`: count JOB consumables too, which only the master's instance must have (CX-38). Source: CX-37, CX-48, CX-49, PE-2.
     """
     slots, limiting = MAX_SLOTS, ""
     capacity = config_snapshot.capacities[holder]
@@ -136,8 +143,8 @@ def free_slots(config_snapshot: PlacementConfig, ledger: Ledger, request: Reques
 
 
 def _free_amount(ledger: Ledger, request: Request, capacity: Capacity, holder: Holder, name: str) -> float:
-    """What is left of a consumable of one holder: the own count, or the load value of its host or of the cluster if that is
-    stricter, also than the capacity of a queue there (CX-34, QC-35)."""
+    """The free amount of a consumable of one holder: by the bookings, or the load value of its host or the cluster if that is
+    stricter, also for the capacity of a queue (CX-34, QC-35)."""
     left = capacity.consumables[name] - ledger.of(holder, name) - ledger.reserved_ahead(holder, name, request.duration)
     if name != "slots":
         load = ledger.load(holder.host, ledger.state.complexes[name])
@@ -147,7 +154,7 @@ def _free_amount(ledger: Ledger, request: Request, capacity: Capacity, holder: H
 
 
 def shortage_reason(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
-    """The reason why `free_slots` is 0: the exclusive resource in use, or what is left of a consumable."""
+    """The reason why `free_slots` is 0: the exclusive resource in use, or the free amount of a consumable."""
     letter = _LETTERS[holder.kind]
     if config_snapshot.entries[name].relop == "EXCL":
         return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
@@ -156,13 +163,14 @@ def shortage_reason(config_snapshot: PlacementConfig, ledger: Ledger, request: R
 
 
 def static_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why the job can never run at an instance as configured and loaded, whatever else runs. None: it might."""
+    """Why the job cannot run in an instance with its configuration and load, even if nothing else runs. None: it might."""
     instance, config = config_snapshot.state.instances[name], config_snapshot.state.configs.get(name)
     if config is None:
         return Reason("orphaned", name)
     queue, host, cluster = holders_at(name)
+    capacities = config_snapshot.capacities
     for reason in (
-        queue_refusal(request, instance.queue, config, config_snapshot.capacities[queue]),
+        queue_refusal(request, instance.queue, config, capacities[queue]),
         instance_refusal(config_snapshot, request, instance, config),
         host_refusal(config_snapshot, request, cluster),
         load_refusal(config_snapshot, ledger, request, cluster),
@@ -171,20 +179,20 @@ def static_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Re
     ):
         if reason is not None:
             return reason
-    for demand in unknown_resources(config_snapshot, request.hard, config_snapshot.capacities[host], config_snapshot.capacities[queue]):
+    for demand in unknown_resources(config_snapshot, request.hard, capacities[host], capacities[queue]):
         if not is_reported(ledger, instance.host, demand):
             return Reason("unknown", name, resource=demand.name, asked=request.text)
     return None
 
 
 def use_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why not even one slot is left for the job at an instance as long as it may run: what is in use, or kept for later."""
+    """Why an instance has not even one free slot for the run time of the job: resources in use or reserved."""
     reason = _shortage(config_snapshot, ledger, request, name)
     timeline = ledger.timeline
     if reason is None or timeline is None or _shortage(config_snapshot, ledger.looking_ahead(None), request, name) is not None:
         return reason
     now, (_, host, cluster) = timeline.now, holders_at(name)
-    # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
+    # resources of the cluster, a PE or a quota may be reserved by a reservation on other hosts
     for begin, end, label in sorted(timeline.reservations_of(host)) or sorted(timeline.reservations_of(cluster)):
         if begin > now:
             return Reason("kept", name, left=ReservedFor(label, False, round(begin - now)))
@@ -194,7 +202,7 @@ def use_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Reque
 
 
 def _shortage(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """What is missing for one slot at an instance: of quotas, then of consumables of cluster, host and queue."""
+    """The shortage for one slot of an instance: by quotas, then by consumables of cluster, host and queue."""
     claim = claim_of(config_snapshot, request)
     if claim is not None and (reason := claim.refusal(ledger, request, claim.all_buckets(name))):
         return reason
@@ -208,7 +216,7 @@ def _shortage(config_snapshot: PlacementConfig, ledger: Ledger, request: Request
 
 
 def soft_violations(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> int:
-    """How many soft requests an instance does not satisfy. Source: CX-60, sge_submit(1) -soft."""
+    """The number of soft requests that an instance does not satisfy. Source: CX-60, sge_submit(1) -soft."""
     instance = config_snapshot.state.instances[name]
     count = 0
     for queues in request.soft_queues:
@@ -217,7 +225,7 @@ def soft_violations(config_snapshot: PlacementConfig, ledger: Ledger, request: R
 
 
 def suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, instance: QueueInstance) -> bool:
-    """Whether an instance, its host and the cluster satisfy a single request; consumables by what was configured."""
+    """Whether an instance, its host and the cluster satisfy a single request; of consumables the configured amount counts."""
     if demand.name == "hostname":
         return demand.accepts(instance.host)
     queue, *above = holders_at(instance.name)
@@ -230,7 +238,7 @@ def suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, inst
 
 
 def _host_suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
-    """The same of a host alone, or of the cluster; None: it does not have the attribute."""
+    """The same for a host or the cluster alone; None if it does not have the attribute."""
     fixed = config_snapshot.capacities[holder].fixed.get(demand.name)
     load = ledger.load(holder.name, demand.entry)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
@@ -241,7 +249,7 @@ def _host_suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand
 
 
 def _queue_requested(request: Request, queue: str) -> bool:
-    """Whether -q, or -masterq for the master task, names the queue; without -q every queue will do."""
+    """Whether -q, or -masterq for the master task, names the queue; without -q every queue matches."""
     if request.hard_queues is None or request.hard_queues.matches_queue(queue):
         return True
     return request.master_queues is not None and request.master_queues.matches_queue(queue)

@@ -1,4 +1,4 @@
-"""The natural order of names: n2 before n10. Owns that sort key, the last word wherever places are equal."""
+"""The natural order of names: n2 before n10. Owns that sort key, which decides between otherwise equal instances."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Obstacles: what keeps every job out of a queue instance: its states, its load and its suspend thresholds.
+"""Obstacles: why a queue instance accepts no job at all: its states, its load and its suspend thresholds.
 
-Owns the two rules. Called by the scheduler, by `-w p`, and by the views that print the letters a and A and
-`-explain`. Every letter of an instance closes it. Source: QI-1 … QI-12, QC-4 … QC-7; O (suspend alarm).
+Owns the two rules. Called by the scheduler, by `-w p`, and by the queries that print the state codes a and A and
+`-explain`. Every state code of an instance closes it. Source: QI-1 … QI-12, QC-4 … QC-7; O (suspend alarm).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
 
 COMPUTED = frozenset(("c", "L"))
-"""Sources of values that were counted or scaled: not text that somebody wrote or reported."""
+"""Sources of computed or scaled values, in contrast to configured or reported text."""
 
 
 def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False) -> Reason | None:
-    """The state that keeps jobs out, None if it is open. `reserved`: jobs of a reservation on it, which an orphaned
+    """The state that closes an instance, None if it is open. `reserved`: for jobs of a reservation in it, which an orphaned
     instance serves to the end (AR-80)."""
     name = instance.name
     if (instance.orphaned and not reserved) or name not in state.configs:
@@ -56,7 +56,7 @@ def suspend_alarm(config_snapshot: PlacementConfig, ledger: Ledger, name: str) -
 
 
 def violations(config_snapshot: PlacementConfig, ledger: Ledger, name: str, thresholds: dict[str, str]) -> list[Violation]:
-    """The thresholds that are reached; one without a value counts as reached, as a silent host is not to be trusted."""
+    """The thresholds that are reached; one without a value counts as reached, since a host without reports is not trusted."""
     found = []
     for given, text in thresholds.items():
         entry = config_snapshot.entry(given)
@@ -71,7 +71,7 @@ def violations(config_snapshot: PlacementConfig, ledger: Ledger, name: str, thre
 
 
 def _format_offer(config_snapshot: PlacementConfig, offer: Offer, name: str) -> str:
-    """Load as the host reported it, fixed values as they are configured, what was counted or scaled with three decimals.
+    """Load as the host reported it, fixed values as configured, computed or scaled values with three decimals.
 
     Source: O (qstat -explain).
     """
@@ -82,20 +82,21 @@ def _format_offer(config_snapshot: PlacementConfig, offer: Offer, name: str) -> 
         return offer.value
     if offer.source in COMPUTED:
         return f"{offer.value:.3f}"
-    config: ExecHost | InstanceConfig = config_snapshot.state.configs[name] if offer.level == "q" else config_snapshot.state.exec_hosts[host]
+    state = config_snapshot.state
+    config: ExecHost | InstanceConfig = state.configs[name] if offer.level == "q" else state.exec_hosts[host]
     written = config.complex_values.get(offer.entry.name)
     return written if written is not None else format_value(offer.entry.type, offer.value)
 
 
 def _is_reached(offer: Offer, threshold: Value) -> bool:
-    """The complex's relation decides the direction: >= when the value has grown to it, <= when it has shrunk (QC-6)."""
+    """The relation of the complex gives the direction: >= for values that grow to a threshold, <= for others (QC-6)."""
     if isinstance(offer.value, str):
         return (offer.value == threshold) != (offer.entry.relop == "!=")
     return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)  # type: ignore[arg-type]
 
 
 def obstacle(config_snapshot: PlacementConfig, ledger: Ledger, instance: QueueInstance, reserved: bool = False) -> Reason | None:
-    """State or load that keeps every job out of an instance. `reserved`: as in `state_obstacle`."""
+    """The state or load that closes an instance for all jobs. `reserved`: as in `state_obstacle`."""
     name = instance.name
     reason = state_obstacle(config_snapshot.state, instance, reserved)
     if reason is not None or name not in config_snapshot.state.configs:

@@ -1,6 +1,6 @@
-"""Occupants: who has what a waiting job lacks, how much of it, and until when.
+"""Occupants: the running tasks that hold the resources that a pending job lacks, the amounts, and until when.
 
-Owns that look at the running tasks and its sentences. Called by `gridengine.placement.explanation`.
+Owns this search and its sentences. Called by `gridengine.placement.explanation`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TOO_FEW_SLOTS = ("pe_offers", "rule_offers")
 def occupants(
     state: State, job: Job, instances: Iterable[str], reasons: Iterable[Reason], of_quotas: bool, zone: tzinfo
 ) -> list[str]:
-    """The running tasks that have what these refusals of a job are about, who must end first at the head; each once.
+    """The running tasks that hold the resources of these refusals of a job, the first to end first; each once.
 
-    places: the instances that could take the job; of_quotas: what is in use under quotas, else at places.
+    instances: those that could run the job; of_quotas: resources used under quotas, else those of instances.
     """
     lacking = _lacking(state, job, instances, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
     found: list[tuple[float, int, int, str]] = []
@@ -42,7 +42,7 @@ def occupants(
 
 
 def _lacking(state: State, job: Job, instances: Iterable[str], reasons: Iterable[Reason]) -> dict[Holder, set[str]]:
-    """Of whom the job lacks which consumables."""
+    """Holder -> the consumables of it that the job lacks."""
     lacking: dict[Holder, set[str]] = {}
     for reason in reasons:
         if reason.code == "full":
@@ -50,7 +50,7 @@ def _lacking(state: State, job: Job, instances: Iterable[str], reasons: Iterable
         elif reason.code in _OFFERS and reason.resource in state.complexes:
             lacking.setdefault(_holder(reason), set()).add(reason.resource)
         elif reason.code in _EXCLUSIVE:
-            lacking.setdefault(_holder(reason), set()).add("slots")  # whoever is there is in the way
+            lacking.setdefault(_holder(reason), set()).add("slots")  # every task there is in the way
         elif reason.code in _TOO_FEW_SLOTS:
             for name in instances:
                 lacking.setdefault(holders_at(name)[0], set()).add("slots")
@@ -61,7 +61,7 @@ def _lacking(state: State, job: Job, instances: Iterable[str], reasons: Iterable
 
 
 def _holder(reason: Reason) -> Holder:
-    """Whose resource a refusal is about."""
+    """The holder of the refused resource."""
     if reason.code.startswith("cluster"):
         return CLUSTER
     return host_holder(reason.place) if reason.code.startswith("host") else holders_at(reason.place)[0]
@@ -74,13 +74,13 @@ def _buckets(state: State, job: Job) -> set[Holder]:
 
 
 def _held(state: State, other: Job, task: Task, lacking: dict[Holder, set[str]]) -> str:
-    """`2 slots, lic=1`: what a task has of it, "" if nothing."""
+    """The lacking resources that a task holds, as `2 slots, lic=1`, "" if none."""
     sums: dict[tuple[str, str], float] = {}
     for holder, taken in (*state.bookings_of(task), *state.quotas.bookings_of(other, task.granted, task.pe, task.resources)):
         for name in lacking.get(holder, set()) & taken.keys():
             sums[name, holder.kind] = sums.get((name, holder.kind), 0.0) + taken[name]
     amounts: dict[str, float] = {}
-    for (name, _), amount in sums.items():  # a slot of an instance is one of its host, too
+    for (name, _), amount in sums.items():  # a slot of an instance is also one of its host
         amounts[name] = max(amounts.get(name, 0.0), amount)
     return ", ".join(_amount(state, name, amounts[name]) for name in sorted(amounts))
 

@@ -1,6 +1,6 @@
-"""Parallel jobs: which PEs a name means, and how slots are spread over hosts by an allocation rule.
+"""Parallel jobs: the PEs that match a name, and the distribution of slots over hosts by an allocation rule.
 
-Owns the allocation rules. Must not know resources: the caller says how many slots each place can take.
+Owns the allocation rules. Must not know resources: the caller gives the capacity of each host and instance in slots.
 Source: sge_pe(5) allocation_rule, PE-2 … PE-8.
 """
 
@@ -19,32 +19,32 @@ SlotRanges = Sequence[tuple[int, int]]
 
 
 class HostCapacity(NamedTuple):
-    """What a host can take of a job: `instances` are (instance, slots) in order of preference; `slots` caps their sum."""
+    """The capacity of a host for a job: `instances` are (instance, slots) in order of preference; `slots` limits their sum."""
 
     host: str
     slots: int
     instances: list[tuple[str, int]]
 
     def without(self, master: str, slots: int) -> HostCapacity:
-        """What is left of it, at most `slots`, when one slot is the master's."""
+        """The rest, at most `slots`, after one slot is given to the master."""
         return HostCapacity(self.host, min(self.slots, slots), [(name, most - (name == master)) for name, most in self.instances])
 
 
 class Limiter(Protocol):
-    """What beside the rooms of hosts limits the slots of one task, place by place: `gridengine.placement.quotas.Allowance`."""
+    """A limit on the slots of one task besides the capacity of hosts, by instance: `gridengine.placement.quotas.Allowance`."""
 
     def fork(self) -> Limiter:
-        """The same, to be tried without consequences."""
+        """A copy for a trial."""
 
     def take(self, instance: str, slots: int) -> int:
-        """Take up to that many slots at an instance; how many it were."""
+        """Take up to that many slots of an instance. Returns the number taken."""
 
     def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
-        """Rooms of at most `most` slots each. `kept`: each takes its slots away from those behind it."""
+        """Limit each capacity to at most `most` slots. `kept`: slots of one are not available to the next ones."""
 
 
 def matching_pes(state: State, expression: str) -> list[str]:
-    """Names of the PEs that a -pe name or wildcard expression means, sorted. Source: sge_types(5) pe_name, PE-8."""
+    """Names of the PEs that match a -pe name or wildcard expression, sorted. Source: sge_types(5) pe_name, PE-8."""
     if state.has("parallel_environment", expression):
         return [expression]
     matcher = compile_expression(expression)
@@ -52,7 +52,7 @@ def matching_pes(state: State, expression: str) -> list[str]:
 
 
 def largest_count(ranges: SlotRanges, limit: int, step: int = 1) -> int:
-    """The biggest count of the ranges that is not above `limit` and a multiple of `step`; 0 if none. Source: PE-7."""
+    """The greatest count of the ranges that is at most `limit` and a multiple of `step`; 0 if none. Source: PE-7."""
     for low, high in reversed(ranges):
         count = min(high, limit) // step * step
         if count >= low:
@@ -68,10 +68,10 @@ def smallest_count(ranges: SlotRanges) -> int:
 def allocate(
     hosts: Iterable[HostCapacity], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Limiter | None = None
 ) -> list[Grant]:
-    """Spread the biggest possible count of `ranges`, at most `limit` slots, over hosts in order of preference.
+    """Distribute the greatest possible count of `ranges`, at most `limit` slots, over hosts in order of preference.
 
-    The first place of the first host becomes the master's. Looks at no more hosts than needed. [] if impossible.
-    allowance: what resource quotas leave to several hosts together, None where they do not matter.
+    The first instance of the first host becomes the master's. Examines no more hosts than needed. [] if impossible.
+    allowance: the limits of resource quotas for several hosts together, None if there are none.
     """
     requested = largest_count(ranges, limit)
     if not requested:
@@ -89,7 +89,7 @@ def allocate(
 
 
 def max_slots_by_rule(hosts: Iterable[HostCapacity], rule: str) -> int:
-    """How many slots the hosts could give at most under a rule: what a refusal states."""
+    """The maximum number of slots that the hosts could give under a rule, as shown in a refusal."""
     host_capacities = [host_capacity.slots for host_capacity in hosts]
     if rule == "$pe_slots":
         return max(host_capacities, default=0)
@@ -102,7 +102,7 @@ Shares = list[tuple[HostCapacity, int]]
 
 
 def _on_host(host_capacity: HostCapacity, slots: int) -> list[Grant]:
-    """The host's share, from its places in order; several queues of a host may contribute (PE-14)."""
+    """The host's share, from its instances in order; several queues of a host may contribute (PE-14)."""
     grants = []
     for instance, most in host_capacity.instances:
         part = min(most, slots)
@@ -113,7 +113,7 @@ def _on_host(host_capacity: HostCapacity, slots: int) -> list[Grant]:
 
 
 def _one_host(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int) -> Shares:
-    """All slots on one host, the first that can take the biggest possible count (PE-4)."""
+    """All slots on one host, the first that can take the greatest possible count (PE-4)."""
     host_capacities: list[HostCapacity] = []
     most = 0
     for host_capacity in hosts:
@@ -122,7 +122,7 @@ def _one_host(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int)
         if most >= requested:
             break
     count = largest_count(ranges, min(requested, most))
-    return [(next(host_capacity for host_capacity in host_capacities if host_capacity.slots >= count), count)] if count else []
+    return [(next(each for each in host_capacities if each.slots >= count), count)] if count else []
 
 
 def _fill_up(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: int) -> Shares:
@@ -157,11 +157,14 @@ def _round_robin(hosts: Iterable[HostCapacity], ranges: SlotRanges, requested: i
     for index, instance in given[: largest_count(ranges, len(given))]:
         share = shares.setdefault(index, {})
         share[instance] = share.get(instance, 0) + 1
-    return [(HostCapacity(host_capacities[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
+    return [
+        (HostCapacity(host_capacities[index].host, 0, list(share.items())), sum(share.values()))
+        for index, share in shares.items()
+    ]
 
 
 def _in_turn(host_capacities: list[HostCapacity], allowance: Limiter | None) -> Iterator[tuple[int, str]]:
-    """(index of the host, instance) of one slot after the other, the hosts in turn."""
+    """Yield (index of the host, instance) for each slot, the hosts in turn."""
     turn = [(index, _one_by_one(host_capacity, allowance)) for index, host_capacity in enumerate(host_capacities)]
     while turn:
         again = []

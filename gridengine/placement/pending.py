@@ -1,7 +1,7 @@
-"""Pending: which tasks of a job may be started at a moment, and why the others must wait.
+"""Pending: which tasks of a job may start at a moment, and why the others must wait.
 
-Owns holds, dependencies, start times and the limits of array jobs as the scheduler and `qstat -j` see them.
-Must not look at resources. Source: SO-49, DP-1 … DP-4, AJ-1 … AJ-4, sge_submit(1) -a -h -hold_jid -tc.
+Owns holds, dependencies, start times and the limits of array jobs, for the scheduler and `qstat -j`.
+Must not know resources. Source: SO-49, DP-1 … DP-4, AJ-1 … AJ-4, sge_submit(1) -a -h -hold_jid -tc.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from gridengine.state.state import State
 
 
 def job_waits(state: State, job: Job, now: float) -> Reason | None:
-    """What keeps all tasks of a job: dependencies, a start time. None: nothing."""
+    """Why all tasks of a job must wait: dependencies, a start time. None: no reason."""
     if job.predecessors and state.waits_for(job):
         return Reason("dependencies")
     return Reason("start_time") if job.start_after > now else None
 
 
 def paused_tasks(job: Job, now: float) -> list[Task]:
-    """Tasks that are not to be tried again yet: what ends again and again at once (a prolog, a job that exits with 99)
-    would else keep its host and the accounting file busy. A clock that was set back lets them go."""
+    """Tasks that must not be retried yet: a task that repeatedly ends at once (a prolog, a job that exits with 99) would else
+    keep its host and the accounting file busy. If the clock was set back they are not paused."""
     return [task for task in job.tasks.values() if _pauses(task, now)]
 
 
@@ -32,7 +32,7 @@ def _pauses(task: Task, now: float) -> bool:
 
 
 def task_limit(state: State, job: Job) -> int:
-    """How many tasks of the job may hold a place at once; 0: no limit. Source: AJ-2, AJ-3."""
+    """How many tasks of the job may be dispatched at the same time; 0: no limit. Source: AJ-2, AJ-3."""
     if not job.is_array:
         return 0
     limits = (job.task_concurrency, state.configuration().max_aj_instances)
@@ -40,9 +40,9 @@ def task_limit(state: State, job: Job) -> int:
 
 
 def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task | None]]:
-    """Tasks without a place that no hold, error, pause or array dependency keeps; those that had a place before come first.
+    """Pending tasks without hold, error, pause or array dependency; those that have run before come first.
 
-    A million tasks cost what their ranges cost until they are asked for.
+    Lazy: a million tasks cost as much as their ranges until they are requested.
     """
     if job.error:
         return
@@ -61,7 +61,7 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
 
 
 def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
-    """Why no task of the job is looked at for placement; None if one is. now: epoch seconds."""
+    """Why no task of the job is considered for placement; None if one is. now: epoch seconds."""
     reason = job_waits(state, job, now)
     if reason is not None:
         return reason
@@ -71,14 +71,14 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
 
 
 def task_limit_reached(state: State, job: Job) -> Reason | None:
-    """Whether as many tasks of the job hold a place as may at once."""
+    """Whether the job has as many dispatched tasks as its limit allows."""
     limit = task_limit(state, job)
     running = len(job.placed) if limit else 0
     return Reason("task_limit", number=running) if limit and running >= limit else None
 
 
 def _blocking_reason(job: Job, now: float) -> Reason | None:
-    """Why none of the waiting tasks is ready; None if no task waits."""
+    """Why none of the pending tasks is ready; None if no task is pending."""
     if job.error or any(task.error for task in job.tasks.values() if task.waits):
         return Reason("in_error")
     if job.holds:

@@ -1,7 +1,7 @@
-"""Quotas in force: how much the resource quota sets leave to a job, everywhere or at an instance, and why not more.
+"""Quotas in force: how much the resource quota sets leave to a job, everywhere or in an instance, and the reason of a refusal.
 
-Owns limits and what is left of them. Which rule counts where is `gridengine.state.quotas`'. Called wherever room is looked
-for, before cluster, host and queue (RQ-2). Jobs and requests of advance reservations are outside of quotas (RQ-8). Source:
+Owns limits and their free amounts. `gridengine.state.quotas` owns which rule applies where. Checked before cluster, host and
+queue (RQ-2). Jobs and requests of advance reservations are exempt from quotas (RQ-8). Source:
 sge_resource_quota(5); RQ-2 … RQ-11.
 """
 
@@ -25,13 +25,13 @@ from gridengine.state.quotas import Bucket, CandidateRules, Claimant, QuotaSet, 
 from gridengine.syntax.rqs import Rule
 
 MISSING = 1e9
-"""What a value counts in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
+"""The value of an attribute in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
 MAX_CLAIMS = 1000
-"""Claimants that a site remembers: each may know the buckets of every queue instance."""
+"""Claims that a configuration snapshot caches: each may cache the buckets of every queue instance."""
 
 
 def claim_of(config_snapshot: PlacementConfig, request: Request, pe: str = "") -> Claim | None:
-    """What the quotas have to say of a request in a PE; None if nothing. Requests of one claimant share it."""
+    """The quotas that apply to a request in a PE; None if there are none. Requests of one claimant share them."""
     if not config_snapshot.state.quotas.sets or request.exempt:
         return None
     claimant = Claimant(request.user, request.group, request.project, pe)
@@ -45,7 +45,7 @@ def claim_of(config_snapshot: PlacementConfig, request: Request, pe: str = "") -
 
 
 def bookings_of(config_snapshot: PlacementConfig, request: Request, granted: list[Grant], pe: str) -> list[Booking]:
-    """All that grants of a request take: of their places, of the PE and of quotas."""
+    """All bookings of grants of a request: of their instances, of the PE and of quotas."""
     found = [*bookings.bookings_of(granted, request.charged, pe)]
     claim = claim_of(config_snapshot, request, pe)
     if claim is not None:
@@ -54,7 +54,7 @@ def bookings_of(config_snapshot: PlacementConfig, request: Request, granted: lis
 
 
 def rule_of(config_snapshot: PlacementConfig, bucket: Bucket) -> Rule:
-    """The rule that a bucket belongs to."""
+    """The rule of a bucket."""
     rules: tuple[Rule, ...] = config_snapshot.state.quota_rules[bucket.name]
     return rules[bucket.number]
 
@@ -65,7 +65,7 @@ def rule_name(config_snapshot: PlacementConfig, bucket: Bucket) -> str:
 
 
 def limit_value(config_snapshot: PlacementConfig, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
-    """A limit as it is now; one with `$attributes` by the values of the rule's host (RQ-5)."""
+    """The current value of a limit; one with `$attributes` is computed from the values of the rule's host (RQ-5)."""
     if "$" not in text:
         return typed_value(entry.type, text)
     rule = rule_of(config_snapshot, bucket)
@@ -82,7 +82,7 @@ def limit_value(config_snapshot: PlacementConfig, ledger: Ledger, bucket: Bucket
 
 
 def quota_attributes(config_snapshot: PlacementConfig) -> set[str]:
-    """The attributes that dynamic limits are made of: a report of one may change what is left."""
+    """The attributes in dynamic limits: a load report of one may change the free amounts."""
     found: set[str] = set()
     for quotas in config_snapshot.state.quotas.sets:
         for rule in quotas.rules:
@@ -94,9 +94,9 @@ def quota_attributes(config_snapshot: PlacementConfig) -> set[str]:
 
 
 class Claim:
-    """The rules that are for one claimant: `everywhere` its use is counted together wherever it goes."""
+    """The rules for one claimant. `everywhere`: buckets that count its use in all instances together."""
 
-    __slots__ = ("site", "everywhere", "by_place", "_who", "_sets", "_known")
+    __slots__ = ("config_snapshot", "everywhere", "has_instance_rules", "_claimant", "_sets", "_known")
 
     def __init__(self, config_snapshot: PlacementConfig, claimant: Claimant) -> None:
         self.config_snapshot = config_snapshot
@@ -115,7 +115,7 @@ class Claim:
         self.has_instance_rules = bool(self._sets)
 
     def buckets(self, instance: str) -> list[Bucket]:
-        """Where use of an instance is counted, beyond `everywhere`."""
+        """The buckets that count the use of an instance, without `everywhere`."""
         found = self._known.get(instance)
         if found is None:
             book = self.config_snapshot.state.quotas
@@ -127,11 +127,11 @@ class Claim:
         return self.everywhere + self.buckets(instance)
 
     def free_slots(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], master: bool = True) -> int:
-        """Slots that these buckets leave to a request. `master`: count consumables of kind JOB too, as where the master is."""
+        """Slots that these buckets leave to a request. `master`: count JOB consumables too, as in the master's instance."""
         return min((self._free_slots(ledger, request, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
 
     def refusal(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
-        """Why these buckets leave less than that many slots to a request; None if they do not."""
+        """Why these buckets leave fewer than `slots` slots to a request; None if they leave enough."""
         for bucket in buckets:
             left, name = self._free_slots(ledger, request, bucket, True)
             if left < slots:
@@ -139,7 +139,7 @@ class Claim:
         return None
 
     def _free_slots(self, ledger: Ledger, request: Request, bucket: Bucket, master: bool) -> tuple[int, str]:
-        """Slots that one bucket leaves, and the name of the limit that leaves least. A fixed attribute leaves all or none."""
+        """Slots that one bucket leaves, and the name of the strictest limit. A fixed attribute leaves all or none."""
         config_snapshot = self.config_snapshot
         slots, limiting = MAX_SLOTS, ""
         for given, text in rule_of(config_snapshot, bucket).limits.items():
@@ -148,7 +148,8 @@ class Claim:
                 continue
             name = entry.name
             if not entry.is_consumable:
-                if any(d.name == name and not d.accepts(limit_value(config_snapshot, ledger, bucket, entry, text)) for d in request.hard):
+                demands = (demand for demand in request.hard if demand.name == name)
+                if any(not demand.accepts(limit_value(config_snapshot, ledger, bucket, entry, text)) for demand in demands):
                     return 0, name
                 continue
             amount, once = (1.0, False) if name == "slots" else request.charged.get(name, (0.0, False))
@@ -164,13 +165,14 @@ class Claim:
     def _exceeded(self, ledger: Ledger, bucket: Bucket, name: str) -> Exceeded:
         config_snapshot = self.config_snapshot
         entry = config_snapshot.entries[name]
-        text = next(text for given, text in rule_of(config_snapshot, bucket).limits.items() if config_snapshot.entry(given) is entry)
+        limits = rule_of(config_snapshot, bucket).limits
+        text = next(text for given, text in limits.items() if config_snapshot.entry(given) is entry)
         limit = limit_value(config_snapshot, ledger, bucket, entry, text)
         used = ledger.of(bucket, name) if entry.is_consumable else None
         return Exceeded(_consumers(bucket), rule_name(config_snapshot, bucket), entry, limit, used)
 
     def fits(self, ledger: Ledger, request: Request, granted: list[Grant]) -> bool:
-        """Whether grants that were computed earlier are still within all limits."""
+        """Whether earlier computed grants are still within all limits."""
         requested: dict[Bucket, int] = {}
         for position, grant in enumerate(granted):
             for bucket in self.all_buckets(grant.instance):
@@ -185,7 +187,7 @@ def _consumers(bucket: Bucket) -> str:
 
 
 class Allowance:
-    """What quotas by place leave to one task while its slots are being spread: what is taken here is not left there."""
+    """What quotas with instance rules leave to one task while its slots are distributed: slots taken here are not left there."""
 
     __slots__ = ("claim", "request", "ledger", "_left")
 
@@ -194,11 +196,11 @@ class Allowance:
         self._left = left if left is not None else {}
 
     def fork(self) -> Allowance:
-        """The same, to be tried without consequences."""
+        """A copy for a trial."""
         return Allowance(self.claim, self.request, self.ledger, dict(self._left))
 
     def take(self, instance: str, slots: int) -> int:
-        """Take up to that many slots at an instance; how many it were."""
+        """Take up to that many slots of an instance. Returns the number taken."""
         buckets = self.claim.buckets(instance)
         for bucket in buckets:
             if bucket not in self._left:
@@ -209,13 +211,13 @@ class Allowance:
         return slots
 
     def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
-        """Rooms of at most `most` slots each, in order. `kept`: each takes its slots away from those behind it, unless it is of
-        no use because it lacks some of `most`."""
-        for free_slots in host_capacities:
+        """Limit each capacity to at most `most` slots, in order. `kept`: slots of one are not available to the next ones, unless
+        it is useless because it has fewer than `most`."""
+        for host_capacity in host_capacities:
             trial = self.fork()
-            left = min(free_slots.slots, most)
+            left = min(host_capacity.slots, most)
             instances: list[tuple[str, int]] = []
-            for instance, slots in free_slots.instances:
+            for instance, slots in host_capacity.instances:
                 taken = trial.take(instance, min(slots, left))
                 left -= taken
                 if taken:
@@ -224,4 +226,4 @@ class Allowance:
             if kept and (most == MAX_SLOTS or total == most):
                 self._left = trial._left
             if total:
-                yield HostCapacity(free_slots.host, total, instances)
+                yield HostCapacity(host_capacity.host, total, instances)

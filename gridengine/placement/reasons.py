@@ -1,7 +1,7 @@
 """Reasons: why a job does not run somewhere, as data, and their sentences.
 
-Owns the codes and the sentences: nobody else makes text of a refusal, and nobody reads that text. Called by everything that
-refuses, and by what prints refusals: `qstat -j`, `-w v|p`, `qrsub`, `qalter -w`, `qexplain`.
+Owns the codes and the sentences: no other module makes the text of a refusal, and none parses it. Called by all rules that
+refuse, and by the commands that print refusals: `qstat -j`, `-w v|p`, `qrsub`, `qalter -w`, `qexplain`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DROPPED = {
     "reservation_waiting": "advance reservation {number} has not started",
     "reservation_in_error": "advance reservation {number} is in error state",
 }
-"""What keeps a job as a whole."""
+"""Reasons that concern a job as a whole."""
 ACCESS = {"h": "host", "q": "cluster queue"}
 FORCED = {"g": "the cluster", "h": "host", "q": "queue"}
-"""Words for levels."""
+"""Nouns for levels."""
 
 TEXTS = {
     # the job as a whole
@@ -35,7 +35,7 @@ TEXTS = {
     "task_limit": "not all array tasks may be started: {number} are running already",
     "not_reserved": "cannot run because {what} is not part of advance reservation {number}",
     "quota": 'cannot run because it exceeds limit "{left.consumers}" in rule "{left.rule}": {left}',
-    # instances that take no job at all
+    # instances that accept no job at all
     "disabled": 'queue instance "{place}" dropped because it is disabled',
     "drained": 'queue instance "{place}" dropped because its host is drained: {other}',
     "suspended": 'queue instance "{place}" dropped because it is suspended',
@@ -50,7 +50,7 @@ TEXTS = {
     "off_time": 'cannot run in queue instance "{place}" because its calendar "{other}" closes it before the job would end',
     "kept": 'cannot run in queue instance "{place}" because what it needs there is kept for {left}',
     "calendar": 'queue instance "{place}" dropped because queue is calendar {other} in selected time frame',
-    # the job and a place
+    # the job and an instance, host, queue or PE
     "not_requested": 'cannot run in queue "{place}" because it is not contained in its hard queue list (-q)',
     "no_permission": 'has no permission for {access} "{place}"',
     "no_project": 'is not assigned to a project to get {access} "{place}"',
@@ -77,12 +77,12 @@ DETAILED_TEXTS = {
     "in_error_state": 'queue instance "{place}" is in error state: {other}',
     "full": 'queue instance "{place}" is full',
 }
-"""Sentences for people alone, where the one of 8.1.9, which programs read, says less."""
+"""More detailed sentences for people, where that of 8.1.9, which programs parse, is less precise."""
 
 
 class Violation(NamedTuple):
-    """A threshold that is reached: complex name, letters such as `hl` ("" if no value is there), the value as printed
-    or "" if there is none, the threshold as configured, the relation that is fulfilled."""
+    """A reached threshold: complex name, letters of level and source such as `hl` ("" without a value), the value as printed
+    or "", the threshold as configured, the fulfilled relation."""
 
     name: str
     letters: str
@@ -97,8 +97,8 @@ class Violation(NamedTuple):
 
 
 class Exceeded(NamedTuple):
-    """A limit of a resource quota rule: for which consumers it is, the rule as `set/rule`, how much is in use of it (None of
-    a fixed attribute)."""
+    """A limit of a resource quota rule: its consumers, the rule as `set/rule`, the used amount (None for a fixed
+    attribute)."""
 
     consumers: str
     rule: str
@@ -113,7 +113,7 @@ class Exceeded(NamedTuple):
 
 
 class ReservedFor(NamedTuple):
-    """What is kept for somebody: until when, in seconds from now, or from when on if it has not begun."""
+    """Resources reserved for `label`, a job or reservation: until when, in seconds from now, or from when on if not begun."""
 
     label: str
     has_begun: bool
@@ -125,11 +125,11 @@ class ReservedFor(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A refusal: a code of TEXTS and what it is about, as far as the code has that.
+    """A refusal: a code of TEXTS and its details, as far as the code uses them.
 
-    place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: what is there
-    instead, as data; asked: the requests of -l as they begin a sentence; other: who or what stands in the way (user, PE,
-    project, calendar, the last error of an instance); number: of tries, tasks, slots, or that of a reservation.
+    place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: the available
+    amount, as data; asked: the requests of -l as they begin a sentence; other: the user, PE, project, calendar or last error
+    of an instance that causes it; number: of attempts, tasks, slots, or that of a reservation.
     """
 
     code: str
@@ -143,17 +143,17 @@ class Reason(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its sentence."""
+        """The sentence."""
         return self._format(TEXTS[self.code])
 
     @property
     def detailed_text(self) -> str:
-        """Its sentence for people."""
+        """The sentence for people."""
         return self._format(DETAILED_TEXTS.get(self.code) or TEXTS[self.code])
 
     @property
     def clause(self) -> str:
-        """Its sentence without "job dropped because"."""
+        """The sentence without "job dropped because"."""
         return self._format(DROPPED.get(self.code) or TEXTS[self.code])
 
     def _format(self, sentence: str) -> str:

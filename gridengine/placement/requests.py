@@ -1,7 +1,7 @@
-"""Requests: what a job asks for, compiled once for all jobs that ask the same (a category).
+"""Requests: the requests of a job, compiled once for all jobs with the same requests (a category).
 
-Owns the typed form of -l, -soft, -q, -masterq, -pe and -ckpt, and what makes two jobs equal for placement.
-Must not look at hosts or queues. Called by the scheduler once a category, by the qmaster once a question.
+Owns the typed form of -l, -soft, -q, -masterq, -pe and -ckpt, and the equality of jobs for placement.
+Must not know hosts or queues. Called by the scheduler once a category, by the qmaster once a question.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Demand:
         self.name = entry.name
         self.text = text
         self.amount = 0.0
-        # of EXCL: who wants a place for itself needs one that has the attribute, who does not is content with any
+        # EXCL: a request for exclusive use needs the attribute, other jobs accept any value
         self._relation = RELATIONS["<="] if entry.relop == EXCLUSIVE else RELATIONS.get(entry.relop, RELATIONS["=="])
         self._matcher: Matcher | None = None
         self._differs = entry.relop == "!="
@@ -63,27 +63,27 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """All that placement needs to know of a job; equal for all jobs of a category. Never changed: `replace` makes another."""
+    """The data of a job for placement; equal for all jobs of a category. Immutable: `replace` makes another."""
 
     user: str
     group: str
     sets: frozenset[str]
-    """The access lists that the owner is in."""
+    """The access lists that contain the owner."""
     project: str
     exempt: bool
-    """Outside of resource quotas."""
+    """Resource quotas do not apply."""
     immediate: bool
     hard: tuple[Demand, ...]
-    """What must be there, but for hostname and what the master alone needs."""
+    """Hard requests, without hostname and those of the master alone."""
     master_only: tuple[Demand, ...]
-    """Those for JOB consumables; of a parallel job they are asked of the master's place alone (CX-38)."""
+    """Requests for JOB consumables; for a parallel job only the master's instance must satisfy them (CX-38)."""
     soft: tuple[Demand, ...]
     hosts: tuple[Demand, ...]
     names: frozenset[str]
     consumed: dict[str, tuple[float, bool]]
     """Name -> (amount, booked once a job), without slots."""
     exclusive: frozenset[str]
-    """Names of EXCL attributes asked for."""
+    """Names of requested EXCL attributes."""
     charged: dict[str, tuple[float, bool]]
     """`consumed` and `exclusive` together."""
     hard_queues: QueueExpressions | None
@@ -91,21 +91,21 @@ class Request:
     master_queues: QueueExpressions | None
     pe: str
     pes: tuple[str, ...]
-    """The PEs that -pe may mean."""
+    """The PEs that match -pe."""
     rule: str
-    """That of -alloc, ""."""
+    """The rule of -alloc, or ""."""
     parallel: bool
-    """Several slots may be asked for."""
+    """The job may use several slots."""
     slot_ranges: SlotRanges
     checkpoint: str
     duration: float
-    """Seconds that the job may run, infinite without a limit."""
+    """Run time limit in seconds, infinite without a limit."""
     text: str
     """The requests of -l as they begin a sentence."""
 
     @classmethod
     def of(cls, config_snapshot: PlacementConfig, job: Job) -> Request:
-        """What a job asks for."""
+        """The request of a job."""
         parallel = bool(job.pe or job.allocation_rule)
         demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := config_snapshot.entry(name)) is not None]
         names = frozenset(demand.name for demand in demands)
@@ -143,11 +143,11 @@ class Request:
         )
 
     def in_pe(self, pe: str) -> Request:
-        """The same where of the PEs that -pe may mean this one alone will do."""
-        return replace(self, pes=tuple(one for one in self.pes if one == pe))
+        """The same, restricted to one of the PEs that match -pe."""
+        return replace(self, pes=tuple(name for name in self.pes if name == pe))
 
     def for_slots(self, slots: int, master: bool) -> Request:
-        """The same for exactly so many slots; without the master, what is booked once is booked where it is."""
+        """The same for exactly `slots` slots; without the master, amounts once a job are left out: they are booked with it."""
         exact = replace(self, slot_ranges=((slots, slots),))
         if master:
             return exact
@@ -158,8 +158,9 @@ class Request:
 def _consumed(
     config_snapshot: PlacementConfig, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
 ) -> dict[str, tuple[float, bool]]:
-    """Amounts of consumables, by default where nothing is asked for (CX-40)."""
-    found = {name: (amount, config_snapshot.entries[name].per_job) for name, amount in config_snapshot.defaults.items() if name not in names}
+    """Amounts of consumables, the defaults for those without a request (CX-40)."""
+    entries, defaults = config_snapshot.entries, config_snapshot.defaults
+    found = {name: (amount, entries[name].per_job) for name, amount in defaults.items() if name not in names}
     for demand in demands:
         if demand.entry.is_consumable and demand.name not in ("slots", *exclusive) and demand.amount:
             found[demand.name] = (demand.amount, demand.entry.per_job)
@@ -193,7 +194,7 @@ def category_key(state: State, sets: frozenset[str], job: Job) -> CategoryKey:
 
 
 def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
-    """What is wrong with a request for an attribute, "" if nothing. Source: CX-42, CX-44, CX-45; O for slots."""
+    """The fault of a request for an attribute, "" if there is none. Source: CX-42, CX-44, CX-45; O for slots."""
     if entry.name == "slots":
         return "slots are not requested with -l: use a parallel environment (-pe) or -alloc"
     if entry.requestable == "NO":

@@ -1,7 +1,7 @@
-"""Reserved: where the jobs of an advance reservation may run inside it, and why not.
+"""Reserved: placement of jobs inside their advance reservation, and the reasons of refusals.
 
-Owns which instances count and what only a reservation asks. Its view of the cluster is `PlacementConfig.within`; rules and allocation
-are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
+Owns which instances count and the rules of reservations alone. Its view of the cluster is `PlacementConfig.within`; rules and
+allocation are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
 Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
 """
 
@@ -20,17 +20,17 @@ from gridengine.state.state import State
 
 
 def reserved_request(config_snapshot: PlacementConfig, reservation: AdvanceReservation, job: Job) -> Request:
-    """The request of a job in a reservation: of the PEs that -pe may mean, the granted one alone will do (AR-87)."""
+    """The request of a job in a reservation: of the PEs that match -pe, only the granted one is allowed (AR-87)."""
     return Request.of(config_snapshot, job).in_pe(reservation.granted_pe)
 
 
 def place_reserved(
     config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request
 ) -> tuple[list[Grant], str, list[Reason]]:
-    """Grants for one more task inside the reservation, its PE, and why not elsewhere in it.
+    """Grants for one more task inside the reservation, its PE, and the refusals of other instances in it.
 
-    site: that `within` the reservation; ledger: what is in use inside it (`Ledger.within`); an empty one asks whether it
-    could ever run there.
+    config_snapshot: that `within` the reservation; ledger: the use inside it (`Ledger.within`); with an empty one the answer
+    is whether the task could ever run there.
     """
     reasons: list[Reason] = []
     suiting: list[str] = []
@@ -55,12 +55,16 @@ def place_reserved(
     return [], "", reasons
 
 
-def _refusal(config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why a reserved instance cannot take the job, whatever runs in the reservation."""
-    instance = config_snapshot.state.instances[name]
-    # load and thresholds are those of the cluster, not of the share that is reserved; source: O
-    if not ledger.empty and (reason := obstacle(PlacementConfig.of(config_snapshot.state), Ledger(config_snapshot.state), instance, reserved=True)):
-        return reason
+def _refusal(
+    config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str
+) -> Reason | None:
+    """Why a reserved instance cannot run the job, even if nothing else runs in the reservation."""
+    state = config_snapshot.state
+    if not ledger.empty:
+        # load and thresholds are those of the cluster, not of the reserved share; source: O
+        reason = obstacle(PlacementConfig.of(state), Ledger(state), state.instances[name], reserved=True)
+        if reason is not None:
+            return reason
     for exclusive in request.exclusive:
         if exclusive not in reservation.resources:
             return Reason("not_reserved", resource=exclusive, number=reservation.id)
@@ -68,10 +72,10 @@ def _refusal(config_snapshot: PlacementConfig, reservation: AdvanceReservation, 
 
 
 def reservation_waits(state: State, job: Job) -> Reason | None:
-    """What keeps all jobs of a reservation; None: they may start now.
+    """Why no job of a reservation may start; None: they may start now.
 
-    What is left of the window keeps none of them: whether a job is done by then is seen only when it has run, and a window
-    shorter than DURATION_OFFSET can be used, too. Source: O; AR-86 asks at submission.
+    The rest of the window does not matter: a job may end earlier than its limit, and even a window shorter than
+    DURATION_OFFSET can be used. Source: O; AR-86 checks at submission.
     """
     reservation = state.reservations.get(job.ar)
     if reservation is None or reservation.ending:
@@ -84,6 +88,6 @@ def reservation_waits(state: State, job: Job) -> Reason | None:
 
 
 def time_left(state: State, reservation: AdvanceReservation, start: float) -> float:
-    """Seconds that a job which starts then (epoch s) may run inside the reservation (AR-93), 0 for no limit: within the
-    last DURATION_OFFSET seconds the end of the reservation is what ends the job. Source: O."""
+    """Seconds that a job which starts at `start` (epoch s) may run inside the reservation (AR-93), 0 for no limit: within the
+    last DURATION_OFFSET seconds the job ends with the reservation. Source: O."""
     return max(0.0, reservation.end_time - start - state.scheduler.duration_offset_s)

@@ -1,7 +1,7 @@
-"""Resources: what a place offers of each complex attribute, and which level and source decide.
+"""Resources: the available value of each complex attribute, and the level and source that decide.
 
-Owns the merge of levels and sources as `qstat -F`, `qhost -F`, thresholds and the load formula see it. Matching does
-not use it: there each level is tested for itself (CX-27). Source: qstat(1) -F, CX-23, CX-29 … CX-35, ST-8 … ST-10.
+Owns the merge of levels and sources for `qstat -F`, `qhost -F`, thresholds and the load formula. Matching does not use it:
+there each level is tested separately (CX-27). Source: qstat(1) -F, CX-23, CX-29 … CX-35, ST-8 … ST-10.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gridengine.state.configured.objects import ComplexEntry
 
 
 def available(config_snapshot: PlacementConfig, ledger: Ledger, instance: str, name: str) -> Offer | None:
-    """What a queue instance offers of an attribute, None if nothing. For == the highest level counts (CX-29), for
-    ordered relations the strictest (CX-31); of equals the highest."""
+    """The available value of an attribute in a queue instance, or None. For == the highest level counts (CX-29), for
+    ordered relations the strictest (CX-31); of equal ones the highest."""
     entry = config_snapshot.entries.get(name)
     if entry is None:
         return None
@@ -28,7 +28,7 @@ def available(config_snapshot: PlacementConfig, ledger: Ledger, instance: str, n
 
 
 def host_available(config_snapshot: PlacementConfig, ledger: Ledger, host: str, name: str) -> Offer | None:
-    """What a host offers of an attribute; "global" for the cluster alone. Source: qhost(1) -F."""
+    """The available value of an attribute on a host; "global" for the cluster alone. Source: qhost(1) -F."""
     entry = config_snapshot.entries.get(name)
     if entry is None:
         return None
@@ -37,7 +37,7 @@ def host_available(config_snapshot: PlacementConfig, ledger: Ledger, host: str, 
 
 
 def all_resources(config_snapshot: PlacementConfig, ledger: Ledger, instance: str) -> Iterator[Offer]:
-    """Everything an instance offers: what is configured for all and for its host, load values, queue attributes, the rest.
+    """All resources of an instance: configured values of the cluster and its host, load values, queue attributes, the rest.
 
     Source: O (qstat -F).
     """
@@ -51,7 +51,7 @@ def all_resources(config_snapshot: PlacementConfig, ledger: Ledger, instance: st
 
 
 def host_resources(config_snapshot: PlacementConfig, ledger: Ledger, host: str) -> Iterator[Offer]:
-    """Everything that a host (or "global") offers, what is configured first, then load values. Source: O (qhost -F)."""
+    """All resources of a host (or "global"), configured values first, then load values. Source: O (qhost -F)."""
     for name in dict.fromkeys((*_configured_names(config_snapshot, host), *_reported(config_snapshot, host))):
         found = host_available(config_snapshot, ledger, host, name)
         if found is not None:
@@ -59,18 +59,18 @@ def host_resources(config_snapshot: PlacementConfig, ledger: Ledger, host: str) 
 
 
 def _configured_names(config_snapshot: PlacementConfig, host: str) -> list[str]:
-    """In the order of their configuration."""
+    """Names of configured values, in the order of their configuration."""
     return [name for where in dict.fromkeys((GLOBAL, host)) for name in config_snapshot.host(where).fixed]
 
 
 def _reported(config_snapshot: PlacementConfig, host: str) -> list[str]:
-    """Those of the cluster first."""
+    """Names of reported values, those of the cluster first."""
     found = [config_snapshot.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
-    return [name for heard in found if heard is not None for name in heard.load]
+    return [name for reporting in found if reporting is not None for name in reporting.load]
 
 
 def _queue_names(queue: Capacity) -> list[str]:
-    """qname and hostname first, then slots, then the other attributes of the queue, as qstat -F has them."""
+    """qname and hostname first, then slots, then the other attributes of the queue, as in qstat -F."""
     return ["qname", "hostname", "slots", *queue.attributes]
 
 

@@ -1,6 +1,6 @@
 """Search: the next windows in which an advance reservation would fit.
 
-Owns which moments are worth a look: those at which something is given back. Called by the qmaster for -latest, -find and
+Owns which moments are examined: those at which resources are released. Called by the qmaster for -latest, -find and
 the report of -w v. Source: none in 8.1.9; users of other schedulers know it as the earliest possible start.
 """
 
@@ -17,12 +17,12 @@ from gridengine.state.state import State
 from gridengine.syntax.calendar import ON, next_change
 
 MOST_LOOKS = 100
-"""Moments that one question looks at: in a full cluster of a thousand hosts a look may take 15 ms."""
+"""Moments that one search examines: in a full cluster of a thousand hosts each may take 15 ms."""
 _CALENDAR_CHANGES = 20
 
 
 class FreeWindow(NamedTuple):
-    """A window that is free, and the places in it. Times: epoch seconds."""
+    """A free window and the grants in it. Times: epoch seconds."""
 
     start: float
     end: float
@@ -31,7 +31,7 @@ class FreeWindow(NamedTuple):
 
 
 def windows(granting: Granting, timeline: Timeline, first: float, latest: float, duration: float) -> Iterator[FreeWindow]:
-    """The windows of this duration (s) that begin at `first` or later, but not after `latest`, the earliest first."""
+    """The free windows of this duration (s) that begin from `first` to `latest`, the earliest first."""
     for start in moments(timeline, granting.zone, first, latest)[:MOST_LOOKS]:
         granting.window(start, start + duration)
         granted, pe = granting.place()
@@ -40,7 +40,7 @@ def windows(granting: Granting, timeline: Timeline, first: float, latest: float,
 
 
 def moments(timeline: Timeline, zone: tzinfo, first: float, latest: float) -> list[float]:
-    """`first`, and every whole second after it at which something may be free that was not before."""
+    """`first`, and every whole second after it at which resources may become free."""
     found = {first}
     found.update(float(-(-end // 1)) for end in timeline.ends() if first < end <= latest)
     found.update(_openings(timeline.state, zone, first, latest))

@@ -1,7 +1,7 @@
-"""The nodes of the share tree as people see them: what each is entitled to, what it uses, what it will get next.
+"""The nodes of the share tree as listings show them: entitlement, use and short-term target of each.
 
-Owns the walk through the tree and the figures. Pure. Called by the view for sge_share_mon and by the qmaster's records of type
-sharelog, which tell the same. Source: sge_share_mon(1), sge_share_tree(5), sge_reporting(5) sharelog; PR-11; O for the users
+Owns the traversal of the tree and the figures. Pure. Called by the query for sge_share_mon and by the qmaster's records of type
+sharelog, which contain the same. Source: sge_share_mon(1), sge_share_tree(5), sge_reporting(5) sharelog; PR-11; O for the users
 below a `default` leaf.
 """
 
@@ -19,8 +19,8 @@ AMOUNTS = ("cpu", "mem", "io", "ltcpu", "ltmem", "ltio")
 
 
 class ShareNode(NamedTuple):
-    """A node of the tree, or a user below a `default` leaf. `paths`: where its jobs are in the tree of the policy. `level`,
-    `total`: its part of its parent and of everything, by shares, 0..1."""
+    """A node of the tree, or a user below a `default` leaf. `paths`: of its jobs in the tree of the policy. `level`, `total`: its
+    fraction of its parent and of the whole tree, by shares, 0..1."""
 
     name: str
     paths: list[Path]
@@ -33,8 +33,8 @@ class ShareNode(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a node has at one moment. `long_target`, `short_target`, `actual`: parts of everything, 0..1, by shares alone, now
-    that past usage is made up for, and of what was used. `usage`: as in `used`, weighted; that of all nodes below it included."""
+    """Figures of a node at one moment. `long_target`, `short_target`, `actual`: fractions of the whole, 0..1, by shares alone,
+    with compensation for past usage, and of the usage. `usage`: `used`, weighted; that of all nodes below it included."""
 
     jobs: int
     long_target: float
@@ -56,12 +56,13 @@ def share_nodes(state: State, now: float) -> list[tuple[ShareNode, Figures]] | N
     everything = weighted(used["/"], weights)
     rows = []
     for node in nodes:
-        usage, active_nodes = used[node.name], [active_node for path in node.paths if (active_node := _active_node_at(tree, path)) is not None]
+        usage = used[node.name]
+        active_nodes = [active for path in node.paths if (active := _active_node_at(tree, path)) is not None]
         amount = weighted(usage, weights)
         figures = Figures(
-            jobs=sum(active_node.jobs for active_node in active_nodes),
-            long_target=sum((active_node.long_target for active_node in active_nodes), 0.0),
-            short_target=sum((active_node.short_target for active_node in active_nodes), 0.0),
+            jobs=sum(active.jobs for active in active_nodes),
+            long_target=sum((active.long_target for active in active_nodes), 0.0),
+            short_target=sum((active.short_target for active in active_nodes), 0.0),
             actual=amount / everything if everything else 0.0,
             usage=amount,
             used=usage,
@@ -71,7 +72,7 @@ def share_nodes(state: State, now: float) -> list[tuple[ShareNode, Figures]] | N
 
 
 class _Nodes:
-    """The walk through the tree. users: those of the configuration, who alone have leaves."""
+    """The traversal of the tree. users: the configured ones, only they have leaves."""
 
     def __init__(self, tree: ShareTree, users: list[str]) -> None:
         self._tree, self._users = tree, users
@@ -81,7 +82,7 @@ class _Nodes:
         yield from self._walk(ShareNode("/", [()], "", "", root.shares, 1.0, 1.0, not root.children), root)
 
     def _walk(self, shown: ShareNode, node: Node) -> Iterator[ShareNode]:
-        """A node of the tree that is its own place in the policy, and what is below it."""
+        """A node that has one path in the policy, and the nodes below it."""
         yield shown
         (path,) = shown.paths
         everything = sum(child.shares for child in node.children)
@@ -123,7 +124,7 @@ def _shared(default: ShareNode, members: list[str]) -> Iterator[ShareNode]:
 
 
 def _active_node_at(tree: ShareTree, path: Path) -> ActiveNode | None:
-    """What the policy knows of a node, None if it has no jobs."""
+    """The active node of a path in the policy, None if it has no jobs."""
     active_node: ActiveNode | None = tree.top
     for name in path:
         active_node = active_node.below.get(name) if active_node is not None else None

@@ -1,7 +1,7 @@
-"""The share tree: tickets by what users and projects are entitled to in the long run, and by what they have used.
+"""The share tree: tickets by long-term entitlement and past usage of users and projects.
 
-Owns which leaf a job belongs to and how tickets go down the tree. Usage is `gridengine.state.share_usage`'s. Called by the
-scheduler's ticket policies and by the view for sge_share_mon. Source: sge_share_tree(5); sge_sched_conf(5)
+Owns the leaf of a job and the distribution of tickets down the tree. `gridengine.state.share_usage` owns usage. Called by the
+scheduler's ticket policies and by the query for sge_share_mon. Source: sge_share_tree(5); sge_sched_conf(5)
 weight_tickets_share, usage_weight_list, compensation_factor; PR-6, PR-14.
 """
 
@@ -15,16 +15,15 @@ from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
 
 Path = tuple[str, ...]
-"""Names of the nodes from below the root to a leaf; `default` by the user that it stands for."""
+"""Names of the nodes from below the root to a leaf; `default` is replaced by the user whom it represents."""
 UNLIMITED = 1e6
-"""The most that a node may get over its share with a compensation_factor of 0."""
+"""The greatest multiple of its share that a node may get with a compensation_factor of 0."""
 
 
 class ActiveNode:
-    """A node in use: its shares, its jobs, what they have used, the nodes in use below it.
+    """A node with jobs: its shares, its number of jobs, their usage, the active nodes below it.
 
-    `long_target`, `short_target`: the part of everything (0..1) that is its by shares alone, and now that past usage is made
-    up for.
+    `long_target`, `short_target`: its fraction of the whole (0..1) by shares alone, and with compensation for past usage.
     """
 
     __slots__ = ("shares", "jobs", "used", "below", "long_target", "short_target")
@@ -41,7 +40,7 @@ class ShareTree:
     """The tree for one cycle: the leaf of each user and project, and the tickets of the leaves that have jobs."""
 
     def __init__(self, state: State, jobs: Iterable[Job], now: float) -> None:
-        """now: epoch seconds, until when usage decays. The tickets of all leaves make up weight_tickets_share."""
+        """now: epoch seconds, until when usage decays. The tickets of all leaves sum up to weight_tickets_share."""
         self._root: Node | None = state.share_trees.get("")
         self._users = state.kind("user")
         self._leaves: dict[tuple[str, str], list[tuple[str, int]]] = {}
@@ -70,8 +69,8 @@ class ShareTree:
     def _steps(self, owner: str, project: str) -> list[tuple[str, int]]:
         """Name and shares of each node from below the root to the leaf of a user in a project, [] if there is none.
 
-        A project that is in the tree decides alone: by itself if it is a leaf, else by the user below it. Users of jobs
-        outside of these have a leaf outside of projects, their own before `default`. Only users that are configured have one.
+        A project in the tree takes precedence: by itself if it is a leaf, else by the user below it. Other jobs belong to a
+        user's leaf outside of projects, its own before `default`. Only configured users have one.
         """
         key = (owner, project)
         if key not in self._leaves:
@@ -86,14 +85,14 @@ class ShareTree:
             if not trunk[-1].children:
                 return [(node.name, node.shares) for node in trunk]
         inside = len(start) > 1
-        for wanted in (owner, DEFAULT_USER) if owner in self._users else ():
-            found = _find(start[-1], lambda node: _is_user(node, wanted), inside)  # noqa: B023 - called at once
+        for name in (owner, DEFAULT_USER) if owner in self._users else ():
+            found = _find(start[-1], lambda node: _is_user(node, name), inside)  # noqa: B023 - called at once
             if found:
                 return [*((node.name, node.shares) for node in (*start[1:], *found[:-1])), (owner, found[-1].shares)]
         return []
 
     def _charge(self, usage: Mapping[tuple[str, str], ShareUsage]) -> None:
-        """Note usage, weighted over its kinds, at all nodes on the way to a leaf in use."""
+        """Add usage, weighted over its kinds, to all nodes on the path to an active leaf."""
         for (owner, project), used in usage.items():
             amount = weighted(used, self._weights)
             active_node: ActiveNode | None = self.top
@@ -103,7 +102,7 @@ class ShareTree:
                     active_node.used += amount
 
     def _divide(self, active_node: ActiveNode, path: Path, long_target: float, short_target: float, tickets: float) -> None:
-        """Down the tree by shares; who has used less than his share gets more of it, at most compensation_factor times."""
+        """Distribute down the tree by shares; a node with little usage gets more, at most compensation_factor times its share."""
         active_node.long_target, active_node.short_target = long_target, short_target
         if not active_node.below:
             self.tickets[path] = short_target * tickets
@@ -130,13 +129,13 @@ def _is_user(node: Node, name: str) -> bool:
     return node.type == USER and node.name == name and not node.children
 
 
-def _find(node: Node, wanted: Callable[[Node], bool], projects: bool) -> list[Node]:
-    """The nodes from below `node` to the first that is wanted, depth first; `projects`: look below projects, too."""
+def _find(node: Node, matches: Callable[[Node], bool], projects: bool) -> list[Node]:
+    """The nodes from below `node` to the first that matches, depth first; `projects`: search below projects, too."""
     for child in node.children:
-        if wanted(child):
+        if matches(child):
             return [child]
         if projects or child.type != PROJECT:
-            found = _find(child, wanted, projects)
+            found = _find(child, matches, projects)
             if found:
                 return [child, *found]
     return []

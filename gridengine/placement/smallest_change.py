@@ -1,7 +1,7 @@
-"""The smallest change: which requests a job has to give up, or to lower, so that it can start.
+"""The smallest change: the requests that a job has to give up, or to lower, so that it can start.
 
-Owns that search and its texts. A consumable is never given up, nor asked for as nothing: who needs a licence would run without
-one. Called by `gridengine.placement.explanation`.
+Owns that search and its texts. A request for a consumable is never given up or lowered to 0: a job that needs a licence would
+run without one. Called by `gridengine.placement.explanation`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHANGEABLE = ("hard_queues", "pe_range", "checkpoint", "project", "master_queue
 
 
 class Change(Struct, omit_defaults=True):
-    """The smallest change that lets the job start: sentences, and the options of qalter that make it ("" if none can)."""
+    """The smallest change that lets the job start: sentences, and the options of qalter for it ("" if there are none)."""
 
     texts: list[str]
     options: str = ""
@@ -33,7 +33,7 @@ class Change(Struct, omit_defaults=True):
 
 
 def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone: tzinfo) -> Change | None:
-    """A single request to give up if that is enough, else as few as possible; None if no change of requests helps."""
+    """Find a single request to give up if that is enough, else as few as possible; None if no change of requests helps."""
     items = [*(("hard", name) for name in job.hard), *((name, "") for name in _CHANGEABLE if getattr(job, name))]
 
     asked = Verifier(state, assume_empty, now, zone).verify
@@ -66,7 +66,7 @@ def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone
 
 
 def without_requests(job: Job, items: list[tuple[str, str]]) -> Job:
-    """The same job without some of what it asks for: ("hard", resource) or (field of the job, "")."""
+    """The same job without some of its requests: ("hard", resource) or (field of the job, "")."""
     changes: dict[str, Any] = {}
     for what, name in items:
         if what == "hard":
@@ -81,7 +81,7 @@ def without_requests(job: Job, items: list[tuple[str, str]]) -> Job:
 def _least_change(
     state: State, job: Job, changed: Job, what: str, name: str, reasons: list[Reason], fits: Callable[[Job], bool]
 ) -> tuple[Job, str] | None:
-    """Instead of giving a request up: the nearest value that fits, if the reasons name one. None: it must not be given up."""
+    """The nearest value that fits in place of a request, if the reasons name one. None: it must not be given up."""
     if what == "pe_range":
         least, most = 1, parse_slot_ranges(job.pe_range)[0][0]
         while least < most:
@@ -108,14 +108,14 @@ def _least_change(
 
 
 def _offered(reasons: list[Reason], name: str) -> list[tuple[str, float]]:
-    """What places offer of a resource, as a request says it, and its size; the most first."""
+    """Available values of a resource, in the form of a request, and their sizes; the greatest first."""
     offers = [reason.left for reason in reasons if isinstance(reason.left, Offer) and reason.resource == name]
     found = {_as_request(offer): _size(offer.value) for offer in offers}
     return sorted(found.items(), key=lambda each: (each[1], each[0]), reverse=True)[:EXAMPLES]
 
 
 def _as_request(offer: Offer) -> str:
-    """Without decimals that say nothing."""
+    """The value in the form of a request, without trailing zeros."""
     text = format_value(offer.entry.type, offer.value, whole=False)
     return text.rstrip("0").rstrip(".") if "." in text and text.replace(".", "", 1).isdecimal() else text
 

@@ -1,7 +1,7 @@
-"""Spread: the places of one task, serial or parallel, out of the instances that suit it.
+"""Spread: the grants of one task, serial or parallel, from the matching instances.
 
-Owns how rooms of cluster, PE, hosts and queues, the master's queue and the allocation rule come together. Called by
-the scheduler and by verify; neither changes the ledger: the caller charges what is granted.
+Owns the combination of capacities of cluster, PE, hosts and queues, the master's queue and the allocation rule. Called by
+the scheduler and by verify; does not change the ledger: the caller charges the grants.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
 
 NO_PE = ParallelEnvironment("", MAX_SLOTS, (), (), "$pe_slots", False, True, "min", False)
-"""What a job is placed by that asks for slots by an allocation rule alone (-alloc; AR-126)."""
+"""The PE of a job that requests slots by an allocation rule alone (-alloc; AR-126)."""
 
 OfHost = Callable[[str], list[str]]
 SiteOrder = Callable[[ParallelEnvironment, Request, list[str]], list[str]]
 
 
 class Candidates:
-    """Instances that suit a request and are open, in order of preference; `of_host` gives those of one host.
+    """Matching, open instances in order of preference; `of_host` gives those of one host.
 
     site_order: the order of a PE that has one of its own (PE-16).
     """
@@ -47,7 +47,7 @@ class Candidates:
 
     @classmethod
     def of(cls, instances: list[str]) -> Candidates:
-        """Candidates from a list that is at hand."""
+        """Candidates from a list."""
         hosts: dict[str, list[str]] = {}
         for name in instances:
             hosts.setdefault(host_of(name), []).append(name)
@@ -61,12 +61,16 @@ class Candidates:
 
 
 def place_parallel(
-    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, why_not: list[Reason] | None = None
+    config_snapshot: PlacementConfig,
+    ledger: Ledger,
+    request: Request,
+    candidates: Candidates,
+    why_not: list[Reason] | None = None,
 ) -> tuple[list[Grant], str]:
-    """Grants, the master's first, and the PE; no grants if none of the PEs can take the job: `why_not` gets the reason of
-    each of them then.
+    """Grants, the master's first, and the PE; no grants if the job does not fit in any PE: then `why_not` gets the reason of
+    each PE.
 
-    Of several PEs that a wildcard means the one that gives the job most slots counts, of equals that with most free (PE-8).
+    Of several PEs that match a wildcard the one that gives the job most slots counts, of equal ones that with most free (PE-8).
     """
     usable = _usable_pes(config_snapshot, ledger, request)
     requested = largest_count(request.slot_ranges, MAX_SLOTS)
@@ -101,7 +105,7 @@ def place_parallel(
 def _quota_refusals(
     config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, pe: ParallelEnvironment
 ) -> list[Reason]:
-    """Which resource quotas leave less than the job needs at the least, or nothing of an instance."""
+    """The resource quotas that leave less than the minimum of the job, or nothing of an instance."""
     claim = claim_of(config_snapshot, request, pe.name)
     if claim is None:
         return []
@@ -122,7 +126,7 @@ def _usable_pes(config_snapshot: PlacementConfig, ledger: Ledger, request: Reque
 
 
 def _limit(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
-    """Slots that PE, quotas and cluster leave to the job (PE-2, RQ-2, CX-39)."""
+    """The limit of slots for the job by PE, quotas and cluster (PE-2, RQ-2, CX-39)."""
     left = free_slots(config_snapshot, ledger, request, pe_holder(pe.name))[0] if pe.name else MAX_SLOTS
     claim = claim_of(config_snapshot, request, pe.name)
     if claim is not None:
@@ -131,9 +135,9 @@ def _limit(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, p
 
 
 def grants_fit(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant], pe: str) -> bool:
-    """Whether grants that were computed earlier still find room in the ledger: consumables, slots, the PE.
+    """Whether earlier computed grants still fit in the ledger: consumables, slots, the PE.
 
-    States and static rules are not looked at. The caller charges what it takes before it asks for the next.
+    States and static rules are not checked. The caller charges accepted grants before the next check.
     """
     if pe and free_slots(config_snapshot, ledger, request, pe_holder(pe))[0] < _slots(granted):
         return False
@@ -145,11 +149,14 @@ def grants_fit(config_snapshot: PlacementConfig, ledger: Ledger, request: Reques
         for holder in holders_at(grant.instance):
             requested[holder] = requested.get(holder, 0) + grant.slots
     of_master = holders_at(granted[0].instance)
-    return all(free_slots(config_snapshot, ledger, request, holder, holder in of_master)[0] >= slots for holder, slots in requested.items())
+    return all(
+        free_slots(config_snapshot, ledger, request, holder, holder in of_master)[0] >= slots
+        for holder, slots in requested.items()
+    )
 
 
 def _allocate(host_capacities: _HostCapacities, rule: str, limit: int) -> list[Grant]:
-    """Allocate, from each possible master's place in turn where the job is particular about it."""
+    """Allocate; if the job has rules for its master, from each possible master's instance in turn."""
     ranges = host_capacities.request.slot_ranges
     if not host_capacities.master_matters:
         return allocate(host_capacities.all(), rule, ranges, limit, host_capacities.allowance())
@@ -170,21 +177,21 @@ def _allocate(host_capacities: _HostCapacities, rule: str, limit: int) -> list[G
 
 
 def _from_master(host_capacities: _HostCapacities, rule: str, limit: int, master: str) -> list[Grant]:
-    """Allocate with a slot for the master at its place; the rule gives the others, from the most preferred host on.
+    """Allocate with a slot for the master in its instance; the rule gives the others, from the most preferred host on.
 
-    Rules that say how many slots a host gets count the master's among those of its host, and so does $round_robin where
-    the master's place is the one that its turn means. Source: O.
+    Rules with a fixed number of slots for each host count the master's among those of its host, and so does $round_robin if
+    its first slot is in the master's instance. Source: O.
     """
     ranges, allowance, host = host_capacities.request.slot_ranges, host_capacities.allowance(), host_of(master)
-    first, in_turn = host_capacities.free_slots(host, master), host_capacities.free_slots(host).instances[:1]
+    first, in_turn = host_capacities.of_host(host, master), host_capacities.of_host(host).instances[:1]
     if rule not in ("$fill_up", "$round_robin") or (rule == "$round_robin" and [name for name, _ in in_turn] == [master]):
-        others = () if rule == "$pe_slots" else (free_slots for free_slots in host_capacities.all() if free_slots.host != host)
+        others = () if rule == "$pe_slots" else (each for each in host_capacities.all() if each.host != host)
         return allocate(chain((first,), others), rule, ranges, limit, allowance)
     if limit < 1:
         return []
     if allowance is not None:
         allowance.take(master, 1)
-    left = (free_slots.without(master, first.slots - 1) if free_slots.host == host else free_slots for free_slots in host_capacities.all())
+    left = (each.without(master, first.slots - 1) if each.host == host else each for each in host_capacities.all())
     granted = allocate(left, rule, [(low - 1, high - 1) for low, high in ranges], limit - 1, allowance)
     if not granted and not largest_count(ranges, 1):
         return []
@@ -197,11 +204,13 @@ def _slots(granted: list[Grant]) -> int:
 
 
 class _HostCapacities:
-    """What each host can take of one job in one PE, in order of preference. Each host is looked at once."""
+    """The capacity of each host for one job in one PE, in order of preference. Each host is computed once."""
 
-    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters", "claim", "_known")
+    __slots__ = ("config_snapshot", "ledger", "request", "candidates", "pe", "master_matters", "claim", "_known")
 
-    def __init__(self, config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
+    def __init__(
+        self, config_snapshot: PlacementConfig, ledger: Ledger, request: Request, candidates: Candidates, pe: str
+    ) -> None:
         self.config_snapshot, self.ledger, self.request = config_snapshot, ledger, request
         self.candidates, self.pe = candidates, pe
         claim = claim_of(config_snapshot, request, pe)
@@ -210,7 +219,7 @@ class _HostCapacities:
         self._known: dict[str, HostCapacity] = {}
 
     def all(self) -> Iterator[HostCapacity]:
-        """Rooms of all hosts that have one, each host once, at its best instance's place in the order."""
+        """Yield the capacities of all hosts with free slots, each host once, at the position of its best instance."""
         seen: set[str] = set()
         for name in self.candidates.order():
             host = host_of(name)
@@ -218,16 +227,16 @@ class _HostCapacities:
                 seen.add(host)
                 found = self._known.get(host)
                 if found is None:
-                    found = self._known[host] = self.free_slots(host)
+                    found = self._known[host] = self.of_host(host)
                 if found.slots > 0:
                     yield found
 
     def allowance(self) -> Allowance | None:
-        """What quotas leave that tell places apart, None without any."""
+        """The allowance of quotas with instance rules, None without any."""
         return Allowance(self.claim, self.request, self.ledger) if self.claim is not None else None
 
-    def free_slots(self, host: str, master: str = "") -> HostCapacity:
-        """The room of a host; with `master`, the place of the master task comes first."""
+    def of_host(self, host: str, master: str = "") -> HostCapacity:
+        """The capacity of a host; with `master`, the instance of the master task comes first."""
         names = self.candidates.of_host(host)
         if master:
             names = [master, *(name for name in names if name != master)]
@@ -236,7 +245,7 @@ class _HostCapacities:
         return HostCapacity(host, min(most, sum(slots for _, slots in instances)), instances)
 
     def _slots(self, name: str, master: bool) -> int:
-        """Slots of an instance; an instance that only -masterq names takes the master task alone (SO -masterq)."""
+        """Free slots of an instance; an instance that only -masterq names accepts the master task alone (SO -masterq)."""
         instance, config = self.config_snapshot.state.instances[name], self.config_snapshot.state.configs[name]
         if self.pe and self.pe not in config.pe_list:
             return 0
@@ -249,7 +258,7 @@ class _HostCapacities:
         return slots
 
     def _by_host(self) -> Iterator[str]:
-        """All instances, those of a host together."""
+        """Yield all instances, those of a host together."""
         seen: set[str] = set()
         for name in self.candidates.order():
             host = host_of(name)
@@ -258,22 +267,22 @@ class _HostCapacities:
                 yield from self.candidates.of_host(host)
 
     def masters(self) -> Iterator[str]:
-        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38).
+        """Yield the instances that could run the master task: in -masterq, and with the JOB consumables (CX-38).
 
-        Host by host, as slots are given.
+        Host by host, in the order of allocation.
         """
         config_snapshot, ledger, request = self.config_snapshot, self.ledger, self.request
         if not free_slots(config_snapshot, ledger, request, CLUSTER)[0]:
             return
         for name in self._by_host():
-            instance, (place, host, _) = config_snapshot.state.instances[name], holders_at(name)
+            instance, (queue, host, _) = config_snapshot.state.instances[name], holders_at(name)
             queues = request.master_queues
             if queues is not None and not queues.matches(instance.queue, instance.host, config_snapshot.groups(instance.host)):
                 continue
             if free_slots(config_snapshot, ledger, request, host)[0] and (
                 self._slots(name, True)
                 and not master_lacks(config_snapshot, ledger, request, instance)
-                and free_slots(config_snapshot, ledger, request, place)[0]
+                and free_slots(config_snapshot, ledger, request, queue)[0]
                 and (self.claim is None or self.claim.free_slots(ledger, request, self.claim.buckets(name)))
             ):
                 yield name

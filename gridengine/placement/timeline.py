@@ -1,9 +1,9 @@
-"""The resource time line: how much of a consumable is in use of a holder at any moment from now on.
+"""The resource time line: the amount of a consumable of a holder in use at any moment from now on.
 
-Owns what running jobs, advance reservations and reservations of waiting jobs hold, and for how long: jobs until their run
-time limit or for ever, reservations for their window; and what a cycle of the scheduler adds to that. Must not know
-capacities. Called by the qmaster when it grants reservations, and through the ledger wherever a job is placed, so that both
-keep away from each other in both directions: a job gets only what no reservation needs while it would run (backfilling).
+Owns the bookings over time of running jobs, advance reservations and reservations of pending jobs: jobs until their run time
+limit or forever, reservations for their window; and the additions of a scheduling cycle. Must not know capacities. Called by
+the qmaster when it grants reservations, and through the ledger wherever a job is placed, so that neither overbooks the other:
+a job gets only resources that no reservation needs while it would run (backfilling).
 Source: AR-38 … AR-43, AR-52; sge_sched_conf(5) DURATION_OFFSET, default_duration, max_reservation; SC-7 … SC-9.
 """
 
@@ -21,7 +21,7 @@ from gridengine.state.state import State
 from gridengine.units import INFINITY
 
 LINGER_S = 60.0
-"""How long a reservation that is ending is taken to hold its slots yet: its jobs are being killed."""
+"""How long an ending reservation is assumed to hold its slots: its jobs are being killed."""
 
 _NO_SPANS: dict[str, dict[int, Span]] = {}
 
@@ -33,16 +33,16 @@ def run_time_limit(hard: Mapping[str, str]) -> float:
 
 
 def run_time(hard: Mapping[str, str], scheduler: SchedulerConfiguration) -> float:
-    """Seconds after which a job with these requests has surely ended: its limit, else default_duration (AR-42)."""
+    """Assumed maximum run time in seconds of a job with these requests: its limit, else default_duration (AR-42)."""
     limit = run_time_limit(hard)
     return limit if limit != INFINITY else scheduler.default_duration_s
 
 
 class Timeline:
-    """What is in use from `now` (epoch s) on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
+    """Use from `now` (epoch s) on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
 
-    `planned`: also what the last run of the scheduler keeps free for waiting jobs (AR-52), but for that of `but`, a job; its
-    own runs plan that anew.
+    `planned`: include the job reservations of the last scheduling run (AR-52), except those of the job `but`; the scheduler
+    itself plans them again in each run.
     """
 
     def __init__(
@@ -61,19 +61,19 @@ class Timeline:
         self._reserved_names: set[tuple[Holder, str]] = set()
         self._ends: set[float] | None = None
         self._added_ends: set[float] = set()
-        self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
-        for one in state.job_reservations if planned else ():
-            if one.job_id != but and is_still_waiting(state, one):
-                self.reserve(*_planned(state, one))
+        self._irregular = {number for number, each in state.reservations.items() if each.ending} | {without}
+        for each in state.job_reservations if planned else ():
+            if each.job_id != but and is_still_waiting(state, each):
+                self.reserve(*_planned(state, each))
 
-    # --- what is to come ---------------------------------------------------------------------------------
+    # --- additions -----------------------------------------------------------------------------------------
 
     def run_for(self, duration: float) -> float:
-        """Seconds that a job of this duration keeps its slots."""
+        """Seconds that a job of this duration holds its slots."""
         return duration + self.offset
 
     def add(self, begin: float, end: float, bookings: Iterable[Booking], sign: int = 1) -> None:
-        """Somebody has these from `begin` to `end` (epoch s), or (`sign` -1) has them no more."""
+        """Add bookings from `begin` to `end` (epoch s), or (`sign` -1) remove them."""
         for holder, amounts in bookings:
             spans = (self._spans if holder in self._spans else self._added).setdefault(holder, {})
             for name, amount in amounts.items():
@@ -82,54 +82,54 @@ class Timeline:
             self._added_ends.add(end)
 
     def reserve(self, label: str, begin: float, end: float, bookings: Iterable[Booking]) -> None:
-        """These are kept for a waiting job (`label`)."""
+        """Reserve these bookings for a pending job (`label`)."""
         bookings = list(bookings)
         self.add(begin, end, bookings)
         self._reserved_names.update((holder, name) for holder, amounts in bookings for name in amounts)
         for holder in dict.fromkeys(holder for holder, _ in bookings):
             self._reserved.setdefault(holder, []).append((begin, end, label))
 
-    # --- what is asked -----------------------------------------------------------------------------------
+    # --- queries -------------------------------------------------------------------------------------------
 
     def peak(self, holder: Holder, name: str, start: float, end: float) -> float:
-        """The most that is in use of a consumable at any moment from `start` until before `end`."""
+        """The greatest amount of a consumable in use at any moment from `start` until before `end`."""
         return peak(self._at(holder).get(name, ()), start, end)
 
     def above(self, holder: Holder, name: str, capacity: float) -> list[Span]:
-        """When more than a capacity is in use, and how much: spans of one amount each."""
+        """Spans in which more than a capacity is in use, with the amount."""
         return above(self._at(holder).get(name, ()), capacity)
 
     def is_reserved(self, holder: Holder, name: str = "slots") -> bool:
-        """Whether a reservation of any kind holds anything of a consumable; wherever it holds something it holds slots."""
+        """Whether a reservation of any kind holds some of a consumable; a reservation always holds slots, too."""
         return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._reserved_names
 
     def reservations_of(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
-        """(begin, end, who) of what is kept for later of a holder; in epoch seconds."""
+        """Yield (begin, end, label) of the reservations of a holder; times in epoch seconds."""
         for number in self.state.reserved.slots(holder):
             yield *self.window(self.state.reservations[number]), f"advance reservation {number}"
         yield from self._reserved.get(holder, ())
 
     def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
-        """When a reservation holds its slots."""
+        """Begin and end (epoch s) of the time in which a reservation holds its slots."""
         end = self.now + LINGER_S if reservation.ending else reservation.end_time
         return reservation.holds_from, end
 
     def end_of(self, job: Job, task: Task) -> float:
-        """When a running task has surely given back its slots; infinite without a limit. Overdue ones end next."""
+        """The latest end of a running task (epoch s); infinite without a limit. Overdue tasks end in a second."""
         limit = run_time_limit(job.hard)
         end = task.start_time + (self._default if limit == INFINITY else limit) + self.offset
         return max(end, self.now + 1.0)
 
     def ends(self) -> set[float]:
-        """When anything ends that has an end: running jobs with a limit, reservations, what was added."""
+        """The end times of running jobs with a limit, reservations and additions."""
         if self._ends is None:
             running = (self.end_of(job, task) for job, task in self._tasks_outside_reservations())
-            windows = (self.window(one)[1] for one in self.state.reservations.values())
+            windows = (self.window(each)[1] for each in self.state.reservations.values())
             self._ends = {end for end in chain(running, windows) if end < INFINITY}
         return self._ends | self._added_ends
 
     def occupants(self, instance: str, start: float, end: float) -> list[tuple[str, float]]:
-        """Who holds anything of a queue instance within a window, and until when (epoch s, infinite for no limit)."""
+        """Reservations and jobs with slots of a queue instance within a window, and their ends (epoch s, or infinite)."""
         state, found = self.state, list[tuple[str, float]]()
         for number in sorted(state.reserved.of_instance.get(instance, ())):
             begin, over = self.window(state.reservations[number])
@@ -160,17 +160,17 @@ class Timeline:
         return found
 
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
-        """Without the reservation that is left out, and those that are ending as long as their jobs may linger."""
+        """The spans without the excluded reservation; of an ending one until its jobs are killed."""
         if self._irregular.isdisjoint(spans):
             return spans.values()
         windows = {number: self.window(self.state.reservations[number]) for number in spans if number != self._without}
         return [(*window, spans[number][2]) for number, window in windows.items()]
 
     def _running(self, holder: Holder) -> Iterable[tuple[float, str, float]]:
-        """(end, consumable, amount) of what running tasks hold of a holder."""
+        """(end, consumable, amount) of the bookings of running tasks in a holder."""
         if holder.kind != "quota":
             return self._of_tasks(holder)
-        if self._under_quotas is None:  # one look at each task tells about all rules
+        if self._under_quotas is None:  # one pass over the tasks serves all rules
             self._under_quotas = {}
             for job, task in self._tasks_outside_reservations() if self.state.quotas.sets else ():
                 end = self.end_of(job, task)
@@ -191,8 +191,8 @@ class Timeline:
                 yield from ((end, name, amount) for name, amount in sums.items())
 
     def _tasks_outside_reservations(self, holder: Holder | None = None) -> Iterator[tuple[Job, Task]]:
-        """Tasks outside of reservations, of those that may hold something of a holder: those inside are covered by what the
-        reservation holds."""
+        """Tasks outside of reservations that may have bookings in a holder: those inside are covered by the bookings of the
+        reservation."""
         state = self.state
         keys: Iterable[tuple[int, int]]
         if holder is not None and holder.kind in ("instance", "host"):
@@ -206,7 +206,7 @@ class Timeline:
 
 
 def is_still_waiting(state: State, planned: JobReservation) -> bool:
-    """Whether the task that this is meant for is still to be started."""
+    """Whether the task of a job reservation is still pending."""
     job = state.jobs.get(planned.job_id)
     if job is None:
         return False
@@ -214,12 +214,12 @@ def is_still_waiting(state: State, planned: JobReservation) -> bool:
     return task.waits if task is not None else planned.task_id in job.pending
 
 
-def _planned(state: State, one: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:
-    """For whom it is, from when to when, and all that it keeps."""
-    job = state.jobs[one.job_id]
-    of_instances = bookings_of(one.granted, state.amounts(one.resources), one.pe)
-    under_quotas = state.quotas.bookings_of(job, one.granted, one.pe, one.resources)
-    return f"job {job.label(one.task_id)}", one.start_time, one.end_time, chain(of_instances, under_quotas)
+def _planned(state: State, planned: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:
+    """Label, begin, end and bookings of a job reservation."""
+    job = state.jobs[planned.job_id]
+    of_instances = bookings_of(planned.granted, state.amounts(planned.resources), planned.pe)
+    under_quotas = state.quotas.bookings_of(job, planned.granted, planned.pe, planned.resources)
+    return f"job {job.label(planned.task_id)}", planned.start_time, planned.end_time, chain(of_instances, under_quotas)
 
 
 def peak(spans: Iterable[Span], start: float, end: float) -> float:
@@ -236,14 +236,14 @@ def peak(spans: Iterable[Span], start: float, end: float) -> float:
         if over < end:
             steps.append((over, -amount))
     most = level
-    for _, change in sorted(steps):  # at one moment what ends goes before what begins: its amount is negative
+    for _, change in sorted(steps):  # at one moment ends come before begins: their amount is negative
         level += change
         most = max(most, level)
     return most
 
 
 def above(spans: Iterable[Span], capacity: float) -> list[Span]:
-    """When the sum of amounts is larger than a capacity, and the sum: spans in order."""
+    """Spans in which the sum of amounts exceeds a capacity, with the sum, in order."""
     steps = sorted(step for begin, over, amount in spans for step in ((begin, amount), (over, -amount)))
     found: list[Span] = []
     level = 0.0

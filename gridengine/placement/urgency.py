@@ -1,7 +1,7 @@
-"""Urgency: how much a job presses by what it asks for, how long it waits and its deadline.
+"""Urgency of a job by its requests, its waiting time and its deadline.
 
-Owns the contributions of sge_priority(5). Called by the scheduler for its order and by the views that show them
-(`qstat -urg`, CX-67), and for the slots that a pending parallel job is shown with.
+Owns the contributions of sge_priority(5). Called by the scheduler for its order, by the queries that show them
+(`qstat -urg`, CX-67), and for the displayed slots of a pending parallel job.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gridengine.ranges import MAX_SLOTS
 from gridengine.state.state import State
 
 LARGEST = sys.float_info.max
-"""What stands for infinity in urgencies and priorities. Source: O (`-l h_rt=INFINITY` with an urgency shows 1.8e+308)."""
+"""Replacement of infinity in urgencies and priorities. Source: O (`-l h_rt=INFINITY` with an urgency shows 1.8e+308)."""
 
 
 def finite(value: float) -> float:
-    """A number to sort and to print: the largest of its sign for an infinite one, 0 for what is no number.
+    """A finite number to sort and to print: the largest of its sign for an infinite value, 0 for NaN.
 
     Deviation: in 8.1.9 an infinite urgency makes the priority `-nan`.
     """
@@ -29,8 +29,8 @@ def finite(value: float) -> float:
 
 
 def assumed_slots(state: State, request: Request) -> int:
-    """Slots that a pending job is expected to get: 1, the number that it asks for, or of a range as urgency_slots of its PE
-    says; the least without a PE.
+    """Expected slots of a pending job: 1, the requested number, or for a range the value by urgency_slots of its PE; the
+    least without a PE.
 
     Source: sge_pe(5), PE-11; O for a fixed number, and for an average, of which the whole part counts.
     """
@@ -61,8 +61,8 @@ def resource_urgency(state: State, request: Request, granted: int | None = None)
 
 
 def demand_urgency(demand: Demand, slots: float) -> float:
-    """What one request adds to rrcontr: strings their urgency once, numbers it for each slot and unit. Source: CX-66."""
-    if not demand.entry.urgency:  # nothing times infinity is no number
+    """Contribution of one request to rrcontr: urgency once for strings, for each slot and unit for numbers. Source: CX-66."""
+    if not demand.entry.urgency:  # 0 times infinity is NaN
         return 0.0
     return finite(demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount))
 

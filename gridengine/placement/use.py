@@ -1,8 +1,8 @@
-"""Use: how much of each holder is in use, and how much more is kept for later, as one decision counts it.
+"""Use: the amounts in use of each holder, and the additional reserved amounts, as one decision counts them.
 
-Owns the ways to count, which are put together by `gridengine.placement.ledger`: `BookedUse` what is booked, `UseWithGrants` what the decision
-has given away itself, `UseWithReservations` what the time line keeps for later, `WindowUse` a time to come. All are asked by `Holder` and name of
-the consumable, whatever it is that is used up. Must not know capacities.
+Owns the ways to count, which `gridengine.placement.ledger` combines: `BookedUse` for bookings, `UseWithGrants` adds the grants
+of the decision, `UseWithReservations` the reservations of the time line, `WindowUse` is the use in a future window. All have the
+same interface by `Holder` and name of the consumable. Must not know capacities.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Use(Protocol):
         """Amount in use of a consumable."""
 
     def reserved_ahead(self, holder: Holder, name: str, duration: float) -> float:
-        """What reservations need of a consumable, beyond what is in use, while a job of this duration (s) would run
-        (AR-41, AR-42, AR-47)."""
+        """Amount of a consumable that reservations need, beyond the amount in use, while a job of this duration (s) would
+        run (AR-41, AR-42, AR-47)."""
 
 
 class BookedUse:
-    """What is booked, and what is booked under resource quotas."""
+    """The bookings, and those under resource quotas."""
 
     __slots__ = ("_booked", "_quotas")
 
@@ -41,9 +41,9 @@ class BookedUse:
 
 
 class UseWithGrants:
-    """What another way counts, and what the decision has given away."""
+    """Base use plus the grants of the decision."""
 
-    __slots__ = ("_given", "_under", "ahead")
+    __slots__ = ("_given", "_under", "reserved_ahead")
 
     def __init__(self, under: Use, given: Bookings) -> None:
         self._under, self._given = under.of, given
@@ -56,9 +56,9 @@ class UseWithGrants:
 
 
 class UseWithReservations:
-    """What another way counts, and what the time line keeps for later beyond that."""
+    """Base use, and the additional reserved amounts of the time line."""
 
-    __slots__ = ("_line", "of")
+    __slots__ = ("_timeline", "of")
 
     def __init__(self, under: Use, timeline: Timeline) -> None:
         self.of = under.of
@@ -67,14 +67,15 @@ class UseWithReservations:
     def reserved_ahead(self, holder: Holder, name: str, duration: float) -> float:
         timeline = self._timeline
         if not timeline.is_reserved(holder, name):
-            return 0.0  # running jobs only ever give back
-        return max(0.0, timeline.peak(holder, name, timeline.now, timeline.now + timeline.run_for(duration)) - self.of(holder, name))
+            return 0.0  # running jobs only release
+        peak = timeline.peak(holder, name, timeline.now, timeline.now + timeline.run_for(duration))
+        return max(0.0, peak - self.of(holder, name))
 
 
 class WindowUse:
-    """A time to come: the most that is in use at any moment from `start` until before `end` (epoch s)."""
+    """Use in a future window: the peak from `start` until before `end` (epoch s)."""
 
-    __slots__ = ("_line", "_start", "_end")
+    __slots__ = ("_timeline", "_start", "_end")
 
     def __init__(self, timeline: Timeline, start: float, end: float) -> None:
         self._timeline, self._start, self._end = timeline, start, end

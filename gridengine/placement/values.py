@@ -1,7 +1,7 @@
 """Values of complex attributes: typed from their text, compared by relational operator, printed.
 
 Owns the rules per type. Must not know levels, hosts or jobs. Called by the other modules of placement and by the
-views that print resources.
+queries that print resources.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ HIGH_IS_STRICT = frozenset((">", ">="))
 
 
 def typed_value(kind: str, text: str) -> Value:
-    """The value that a text means for a complex type. Raises SyntaxFault. Source: CX-4."""
+    """The value of a text for a complex type. Raises SyntaxFault. Source: CX-4."""
     if kind in STRING_TYPES:
         return text
     if kind == "TIME":
@@ -62,7 +62,7 @@ def typed_value(kind: str, text: str) -> Value:
 
 
 def requested_amount(entry: ComplexEntry, text: str) -> float:
-    """The amount that a request for a numeric attribute means; `1/2` of a consumable is shared by two slots (AR-126).
+    """The amount of a request for a numeric attribute; two slots share `1/2` of a consumable (AR-126).
 
     Raises SyntaxFault.
     """
@@ -75,22 +75,22 @@ def requested_amount(entry: ComplexEntry, text: str) -> float:
 
 
 def request_text(kind: str, text: str) -> str:
-    """A request as the listings show it: TIME in seconds, as the original keeps it; others as given. Source: O (qstat -j)."""
+    """A request as listings show it: TIME in seconds, as in 8.1.9; others unchanged. Source: O (qstat -j)."""
     if kind != "TIME" or text.upper() == "INFINITY":
         return text
     return f"{parse_time(text):g}"
 
 
 def whole(value: float) -> float:
-    """A load value of the type INT: its decimals do not count. Source: O."""
+    """A load value of the type INT: its decimals are cut. Source: O."""
     return float(int(value)) if math.isfinite(value) else value
 
 
 @lru_cache(maxsize=65536)
 def reported_value(kind: str, text: str) -> Value | None:
-    """As `typed_value` for what a load sensor reported: None for what is not of the type (CX-18), INT without decimals.
+    """As `typed_value` for a reported value: None if it is not of the type (CX-18), INT without decimals.
 
-    Kept, because a cycle reads the same report many times.
+    Cached, because a cycle reads the same report many times.
     """
     try:
         value = typed_value(kind, text)
@@ -100,7 +100,7 @@ def reported_value(kind: str, text: str) -> Value | None:
 
 
 def stricter(relop: str, first: float, second: float) -> bool:
-    """Whether `first` leaves room for fewer requests than `second`. Never for == and != (CX-29, CX-31)."""
+    """Whether `first` satisfies fewer requests than `second`. Never for == and != (CX-29, CX-31)."""
     if relop in LOW_IS_STRICT:
         return first < second
     return relop in HIGH_IS_STRICT and first > second
@@ -123,7 +123,7 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
 
 
 class Offer(NamedTuple):
-    """What is available of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
+    """The available value of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
 
     entry: ComplexEntry
     value: Value
@@ -142,9 +142,9 @@ class Offer(NamedTuple):
 
 
 def slots_in(left: float, amount: float, once: bool) -> int:
-    """How many slots have room in what is left of a consumable, of which each takes `amount`, or all of them `once`.
+    """How many slots fit into the free amount of a consumable, of which each takes `amount`, or all together if `once`.
 
-    Also who asks for nothing of it waits while more is in use than there is. Source: O.
+    A job without a request for it also waits while the consumable is overbooked. Source: O.
     """
     if left == float("inf") or (not amount and left + ROUNDING >= 0):
         return MAX_SLOTS

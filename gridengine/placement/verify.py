@@ -1,6 +1,6 @@
-"""Verify: may a job run at all (-w e|w|v), may it run now (-w p), and why is it pending (qstat -j)?
+"""Verify: can a job run at all (-w e|w|v), can it run now (-w p), and why is it pending (qstat -j)?
 
-Owns these three questions for one job; the scheduler asks the same rules for all jobs at once. Source:
+Owns these three questions for one job; the scheduler applies the same rules to all jobs at once. Source:
 sge_submit(1) -w, SO-41; qstat(1) -j.
 """
 
@@ -32,7 +32,7 @@ class Verifier:
     """Answers for any number of jobs at one moment: configuration and time line are read once.
 
     assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the cluster as it
-    is (-w p). now: epoch seconds, from when on what reservations hold is kept for them; zone: that of calendars.
+    is (-w p). now: epoch seconds, from when on reservations count; zone: that of calendars.
     """
 
     def __init__(self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC) -> None:
@@ -47,10 +47,10 @@ class Verifier:
     def verify(
         self, job: Job, ended: Iterable[tuple[Job, Task]] = (), among: Container[str] | None = None
     ) -> tuple[list[Grant], list[Reason]]:
-        """Where a task of the job would run ([] if nowhere), and why not elsewhere.
+        """The grants for a task of the job ([] if none), and the refusals of other instances.
 
-        Holds, dependencies and times are not looked at. A job that asks for a reservation has to fit inside it (AR-87).
-        `ended`: running tasks, each with its job, that are taken for ended. `among`: only these instances are looked at.
+        Holds, dependencies and times are not checked. A job in a reservation has to fit inside it (AR-87).
+        `ended`: running tasks, each with its job, that are assumed to have ended. `among`: only these instances are checked.
         """
         config_snapshot, state = self.config_snapshot, self.state
         ledger = Ledger(state, empty=self.assume_empty)
@@ -69,7 +69,7 @@ class Verifier:
         for name in sorted(state.instances):
             if among is not None and name not in among:
                 continue
-            refusal = self._obstacle(name) or static_refusal(config_snapshot, ledger, request, name) or self._off_time(name, request)
+            refusal = self._static_refusal(ledger, request, name)
             if refusal is None:
                 suiting.append(name)
             else:
@@ -88,28 +88,33 @@ class Verifier:
         return granted, list(reasons)
 
     def suiting(self, job: Job) -> set[str]:
-        """The instances that could take the job as they are configured and loaded, whatever runs there."""
+        """The instances that could run the job by configuration and load, even if in use."""
         ledger, request = Ledger(self.state, empty=self.assume_empty), Request.of(self.config_snapshot, job)
         return {name for name in self.state.instances if static_refusal(self.config_snapshot, ledger, request, name) is None}
 
     def fits(self, job: Job) -> bool:
-        """Whether a task of the job could run at all. Where one suitable place is enough the others are not looked at."""
+        """Whether a task of the job could run at all. Stops at the first suitable instance if one is enough."""
         if job.ar in self.state.reservations or job.pe or job.allocation_rule:
             return bool(self.verify(job)[0])
         ledger = Ledger(self.state, empty=self.assume_empty).looking_ahead(self._reserved_for_others(job))
         request = Request.of(self.config_snapshot, job)
         return any(
-            (self._obstacle(name) or static_refusal(self.config_snapshot, ledger, request, name) or self._off_time(name, request)) is None
+            self._static_refusal(ledger, request, name) is None
             and use_refusal(self.config_snapshot, ledger, request, name) is None
             for name in self.state.instances
         )
+
+    def _static_refusal(self, ledger: Ledger, request: Request, name: str) -> Reason | None:
+        """Why an instance does not match the request, even if nothing else runs there."""
+        refusal = self._obstacle(name) or static_refusal(self.config_snapshot, ledger, request, name)
+        return refusal or self._off_time(name, request)
 
     def _release(self, ledger: Ledger, job: Job, task: Task) -> None:
         ledger.charge(self.state.bookings_of(task), -1)
         ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)
 
     def _reserved_for_others(self, job: Job) -> Timeline | None:
-        """What reservations of all kinds keep from the job; with -w v those of pending jobs are not there."""
+        """The time line with all reservations that block the job; with -w v without those of pending jobs."""
         if self.assume_empty or not self.state.job_reservations:
             return self._timeline
         if self._plan is None or self._plan[0] != job.id:
@@ -117,14 +122,14 @@ class Verifier:
         return self._plan[1]
 
     def _off_time(self, name: str, request: Request) -> Reason | None:
-        """Whether the calendar of an instance ends its time before the job would end (CA-8)."""
+        """The refusal if the calendar closes an instance before the job would end (CA-8)."""
         config = self.state.configs[name]
         if self._windows is None or self._windows.is_on_during(config, request.duration):
             return None
         return Reason("off_time", name, other=config.text["calendar"])
 
     def _obstacle(self, name: str) -> Reason | None:
-        """What keeps every job out of an instance; it is the same for all."""
+        """Why an instance is closed for all jobs; cached."""
         if self.assume_empty:
             return None
         if name not in self._closed:
@@ -132,9 +137,9 @@ class Verifier:
         return self._closed[name]
 
     def explain(self, job: Job) -> list[Reason]:
-        """Why a pending job is pending at this moment: the `scheduling info` of qstat -j. [] if it could start.
+        """Why a job is pending now: the `scheduling info` of qstat -j. [] if it could start.
 
-        Computed when asked for, so it is never older than the state.
+        Computed on request, so it is never older than the state.
         """
         waiting = waiting_reason(self.state, job, self.now)
         if waiting is None and job.ar:
@@ -155,7 +160,7 @@ def verify(
 def verification(
     state: State, job: Job, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC
 ) -> tuple[bool, list[str]]:
-    """Whether a suitable place exists, and the lines to print for -w v or p, the verdict last."""
+    """Whether a suitable instance exists, and the lines to print for -w v or p, the verdict last."""
     granted, reasons = verify(state, job, assume_empty, now, zone)
     lines = [f"Job {job.id} {reason.text}" for reason in reasons]
     return bool(granted), [*lines, FOUND if granted else NOT_FOUND]
@@ -167,9 +172,9 @@ def explain(state: State, job: Job, now: float, zone: tzinfo = UTC) -> list[Reas
 
 
 def explain_all(state: State, now: float, zone: tzinfo) -> dict[Reason, list[int]]:
-    """Why jobs are pending: each reason with the numbers of the jobs that it concerns.
+    """Why jobs are pending: each reason with the numbers of its jobs.
 
-    Jobs that placement cannot tell apart wait for the same, so they are asked for once.
+    Jobs that placement cannot tell apart have the same reasons, so these are computed once.
     """
     verifier = Verifier(state, False, now, zone)
     known: dict[CategoryKey, list[Reason]] = {}

@@ -1,8 +1,8 @@
-"""Touched: what a transaction concerns, so that nobody else has to look into its events for that.
+"""Affected: the jobs, instances, hosts and objects that a transaction concerns, so other modules need not examine its events.
 
-Owns one table, event -> what it touches, with a row for each event. Noted while a transaction is applied, event by event, since
-the places of a task are known only before it has left them; then carried with it. Read by the rules that follow a
-transaction, by the dispatcher, the scheduler's pulse and view, and the event clients. Pure.
+Owns one table, event -> what it affects, with a row for each event. Filled while a transaction is applied, event by event, since
+the grants of a task are known only before they are released; then part of the transaction. Read by the rules that follow a
+transaction, by the dispatcher, the driver and view of the scheduler, and the event clients. Pure.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ from gridengine.state.state import State
 
 
 class Affected(Struct):
-    """What some events concern; each of these may hold more than changed, never less."""
+    """What some events affect; each field may contain more than actually changed, never less."""
 
-    #: jobs that they are about, also those that are gone with them, and their tasks
+    #: jobs of the events, including deleted ones, and their tasks
     jobs: set[int] = field(default_factory=set)
     tasks: set[tuple[int, int]] = field(default_factory=set)
-    #: jobs of whose record (`Job`, with its tasks) something is another now, those that are gone included
+    #: jobs with a changed record (`Job`, with its tasks), including deleted ones
     written: set[int] = field(default_factory=set)
     #: parallel tasks whose master or one of whose slave tasks has ended
     parallel_ends: set[tuple[int, int]] = field(default_factory=set)
-    #: jobs whose request is another now
+    #: jobs with a changed request
     altered: set[int] = field(default_factory=set)
-    #: queue instances where tasks came, went, stopped or went on, or whose own state changed
+    #: queue instances in which tasks were dispatched, ended, suspended or resumed, or whose own state changed
     instances: set[str] = field(default_factory=set)
-    #: those of them where suspend thresholds stopped tasks or let them go on
+    #: those of them in which suspend thresholds suspended or resumed tasks
     stopped: set[str] = field(default_factory=set)
-    #: (kind, name) of configuration objects -> their attributes before, None for those that are new
+    #: (kind, name) of configuration objects -> their previous attributes, None for new ones
     objects: dict[tuple[str, str], dict[str, str] | None] = field(default_factory=dict)
-    #: members of host groups by rule changed
+    #: the members by rule of host groups changed
     members: bool = False
-    #: hosts -> names of load values that they, or sensors of others, gave or took back
+    #: host -> names of load values that it, or sensors of other hosts, reported or withdrew
     heard: dict[str, set[str]] = field(default_factory=dict)
-    #: hosts that were not heard and are again, and hosts that are given up
+    #: hosts that report again, and hosts that are lost
     returned: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
-    #: advance reservations that have another window or other places now
+    #: advance reservations with a changed window or changed grants
     reservations: set[int] = field(default_factory=set)
-    #: hosts that may have something new to be told
+    #: hosts that may get new instructions
     to_notify: set[str] = field(default_factory=set)
-    #: room was given back
+    #: slots or other resources were released
     released: bool = False
-    #: they may let a job start that waits
+    #: a pending job may start because of them
     may_start_jobs: bool = False
-    #: one of them is for the journal
+    #: one of them is written to the journal
     durable: bool = False
 
     @classmethod
     def by(cls, state: State, event: AnyEvent) -> Affected:
-        """What one event concerns that is about to be applied."""
+        """What one event, which is about to be applied, affects."""
         found = cls()
         found.note(state, event)
         return found
 
     def note(self, state: State, event: AnyEvent) -> None:
-        """Add what an event concerns that is about to be applied."""
+        """Add what an event, which is about to be applied, affects."""
         row = ROWS[type(event)]
         row.note(self, state, event)
         self.may_start_jobs = self.may_start_jobs or row.may_start_jobs
@@ -82,7 +82,7 @@ class Affected(Struct):
 
 
 def hosts_of(task: Task) -> set[str]:
-    """Hosts that carry something of a task out: the master's and those of its live slave tasks."""
+    """Hosts that run parts of a task: that of the master and those of its live slave tasks."""
     return {task.host, *(slave.host for slave in task.slaves.values() if not slave.over)}
 
 
@@ -109,13 +109,13 @@ def _job_changed(affected: Affected, state: State, event: job.JobChanged) -> Non
 
 
 def _tasks_deleted(affected: Affected, state: State, event: job.PendingTasksDeleted) -> None:
-    """With its last task the job goes, and those that wait for it learn that."""
+    """The job is deleted with its last task, and jobs that depend on it change."""
     _job(affected, state, event)
     affected.written |= state.dependents.get(event.job_id, set())
 
 
 def _recorded(affected: Affected, state: State, event: Any) -> None:
-    """Something is noted of a task that concerns nobody else."""
+    """The record of a task changes without other effects."""
     affected.written.add(event.job_id)
 
 
@@ -131,7 +131,7 @@ def _dispatched(affected: Affected, state: State, event: task.TaskDispatched) ->
 
 
 def _instructed(affected: Affected, state: State, event: Any) -> None:
-    """Something else is wanted of a task now, or its hosts have done what was."""
+    """The desired command of a task changed, or its hosts have executed it."""
     _task(affected, state, event)
     concerned = state.task(event.job_id, event.task_id)
     if concerned is not None and concerned.granted:
@@ -147,7 +147,7 @@ def _suspension(affected: Affected, state: State, event: task.TaskSuspensionChan
 
 
 def _task_released(affected: Affected, state: State, event: task.TaskEnded | task.TaskRequeued) -> None:
-    """A task gives its places back; its host, and those of slave tasks, may have something of it left to kill."""
+    """A task releases its slots; its host, and those of slave tasks, may still have processes to kill."""
     _task(affected, state, event)
     concerned = state.task(event.job_id, event.task_id)
     if concerned is None:
@@ -225,8 +225,8 @@ def _heard(affected: Affected, state: State, event: host.HostHeard) -> None:
     known = state.hosts.get(event.host)
     if known is None or not known.up:
         affected.returned.add(event.host)
-        affected.to_notify.add(event.host)  # tasks may begin there again
-    # load alone decides nothing while no job waits
+        affected.to_notify.add(event.host)  # tasks may start there again
+    # load is irrelevant without jobs
     affected.may_start_jobs = affected.may_start_jobs or bool(state.jobs)
 
 
@@ -238,7 +238,7 @@ def _values(affected: Affected, name: str, values: Iterable[str]) -> None:
 
 
 def _lost(affected: Affected, state: State, event: host.HostLost) -> None:
-    """With the host goes what its load sensors said of others."""
+    """The values that load sensors of the lost host reported for other hosts are gone, too."""
     affected.lost.add(event.host)
     for name in state.sensing.get(event.host, ()):
         if (other := state.hosts.get(name)) is not None and (gone := host.sensed_values(other, event.host)):
@@ -260,14 +260,16 @@ def _reservation_changed(affected: Affected, state: State, event: reservation.Re
     affected.reservations.add(event.ar_id)
 
 
-def _reservation_released(affected: Affected, state: State, event: reservation.ReservationEnding | reservation.ReservationRemoved) -> None:
+def _reservation_released(
+    affected: Affected, state: State, event: reservation.ReservationEnding | reservation.ReservationRemoved
+) -> None:
     concerned = state.reservations.get(event.ar_id)
     affected.instances.update(grant.instance for grant in (concerned.granted if concerned is not None else ()))
     affected.released = True
 
 
 class Row(NamedTuple):
-    """What an event touches, and whether it may let a job start that waits."""
+    """What an event affects, and whether a pending job may start because of it."""
 
     note: Callable[[Affected, State, Any], None]
     may_start_jobs: bool = True
@@ -327,4 +329,4 @@ ROWS: dict[type[Event], Row] = {
     reservation.ReservationRemoved: Row(_reservation_released),
     reservation.JobReservationsSet: Row(_nothing, may_start_jobs=False),
 }
-"""What each event touches. `HostHeard` frees by itself where jobs are."""
+"""What each event affects. `HostHeard` sets `may_start_jobs` itself if there are jobs."""

@@ -1,8 +1,8 @@
 """apply(state, event): the only code that writes the state.
 
-Owns the road from an event to its machine (`gridengine.state.machines`) and the upkeep of what is derived when a state is
-read. Called by the qmaster after its decisions, by mirrors with the events they are sent, and at restart with the journal.
-It never decides and reads no clock; an event that cannot happen to its thing it refuses.
+Owns the dispatch of an event to its machine (`gridengine.state.machines`) and the derivation of indexes when a state is read.
+Called by the qmaster after its decisions, by mirrors with received events, and at restart with the journal. It never decides
+and reads no clock; it refuses an event that is invalid in the current state.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ CHECKS: dict[type[Event], tuple[StateOf, Mapping[str, str | tuple[str, ...]]]] =
     for machine in (job, task, slave, reservation)
     for event, rows in machine.TRANSITIONS.items()
 }
-"""Events that depend on the state of their thing: how it is found, and the states in which they may happen to it."""
+"""Events with preconditions: the function that gives the state of their subject, and the states in which they may happen."""
 
 
 def apply(state: State, event: AnyEvent) -> None:
-    """Apply one event. Raises InvalidTransition, with the state as it was, for one that its machine's table does not have."""
+    """Apply one event. Raises InvalidTransition, with the state unchanged, if its machine's table does not allow it."""
     kind = type(event)
     check = CHECKS.get(kind)
     if check is not None:
@@ -44,10 +44,10 @@ def load_state(state: State) -> State:
     host.index_sensed(state)
     for each in state.jobs.values():
         job.index_job(state, each)
-        for one in each.tasks.values():
-            if one.granted:
-                task.place(state, each, one)
-    # last, because what is in an instance decides whether it stays
+        for item in each.tasks.values():
+            if item.granted:
+                task.place(state, each, item)
+    # last, because an orphaned instance stays as long as it is in use
     rebuild_instances(state)
     state.quotas.rebuild()
     return state

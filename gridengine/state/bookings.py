@@ -1,9 +1,9 @@
-"""Bookings: how much of every consumable is taken of whom: of queue instances, hosts, the cluster, PEs, rules of quotas.
+"""Bookings: the used amount of each consumable, by holder: queue instances, hosts, the cluster, PEs, rules of quotas.
 
-Owns what it is that can be used up (`Holder`), what grants take of it (`bookings_of`) and the sums (`Bookings`). Those of
-the state always equal the sum over the dispatched tasks (statement CX-46), because only `gridengine.state.apply` books and
-releases, with the amounts kept in the task. Capacities are configuration, not state: availability is computed in
-`gridengine.placement`, which counts what it gives away, and what is kept for later, by the same holders.
+Owns the holders of consumables (`Holder`), the bookings of grants (`bookings_of`) and the sums (`Bookings`). Those of the state
+always equal the sum over the dispatched tasks (statement CX-46), because only `gridengine.state.apply` books and releases, with
+the amounts stored in the task. Capacities are configuration, not state: availability is computed in `gridengine.placement`,
+which counts its own grants and reservations by the same holders.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from gridengine.state.jobs import Grant
 
 GLOBAL = "global"
 _ROUNDING = 1e-9
-"""Sums of decimal fractions that are less than this are nothing."""
+"""Sums of decimal fractions below this are taken as 0."""
 _NOTHING: dict[str, float] = {}
 
 Kind = Literal["instance", "host", "cluster", "pe", "quota"]
 
 
 class Holder(Struct, frozen=True, cache_hash=True):
-    """Something that has consumables which can be used up, by its kind and its name. Its hash is computed once."""
+    """An object that has consumables, by its kind and its name. Its hash is computed once."""
 
     kind: Kind
     name: str
 
     @property
     def host(self) -> str:
-        """The host whose load values count for it; those of the cluster are reported for "global"."""
+        """The host whose load values apply to it; those of the cluster are reported for "global"."""
         return host_of(self.name) if self.kind == "instance" else self.name
 
 
 CLUSTER = Holder("cluster", GLOBAL)
 
 Amounts = Mapping[str, tuple[float, bool]]
-"""Consumable -> (amount for each slot, or, if so, once for the job), slots not among them."""
+"""Consumable -> (amount, whether once for the job instead of for each slot), without slots."""
 Booking = tuple[Holder, Mapping[str, float]]
-"""(of whom, consumable -> amount), slots among them."""
+"""(holder, consumable -> amount), including slots."""
 
 
-# Holders come from the functions below: dictionaries find the very same object without comparing texts
+# Use the functions below to get holders: dictionaries find the same object without comparing texts
 
 
 @lru_cache(maxsize=65536)
@@ -56,23 +56,23 @@ def host_holder(name: str) -> Holder:
 
 @lru_cache(maxsize=65536)
 def holders_at(instance: str) -> tuple[Holder, Holder, Holder]:
-    """A queue instance, its host and the cluster: of each of them a slot there is taken."""
+    """A queue instance, its host and the cluster: a slot there is booked in each of them."""
     return Holder("instance", instance), host_holder(host_of(instance)), CLUSTER
 
 
 @lru_cache(maxsize=1024)
 def pe_holder(name: str) -> Holder:
-    """A parallel environment, which has slots alone."""
+    """A parallel environment, which has only slots."""
     return Holder("pe", name)
 
 
 def bookings_of(
     granted: Iterable[Grant], amounts: Amounts, pe: str = "", holders: Callable[[str], Iterable[Holder]] = holders_at
 ) -> Iterator[Booking]:
-    """Everything that grants take. `holders(instance)`: of whom.
+    """All bookings of grants. `holders(instance)`: the holders to book.
 
-    `slots` is taken like any per-slot consumable (CX-37), and the only one of a PE. A per-job consumable (JOB) is taken once,
-    where the master task runs (CX-38).
+    `slots` is booked like any per-slot consumable (CX-37); a PE has no other. A per-job consumable (JOB) is booked once,
+    in the instance of the master task (CX-38).
     """
     total = 0
     for position, grant in enumerate(granted):
@@ -91,7 +91,7 @@ def bookings_of(
 
 
 class Bookings(dict[Holder, dict[str, float]]):
-    """Sums: of whom -> consumable -> amount. Who has nothing taken is not there."""
+    """Sums: holder -> consumable -> amount. Holders without use are left out."""
 
     __slots__ = ()
 
@@ -123,5 +123,5 @@ class Bookings(dict[Holder, dict[str, float]]):
                 del self[holder]
 
     def entries(self) -> Iterator[tuple[Holder, str, float]]:
-        """All that is booked: of whom, consumable, amount."""
+        """All entries: holder, consumable, amount."""
         return ((holder, name, amount) for holder, sums in self.items() for name, amount in sums.items())

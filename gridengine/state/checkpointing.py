@@ -1,6 +1,6 @@
-"""When a checkpointing job is checkpointed, moved and started again: pure functions over the job and its interface.
+"""When a checkpointing job is checkpointed, migrated and restarted: pure functions over the job and its interface.
 
-Owns the meaning of `-c`, `when` and `interface`; the shepherd carries out what follows. Source: checkpoint(5),
+Owns the meaning of `-c`, `when` and `interface`; the shepherd executes the actions. Source: checkpoint(5),
 sge_submit(1) -c; statements CK-3 … CK-7, QC-11.
 """
 
@@ -13,13 +13,13 @@ from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
 WITH_COMMANDS = frozenset(("application-level", "hibernator", "cpr"))
-"""Interfaces that use the commands of the object; the others are sent its signal (O)."""
+"""Interfaces that use the commands of the object; the others get its signal (O)."""
 SHUTDOWN, PERIODIC, SUSPENSION, UNKNOWN_HOST = "s", "m", "x", "r"
 _LETTERS = frozenset("nsmxr")
 
 
 def is_occasion(text: str) -> bool:
-    """Whether the text is one that -c takes: letters, an interval that ends, or nothing."""
+    """Whether the text is valid for -c: letters, a finite interval, or empty."""
     if _LETTERS.issuperset(text):
         return True
     try:
@@ -52,7 +52,7 @@ def interval_s(job: Job, min_cpu_interval_s: float) -> float:
 
 
 def restarted(state: State, job: Job, task: Task) -> int:
-    """RESTARTED of the next try (EN-4): 0 at first, 2 when there is a checkpoint made by commands, 1 else."""
+    """RESTARTED of the next attempt (EN-4): 0 at first, 2 with a checkpoint made by commands, else 1."""
     if not task.restarts:
         return 0
     environment = interface(state, job)

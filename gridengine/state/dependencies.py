@@ -1,8 +1,8 @@
-"""Array dependencies: which tasks of a job wait for which tasks of another one (-hold_jid_ad).
+"""Array dependencies: which tasks of a job wait for which tasks of another job (-hold_jid_ad).
 
-Owns the arithmetic alone: both arrays cover the same range of ids, a task covers the ids from its own up to the next
-task, and a task waits for every unfinished task that covers an id of its own. With equal steps that is task by task;
-with different ones many to one or one to many. Must not look at single tasks where ranges say as much.
+Owns only the arithmetic: both arrays cover the same range of ids, a task covers the ids from its own up to the next
+task, and a task waits for every unfinished task that covers one of its ids. With equal steps that is task by task;
+with different steps many to one or one to many. Must not iterate over single tasks where ranges suffice.
 Called by `gridengine.state.state_codes` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
 """
 
@@ -19,7 +19,7 @@ def unfinished(job: Job) -> Ranges:
 
 
 def blocked_tasks(state: State, job: Job) -> Ranges:
-    """Tasks of a job that array dependencies hold; they may contain ids that are no tasks of the job."""
+    """Tasks of a job that array dependencies block; may contain ids that are no tasks of the job."""
     blocked = Ranges()
     for other_id in job.array_predecessors:
         other = state.jobs.get(other_id)
@@ -37,7 +37,7 @@ def _blocked_by(job: Job, other: Job) -> Ranges:
 
 
 def is_task_blocked(state: State, job: Job, task_id: int) -> bool:
-    """Whether an array dependency still holds this task."""
+    """Whether an array dependency still blocks this task."""
     for other_id in job.array_predecessors:
         other = state.jobs.get(other_id)
         if other is not None and any(t in other.pending or t in other.tasks for t in waited_for(job, other, task_id)):

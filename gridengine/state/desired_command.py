@@ -1,6 +1,6 @@
-"""What a task's host should be doing with it: one pure function over the state.
+"""The desired command of a task for its host: one pure function over the state.
 
-Owns the rule alone; `daemons.qmaster.effects` turns the difference between wanted and applied into
+Owns only the rule; `daemons.qmaster.effects` turns the difference between the desired and the applied command into
 instructions, `gridengine.state.state_codes` shows it.
 """
 
@@ -13,13 +13,13 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
 UNSURE = "unsure"
-"""Among the commands that a host has carried out: `run` or `suspend`, nobody knows which."""
+"""An applied command: either `run` or `suspend`, it is not known which."""
 
 
 def desired_command(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
-    """`end`, an operator's deletion, wins over `kill` wins over `suspend` wins over `run`. A task is suspended as long as
-    one cause is left: by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one
-    of its instances (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
+    """`end`, an operator's deletion, precedes `kill`, which precedes `suspend`, which precedes `run`. A task is suspended while
+    at least one cause exists: by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or by one of
+    its instances (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
     """
     if task.ended_by_operator:
         return "end"
@@ -31,7 +31,7 @@ def desired_command(state: State, job: Job, task: Task) -> Literal["run", "suspe
 
 
 def suspending_instances(state: State, task: Task) -> list[str]:
-    """The granted instances that suspend their jobs."""
+    """The granted instances that suspend their tasks."""
     found = []
     for grant in task.granted:
         instance = state.instances.get(grant.instance)

@@ -1,9 +1,9 @@
-"""Events: everything that can happen to the state, as facts in the past tense.
+"""Events: all changes of the state, as facts in the past tense.
 
 Owns their union and their form in the journal. Made by `daemons.qmaster` (decide, admit, due), written to the journal,
-applied by `gridengine.state.apply` in the qmaster, in every mirror and at restart. An event holds all that its application
-needs, times and ids included, and never refers to anything outside the state. Events with `durable = False` (load reports,
-priorities) go to mirrors but not to the journal. Each is defined in `gridengine.state.machines`, with what it changes.
+applied by `gridengine.state.apply` in the qmaster, in every mirror and at restart. An event contains all data for its
+application, including times and ids, and never refers to anything outside the state. Events with `durable = False` (load
+reports, priorities) go to mirrors but not to the journal. Each is defined in `gridengine.state.machines`, with its effects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What changes of a kept thing: some of its fields, each of the type that it has there, and the others not given.
+"""Field changes: a partial update of a struct, with the types of its fields; other fields are unset.
 
-Owns how such a type is made of the fields of the thing, so that they are listed once. Its JSON has the fields that are given,
-under their names. Called by the modules of the things. Why: docs/adr/0120.
+Owns the generation of such a type from the struct, so the fields are listed once. Its JSON contains the set fields, under their
+names. Called by the modules of the structs. Why: docs/adr/0120.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FieldChanges(Struct, frozen=True):
 
 
 def field_changes(name: str, kept: type[Struct], names: Iterable[str]) -> type[FieldChanges]:
-    """The type of changes of these fields of a struct. A field that is not among them is refused when JSON is read."""
+    """Make the type of changes of these fields of a struct. Other fields are refused when JSON is read."""
     types = {field.name: field.type for field in msgspec.structs.fields(kept)}
     fields = [(each, Union[types[each], UnsetType], UNSET) for each in names]  # noqa: UP007 - what is annotated knows no bar
     made = msgspec.defstruct(

@@ -1,6 +1,6 @@
-"""The host groups of the cluster as an index: which hosts a list means, which groups hold a host.
+"""The host groups of the cluster as an index: the hosts of a list, the groups of a host.
 
-Owns nothing but the index over the objects of kind `host_group`; nesting is `gridengine.config.host_groups`'. Built by
+Owns only the index over the objects of kind `host_group`; `gridengine.config.host_groups` owns nesting. Built by
 `gridengine.state.instances` whenever a host group changes.
 """
 
@@ -21,7 +21,7 @@ class HostGroups:
         self.by_host = groups_of_hosts(members)
 
     def groups_of(self, host: str) -> frozenset[str]:
-        """All groups that hold a host, also through other groups."""
+        """All groups that contain a host, also through other groups."""
         return self.by_host.get(host, _NONE)
 
     def flatten(self, members: Iterable[str]) -> list[str]:

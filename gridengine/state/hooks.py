@@ -1,6 +1,6 @@
-"""JSON forms of the types that msgspec does not know.
+"""JSON forms of types unknown to msgspec.
 
-Owns the two hooks of all its encoders and decoders: of the journal, of snapshots, of requests and of delivery.
+Owns the two hooks of all encoders and decoders: of the journal, of snapshots, of requests and of delivery.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """Queue instances follow the cluster queues and host groups: created, resolved, orphaned, revived, removed.
 
 Owns that rule (statements CQ-1, CQ-28 … CQ-32, HG-6, HG-7); called by `gridengine.state.apply` only. A change touches
-the instances that it concerns: the one of a host whose tuple changed, those of hosts that are in other groups now.
+only the instances that it affects: that of a host whose tuple changed, those of hosts with changed groups.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridengine.state.queues import InstanceConfig, QueueInstance, compile_confi
 from gridengine.state.state import State, UnreconciledChanges
 
 _EVERY: frozenset[str] | None = None
-"""Stands for "all hosts" where a set of concerned hosts or identifiers is expected."""
+"""Means "all hosts" where a set of affected hosts or identifiers is expected."""
 
 
 def rebuild_instances(state: State) -> None:
@@ -26,7 +26,7 @@ def rebuild_instances(state: State) -> None:
 
 
 def reconcile_instances(state: State, unreconciled: UnreconciledChanges) -> None:
-    """Make the instances fit after a change of these queues, or of host groups."""
+    """Update the instances after changes of queues or host groups."""
     moved: frozenset[str] = frozenset()
     queues = unreconciled.queues
     if unreconciled.groups:
@@ -38,7 +38,7 @@ def reconcile_instances(state: State, unreconciled: UnreconciledChanges) -> None
 
 
 def _groups(state: State) -> HostGroups:
-    """Members of every host group: those that it lists and those that match its rule (HG-12)."""
+    """Members of every host group: the listed ones and those that match its rule (HG-12)."""
     members = {}
     for name, text in state.kind("host_group").items():
         members[name] = (*names(text["hostlist"]), *state.rule_members.get(name, ()))
@@ -46,9 +46,9 @@ def _groups(state: State) -> HostGroups:
 
 
 def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
-    """Make the instances of a queue what its configuration says. An instance with tasks is orphaned, not removed.
+    """Update the instances of a queue from its configuration. An instance with tasks is orphaned, not removed.
 
-    `moved`: hosts that are in other groups than before.
+    `moved`: hosts whose groups have changed.
     """
     text = state.kind("cluster_queue").get(queue)
     if queue not in state.instances_of:
@@ -71,7 +71,7 @@ def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
 
 
 def _affected_hosts(state: State, queue: str, text: dict[str, str]) -> frozenset[str] | None:
-    """Hosts and groups for which the queue says something else than before; None for all hosts."""
+    """Hosts and groups for which the queue's configuration changed; None for all hosts."""
     before = state.queues.get(queue)
     now = state.queues[queue] = ResolvableQueue(text)
     return now.differs(before) if before is not None else _EVERY
@@ -80,7 +80,7 @@ def _affected_hosts(state: State, queue: str, text: dict[str, str]) -> frozenset
 def _resolve(
     state: State, queue: str, hosts: list[str], concerned: frozenset[str] | None, moved: frozenset[str]
 ) -> None:
-    """Resolve the instances of these hosts that are new or concerned; equal ones share what was compiled."""
+    """Resolve the new and the affected instances of these hosts; equal ones share the compiled configuration."""
     resolvable = state.queues[queue]
     compiled: dict[tuple[str, ...], InstanceConfig] = {}
     for host in hosts:
@@ -109,10 +109,10 @@ def _resolve(
 
 
 def _orphan(state: State, name: str) -> None:
-    """Keep an instance that is no longer configured, with its last configuration, for what is in it."""
+    """Keep an instance that is no longer configured, with its last configuration, for its tasks and reservations."""
     instance = state.instances[name]
     instance.orphaned = True
-    state.ambiguous.pop(name, None)  # nothing is configured for it any more, so nothing differs
+    state.ambiguous.pop(name, None)  # without configuration there is no ambiguity
     if name in state.configs:
         instance.last_text = state.configs[name].text
     elif instance.last_text:

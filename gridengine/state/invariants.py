@@ -1,7 +1,7 @@
-"""What must hold between any two transactions: the sums and exclusions of the state, as sentences about what is wrong.
+"""Invariants between any two transactions: the sums and exclusions of the state, as sentences about violations.
 
-Owns these laws. Slow, for it counts everything anew: for tests and the simulation, which ask after each step, and for backups
-before they are trusted. Pure. Called by `tests.harness` and `daemons.qmaster.backup`.
+Owns these laws. Slow, because everything is counted again: for tests and the simulation, which check after each step, and for
+backups before they are trusted. Pure. Called by `tests.harness` and `daemons.qmaster.backup`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ V = TypeVar("V")
 
 
 def invariants(state: State) -> list[str]:
-    """A sentence for each law that does not hold; empty when all is well."""
+    """A sentence for each violation; empty if there is none."""
     return [fault for law in LAWS for fault in law(state)]
 
 
@@ -33,42 +33,42 @@ def _tasks(state: State) -> Iterator[tuple[Job, Task]]:
 
 
 def _jobs(state: State) -> Iterator[str]:
-    """A job is there as long as it has tasks; a task waits or has a place, and is in one of both lists only."""
+    """A job exists while it has tasks; a task is either pending or dispatched, and in one of both lists only."""
     for number, job in state.jobs.items():
         if job.id != number:
             yield f"job {job.id} is kept as job {number}"
         if not job.pending and not job.tasks:
-            yield f"job {number} has no task left and is there"
+            yield f"job {number} has no tasks left and still exists"
         if both := [task_id for task_id in job.tasks if task_id in job.pending]:
-            yield f"tasks {both} of job {number} have begun, and have not"
+            yield f"tasks {both} of job {number} are pending ranges and task objects"
     for job, task in _tasks(state):
         if task.waits == bool(task.granted):
-            yield f"task {job.id}.{task.id} is {task.status} with the places {task.granted}"
+            yield f"task {job.id}.{task.id} is {task.status} with the grants {task.granted}"
         if task.granted and task.attempt < 1:
-            yield f"task {job.id}.{task.id} has a place without a try"
+            yield f"task {job.id}.{task.id} has grants without an attempt"
         if missing := [grant.instance for grant in task.granted if grant.instance not in state.instances]:
-            yield f"task {job.id}.{task.id} has places in {missing}, which are not there"
+            yield f"task {job.id}.{task.id} has grants in {missing}, which do not exist"
 
 
 def _slaves(state: State) -> Iterator[str]:
-    """Slave tasks belong to a try that has a place for them."""
+    """Slave tasks belong to an attempt with grants for them."""
     for job, task in _tasks(state):
         if not task.granted and (task.slaves or task.slaves_begun or task.master_end is not None):
-            yield f"task {job.id}.{task.id} waits, and has slave tasks"
+            yield f"task {job.id}.{task.id} is pending and has slave tasks"
         for number, slave in task.slaves.items():
             if slave.number != number:
                 yield f"slave task {job.id}.{task.id}.{slave.number} is kept as {number}"
             if all(grant.instance != slave.instance for grant in task.granted):
-                yield f"slave task {job.id}.{task.id}.{number} is in {slave.instance}, where its master has no place"
+                yield f"slave task {job.id}.{task.id}.{number} is in {slave.instance}, where its master has no grant"
 
 
 def _dependencies(state: State) -> Iterator[str]:
-    """The indexes of dependencies are what the jobs say."""
+    """The indexes of dependencies match the jobs."""
     waiting: dict[int, set[int]] = defaultdict(set)
     for job in state.jobs.values():
         for other in (*job.predecessors, *job.array_predecessors):
             waiting[other].add(job.id)
-    # one that can never run keeps naming the job that ended as it should not have
+    # a doomed job keeps the predecessor whose end was not the required one
     known = {number: others for number, others in _filled(state.dependents).items() if number in state.jobs}
     there = {number: others for number, others in waiting.items() if number in state.jobs}
     yield from _compared("jobs that wait for job {}", known, there)
@@ -85,7 +85,7 @@ def _dependencies(state: State) -> Iterator[str]:
 
 
 def _ending_reservations(state: State) -> Iterator[str]:
-    """Nothing waits for a reservation that is over: it would wait for ever, and so would that."""
+    """No job is pending in an ending reservation: job and reservation would wait forever."""
     for reservation in state.reservations.values():
         if reservation.ending:
             for number in state.reserved.jobs[reservation.id]:
@@ -93,11 +93,11 @@ def _ending_reservations(state: State) -> Iterator[str]:
                     yield f"job {number} waits for reservation {reservation.id}, which is ending"
 
 
-# --- places and sums -----------------------------------------------------------------------------------------------
+# --- indexes and sums ----------------------------------------------------------------------------------------------
 
 
 def _task_indexes(state: State) -> Iterator[str]:
-    """Who is where is what the grants say."""
+    """The indexes of tasks by host and instance match the grants."""
     hosts: dict[str, set[tuple[int, int]]] = defaultdict(set)
     instances: dict[str, set[tuple[int, int]]] = defaultdict(set)
     reniced: set[tuple[int, int]] = set()
@@ -113,7 +113,7 @@ def _task_indexes(state: State) -> Iterator[str]:
 
 
 def _sums(state: State) -> Iterator[str]:
-    """What is booked is the sum over the tasks that have a place, inside reservations and outside of them."""
+    """The bookings are the sums over the dispatched tasks, inside and outside of reservations."""
     books: dict[int, Bookings] = defaultdict(Bookings)
     for job, task in _tasks(state):
         books[job.ar if job.ar in state.reservations else 0].book(state.bookings_of(task))
@@ -123,7 +123,7 @@ def _sums(state: State) -> Iterator[str]:
 
 
 def _quotas(state: State) -> Iterator[str]:
-    """The same of what resource quotas count."""
+    """The same for the bookings under resource quotas."""
     if not state.quotas.sets:
         return
     fresh = QuotaBook(state)
@@ -139,17 +139,17 @@ def _amounts(booked: Bookings) -> dict[tuple[Holder, str], float]:
 
 
 def _reservations(state: State) -> Iterator[str]:
-    """The index of reservations is what they hold; their jobs are those that ask for them."""
+    """The index of reservations matches their bookings; their jobs are those that request them."""
     fresh = ReservationIndex()
-    for number, one in state.reservations.items():
-        if one.id != number:
-            yield f"reservation {one.id} is kept as {number}"
-        fresh.add(one, state.amounts(one.resources), 0)
+    for number, reservation in state.reservations.items():
+        if reservation.id != number:
+            yield f"reservation {reservation.id} is kept as {number}"
+        fresh.add(reservation, state.amounts(reservation.resources), 0)
     for job in state.jobs.values():
         if job.ar in fresh.jobs:
             fresh.jobs[job.ar].add(job.id)
         elif job.ar:
-            yield f"job {job.id} asks for reservation {job.ar}, which is gone"
+            yield f"job {job.id} requests reservation {job.ar}, which is gone"
     known = state.reserved
     yield from _compared("jobs of reservation {}", known.jobs, fresh.jobs)
     yield from _compared("reservations in {}", known.of_instance, fresh.of_instance)
@@ -159,7 +159,7 @@ def _reservations(state: State) -> Iterator[str]:
 
 
 def _instances(state: State) -> Iterator[str]:
-    """Each instance has its configuration; who has subordinates is known by host; orphans are needed."""
+    """Each instance has its configuration; instances with subordinates are indexed by host; orphans are needed."""
     if state.instances.keys() != state.configs.keys():
         yield f"instances without configuration, or the other way: {state.instances.keys() ^ state.configs.keys()}"
     queues: dict[str, set[str]] = defaultdict(set)
@@ -169,11 +169,11 @@ def _instances(state: State) -> Iterator[str]:
         if name in state.configs and state.configs[name].subordinates.queues:
             superiors[instance.host].add(name)
         if instance.orphaned and not state.is_in_use(name):
-            yield f"{name} is an orphan that nobody needs"
+            yield f"{name} is an orphan that is no longer in use"
     yield from _compared("instances of queue {}", _filled(state.instances_of), queues)
     yield from _compared("instances with subordinates on {}", _filled(state.superiors), superiors)
     if state.unreconciled.groups or state.unreconciled.queues or state.unreconciled.quotas:
-        yield "the configuration has changed, and the instances have not followed"
+        yield "the configuration has changed, and the instances were not updated"
 
 
 def _filled(index: Mapping[K, set[V]]) -> dict[K, set[V]]:
@@ -182,7 +182,7 @@ def _filled(index: Mapping[K, set[V]]) -> dict[K, set[V]]:
 
 
 def _compared(what: str, kept: Mapping[K, object], counted: Mapping[K, object]) -> Iterator[str]:
-    """A sentence for each entry that is not what it is counted from; `{}` in `what` stands for its key."""
+    """A sentence for each entry of an index that differs from the counted one; `{}` in `what` stands for its key."""
     for key in sorted(kept.keys() | counted.keys(), key=str):
         if kept.get(key) != counted.get(key):
             yield f"{what.format(key)}: kept as {kept.get(key)}, counted {counted.get(key)}"

@@ -1,8 +1,8 @@
-"""Jobs, their tasks and what they were granted: the part of the state that a submission creates.
+"""Jobs, their tasks and their grants: the part of the state that a submission creates.
 
-Owns the shapes alone. Who may change them is decided in `daemons.qmaster`; they are written by
-`gridengine.state.apply` only. A job keeps its pending tasks as ranges and only those tasks as objects that
-have a life of their own (running, in error, rescheduled), so a million pending tasks cost what one costs.
+Owns only the shapes. `daemons.qmaster` decides on changes; only `gridengine.state.apply` writes them. A job keeps its pending
+tasks as ranges, and only tasks with a state of their own (running, in error, rescheduled) as objects, so a million pending
+tasks cost as much as one.
 The script and the environment are not here: they are payload (see `daemons.qmaster.spooling.spool`).
 """
 
@@ -21,11 +21,11 @@ from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
 PathOnHost = tuple[str, str]
-"""(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" stands for every host not named."""
+"""(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" means every other host."""
 
 
 class Hold(IntFlag):
-    """Hold types of `qhold -h` (statement SO-49) plus the ones that the system keeps."""
+    """Hold types of `qhold -h` (statement SO-49)."""
 
     USER = 1
     OPERATOR = 2
@@ -59,9 +59,9 @@ class Usage(Struct, omit_defaults=True):
 
 
 class Confinement(Struct, omit_defaults=True):
-    """What a host holds a running task to. `binding`: topology with the task's cores in small letters (`SccC`), "" unbound.
+    """Confinement of a running task by its host. `binding`: topology with the task's cores in lower case (`SccC`), "" unbound.
 
-    `memory`: how its memory is limited, "" when nothing but plain limits was asked for.
+    `memory`: how its memory is limited, "" if only plain limits were requested.
     """
 
     binding: str = ""
@@ -69,22 +69,22 @@ class Confinement(Struct, omit_defaults=True):
 
 
 SHORT_TRY_S = 60.0
-"""A try that did not last longer ended at once, as far as starting the task over and over goes."""
+"""An attempt that was not longer counts as short for the pauses before restarts."""
 PAUSES_S = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
-"""Pause before the next try after 0, 1, 2, ... such tries in a row; at last as long as 8.1.9's scheduling interval."""
+"""Pause before the next attempt after 0, 1, 2, ... short attempts in a row; at most 8.1.9's scheduling interval."""
 
 
 class Task(Struct, omit_defaults=True):
-    """One task that has left the pending ranges of its job. A task that has ended is not kept."""
+    """A task that has left the pending ranges of its job. Ended tasks are not kept."""
 
     id: int
-    #: `pending`: again, rescheduled or in error; `transferring`: given to a host, which has not acknowledged it
+    #: `pending`: again, rescheduled or in error; `transferring`: sent to a host that has not acknowledged it
     status: Literal["pending", "transferring", "running"] = "pending"
     attempt: int = 0
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
-    #: the last command that the host confirmed; what is wanted follows from the state (`gridengine.state.desired_command`)
+    #: the last command that the host confirmed; the desired one follows from the state (`gridengine.state.desired_command`)
     applied: Literal["", "run", "suspend", "unsure", "migrate", "kill", "end"] = ""
     suspended: bool = False
     threshold_suspended: bool = False
@@ -93,51 +93,51 @@ class Task(Struct, omit_defaults=True):
     ended_by_operator: bool = False
     rescheduling: bool = False
     restarts: int = 0
-    #: why it is in error state, "" if it is not
+    #: reason of its error state, "" if it is not in error
     error: str = ""
-    #: why its last try came to nothing, until the next begins
+    #: why its last attempt failed, until the next begins
     mishap: str = ""
     usage: Usage | None = None
     #: its usage when -clearusage last set that of its owner to zero
     cleared: Usage | None = None
-    #: what of its usage the reporting file has already
+    #: the usage that the reporting file contains already
     reported: Reported | None = None
-    #: end of its last try
+    #: end of its last attempt
     requeued_at: float = 0.0
-    #: how many tries in a row ended within SHORT_TRY_S
+    #: number of attempts in a row that ended within SHORT_TRY_S
     short_tries: int = 0
     confinement: Confinement | None = None
     #: process id of the job in its last checkpoint, 0 without one
     checkpoint: int = 0
     #: its slave tasks by number
     slaves: dict[int, SlaveTask] = field(default_factory=dict)
-    #: how many slave tasks there were in all
+    #: total number of slave tasks
     slaves_begun: int = 0
-    #: what the slave tasks that ended have used
+    #: usage of the ended slave tasks
     slave_usage: dict[str, float] = field(default_factory=dict)
-    #: the end of its master, which waits for those of its slave tasks
+    #: the end of its master, kept until its slave tasks have ended
     master_end: MasterEnd | None = None
-    #: the nice value that is wanted (`gridengine.state.niceness`), since `nice_time` (epoch s)
+    #: the desired nice value (`gridengine.state.niceness`), since `nice_time` (epoch s)
     nice: int | None = None
     nice_time: float = 0.0
     nice_applied: int | None = None
-    #: hard requests as they were when the task was dispatched: what it is charged until it ends
+    #: hard requests at the time of dispatch: charged until the task ends
     resources: dict[str, str] = field(default_factory=dict)
 
     @property
     def paused_until(self) -> float:
-        """When it may have a place again after tries that ended at once, epoch seconds; 0.0 if it need not pause."""
+        """When it may be dispatched again after short attempts, epoch seconds; 0.0 without a pause."""
         pause = PAUSES_S[min(self.short_tries, len(PAUSES_S) - 1)]
         return self.requeued_at + pause if pause and self.waits else 0.0
 
     @property
     def waits(self) -> bool:
-        """Whether it has no place."""
+        """Whether it is not dispatched."""
         return self.status == "pending"
 
     @property
     def host(self) -> str:
-        """Host of the master task, "" while the task has no place."""
+        """Host of the master task, "" while the task is not dispatched."""
         return self.granted[0].host if self.granted else ""
 
     @property
@@ -157,8 +157,8 @@ NO_TICKETS = Tickets()
 
 
 class Job(JobRequest, omit_defaults=True):
-    """A submitted job: what its owner asked of it, who that is, and how far it has come. Times are epoch seconds. Field names
-    follow sge_submit(1) and `qstat -j`.
+    """A submitted job: its requests, its owner and its progress. Times are epoch seconds. Field names follow sge_submit(1) and
+    `qstat -j`.
     """
 
     id: int
@@ -167,11 +167,11 @@ class Job(JobRequest, omit_defaults=True):
     uid: int
     group: str
     gid: int
-    #: moves when a task is to wait behind others; then the next one is what it was at first
+    #: updated if a task has to queue behind others; then `first_submit_time` is the original value
     submit_time: float
     first_submit_time: float = 0.0
     submit_host: str = ""
-    #: goes up with each change on which an order may depend
+    #: incremented by each change on which an order may depend
     version: int = 0
     department: str = "defaultdepartment"
     #: resource requests by full complex name
@@ -180,7 +180,7 @@ class Job(JobRequest, omit_defaults=True):
     #: the tasks of -t; first, last and step as submitted
     array: Ranges | None = None
     task_range: tuple[int, int, int] | None = None
-    #: all jobs that are waited for, and how those of them must end for which it matters (DP-2, ADR 0020)
+    #: all predecessors; `conditions`: the required outcome of those with one (DP-2, ADR 0020)
     predecessors: tuple[int, ...] = ()
     predecessors_requested: tuple[str, ...] = ()
     array_predecessors: tuple[int, ...] = ()
@@ -188,9 +188,9 @@ class Job(JobRequest, omit_defaults=True):
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
     #: why the job can never run, "" if it can
     doomed: str = ""
-    #: how many of its tasks did not succeed
+    #: number of its tasks that did not succeed
     unsuccessful: int = 0
-    #: why the scheduler cannot handle the job, "" if it can: none of its waiting tasks is looked at then
+    #: why the scheduler cannot handle the job, "" if it can: its pending tasks are skipped then
     error: str = ""
     #: when its advance reservation was made, 0 without one
     ar_time: float = 0.0
@@ -202,7 +202,7 @@ class Job(JobRequest, omit_defaults=True):
 
     @property
     def submitted(self) -> float:
-        """When it was submitted, which tells it from other jobs that had or will have its number."""
+        """When it was submitted; distinguishes it from other jobs with the same number."""
         return self.first_submit_time or self.submit_time
 
     @property
@@ -211,7 +211,7 @@ class Job(JobRequest, omit_defaults=True):
 
     @property
     def requested_arrays(self) -> tuple[str, ...]:
-        """-hold_jid_ad as it was requested; a job of an earlier release has numbers alone."""
+        """-hold_jid_ad as it was requested; a job of an earlier release has only numbers."""
         return self.array_predecessors_requested or tuple(map(str, self.array_predecessors))
 
     @property
@@ -223,22 +223,22 @@ class Job(JobRequest, omit_defaults=True):
 
     @property
     def waiting(self) -> Ranges:
-        """Tasks that have no place: never started, or pending again."""
+        """Tasks that are not dispatched: never started, or pending again."""
         return self.pending | Ranges.of(task.id for task in self.tasks.values() if task.waits)
 
     @property
     def waits(self) -> bool:
-        """Whether one of its tasks has no place."""
+        """Whether at least one of its tasks is not dispatched."""
         return bool(self.pending) or any(task.waits for task in self.tasks.values())
 
     @property
     def runs(self) -> bool:
-        """Whether one of its tasks has a place."""
+        """Whether at least one of its tasks is dispatched."""
         return any(not task.waits for task in self.tasks.values())
 
     @property
     def placed(self) -> list[Task]:
-        """Its tasks that have a place."""
+        """Its dispatched tasks."""
         return [task for task in self.tasks.values() if not task.waits]
 
     def held(self, task_id: int) -> Hold:
@@ -257,7 +257,7 @@ class Job(JobRequest, omit_defaults=True):
 if TYPE_CHECKING:
 
     class JobChanges(FieldChanges, frozen=True):
-        """What `qalter` changes of a job: what it asks for, and what that is resolved to."""
+        """Changes of a job by `qalter`: its requests, and the values resolved from them."""
 
 else:
     _OF_LISTS = ("predecessors", "predecessors_requested", "array_predecessors", "array_predecessors_requested", "conditions")
@@ -266,11 +266,11 @@ else:
 
 
 KEPT_JOBS = 100
-"""Ended jobs that are kept whole, with script and environment."""
+"""Ended jobs that are kept completely, with script and environment."""
 
 
 class FinishedJob(Struct, omit_defaults=True):
-    """What is kept of an ended job for `qstat -s z` and dependencies: the last `finished_jobs` of them."""
+    """The record of an ended job for `qstat -s z` and dependencies; the last `finished_jobs` are kept."""
 
     id: int
     name: str

@@ -1,7 +1,7 @@
 """Nice values of running tasks: the more tickets a job has among those of its host, the more of the processor it gets.
 
-Owns the rule, and what the state keeps of it: `Task.nice`, what is wanted, `Task.nice_applied`, what the host has confirmed,
-both None while the queue's `priority` counts. Pure. Source: sge_conf(5) reprioritize, execd_params PTF_MIN_PRIORITY and
+Owns the rule, and its values in the state: `Task.nice`, the desired value, `Task.nice_applied`, the confirmed one, both None
+while the queue's `priority` applies. Pure. Source: sge_conf(5) reprioritize, execd_params PTF_MIN_PRIORITY and
 PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
 """
 
@@ -22,10 +22,10 @@ Change = tuple[int, int, int]
 
 
 def niceness_changes(state: State, now: float) -> list[AnyEvent]:
-    """One event for all tasks whose nice value is to change; none while the interval is not over.
+    """One event for all tasks whose nice value has to change; none before the interval has passed.
 
-    now: epoch seconds. Tickets are compared among the tasks that have their master on one host. When reprioritize was switched
-    off, the priorities of queues count again.
+    now: epoch seconds. Tickets are compared among the tasks with their master on one host. After reprioritize is switched off,
+    the priorities of queues apply again.
     """
     interval = state.scheduler.reprioritize_interval_s
     if not interval or not state.configuration().reprioritize:
@@ -36,7 +36,7 @@ def niceness_changes(state: State, now: float) -> list[AnyEvent]:
 
 
 def _of_queues(state: State) -> Iterator[Change]:
-    """The tasks that were given a nice value and do not have that of their queue instance."""
+    """The tasks with a nice value other than that of their queue instance."""
     for job_id, task_id in sorted(state.reniced):
         task = state.jobs[job_id].tasks[task_id]
         if task.status == "running":
@@ -46,7 +46,7 @@ def _of_queues(state: State) -> Iterator[Change]:
 
 
 def _by_tickets(state: State, since: float) -> list[Change]:
-    """The tasks that are to run with another nice value, none if any was changed after `since`."""
+    """The tasks that need another nice value; none if one was changed after `since`."""
     changes: list[Change] = []
     for host in state.tasks_on:
         tasks = [(job, task, sum(state.tickets.get(job.id, NO_TICKETS))) for job, task in _running_on(state, host)]
@@ -55,7 +55,7 @@ def _by_tickets(state: State, since: float) -> list[Change]:
         parameters = state.configuration(host).execd_params
         least, most = parameters.ptf_min_priority, parameters.ptf_max_priority
         greatest = max((tickets for _, _, tickets in tasks), default=0.0)
-        if not greatest:  # nobody has any, or the scheduler has not run since the qmaster was started
+        if not greatest:  # no tickets, or the scheduler has not run since the qmaster was started
             continue
         for job, task, tickets in tasks:
             nice = round(least + (most - least) * tickets / greatest)

@@ -1,7 +1,7 @@
-"""A state in parts: what is not a job, then the jobs, some to a part, each compressed for itself.
+"""A state in parts: everything but the jobs, then the jobs in portions, each compressed separately.
 
-Owns that form, in which the spool keeps its snapshot and in which mirrors are given one. Who reads it has in memory the state
-and one part, not a second copy of everything as text. Pure. Called by `daemons.qmaster.spooling` and `daemons.schedd`.
+Owns that form, which the spool uses for its snapshot and which mirrors receive. A reader has the state and one part in memory,
+not a second copy of everything as text. Pure. Called by `daemons.qmaster.spooling` and `daemons.schedd`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridengine.state.state import State, decode_jobs, decode_snapshot, encode_j
 
 
 def pack_state(state: State) -> bytes:
-    """The first part: all of a state but its jobs."""
+    """The first part: a state without its jobs."""
     return zlib.compress(state.snapshot(jobs=False), 1)
 
 
@@ -25,16 +25,16 @@ def pack_jobs(jobs: list[Job]) -> bytes:
 
 
 class Assembly:
-    """A state that is being put together. Raises zlib.error and msgspec.DecodeError for what is no part of one."""
+    """A state that is assembled from parts. Raises zlib.error and msgspec.DecodeError for an invalid part."""
 
     def __init__(self, first: bytes) -> None:
         self.state = State(decode_snapshot(zlib.decompress(first)))
 
     def add(self, parts: Iterable[bytes]) -> None:
-        """Some of the jobs."""
+        """Add parts with jobs."""
         for part in parts:
             self.state.add_jobs(decode_jobs(zlib.decompress(part)))
 
     def whole(self) -> State:
-        """The state with all that is derived from it; nothing is added any more."""
+        """The state with all derived indexes; after this no parts are added."""
         return load_state(self.state)

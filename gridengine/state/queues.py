@@ -42,7 +42,7 @@ class InstanceConfig(Struct, frozen=True):
 class QueueInstance(Struct, omit_defaults=True):
     """State of one queue instance. `config` and `ambiguous` are derived and never spooled.
 
-    Flags are those of statement section QI. The letters u, a, A, c follow from hosts, load and configuration
+    Flags are those of statement section QI. The state codes u, a, A, c follow from hosts, load and configuration
     (`gridengine.state.state_codes`).
     """
 
@@ -65,7 +65,7 @@ class QueueInstance(Struct, omit_defaults=True):
     #: E: the reasons
     errors: list[str] = field(default_factory=list)
     version: int = 0
-    #: the configuration that an orphaned one had, by which it goes on for the jobs and reservations in it (AR-80)
+    #: the last configuration of an orphaned instance, still used for the jobs and reservations in it (AR-80)
     last_text: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -79,7 +79,7 @@ class QueueInstance(Struct, omit_defaults=True):
 
 
 def names(value: str) -> tuple[str, ...]:
-    """A list attribute as names: blanks or commas divide, NONE is empty."""
+    """A list attribute as names, separated by blanks or commas; NONE is empty."""
     found = value.replace(",", " ").split()
     return () if [name.upper() for name in found] == ["NONE"] else tuple(found)
 

@@ -1,7 +1,7 @@
-"""Resource quotas: which rule of each set is for whom and where, and what is in use under it.
+"""Resource quotas: which rule of each set applies to a claimant and an instance, and the use under it.
 
 Owns the matching of rules and the sums of use, which always equal the sum over the dispatched tasks outside of
-reservations (RQ-8, RQ-9). Limits are `gridengine.placement.quotas`'. Written by `gridengine.state.apply` alone.
+reservations (RQ-8, RQ-9). `gridengine.placement.quotas` owns limits. Written only by `gridengine.state.apply`.
 Source: sge_resource_quota(5); RQ-2 … RQ-4, RQ-8 … RQ-10.
 """
 
@@ -20,8 +20,9 @@ from gridengine.units import parse_bool
 if TYPE_CHECKING:
     from gridengine.state.state import State
 
+
 class Claimant(NamedTuple):
-    """Who asks: owner and unix group of a job, its project and PE, "" for none."""
+    """Owner and unix group of a job, its project and PE, "" for none."""
 
     user: str
     group: str
@@ -30,8 +31,8 @@ class Claimant(NamedTuple):
 
 
 class Bucket(Holder, frozen=True, cache_hash=True):
-    """What one rule counts together: `name` is that of its set, then the place of the rule in it (from 0), and the consumers
-    that expanded filters tell apart, in the order of SCOPES, "" for all others."""
+    """The unit of counting of a rule: `name` is that of its set, then the position of the rule in it (from 0), and the consumers
+    that expanded filters count separately, in the order of SCOPES, "" for all others."""
 
     number: int
     consumers: tuple[str, ...]
@@ -45,13 +46,13 @@ class QuotaSet(NamedTuple):
 
 
 CandidateRules = list[tuple[int, Rule]]
-"""Rules of one set, with their places, that are for a claimant wherever it goes, up to one that is for every place."""
+"""Rules of one set, with their positions, that match a claimant in some instance, up to one that matches in every instance."""
 
 
 class QuotaBook:
-    """The enabled sets and what is in use under them.
+    """The enabled sets and the use under them.
 
-    used: what is taken of each bucket; by_user: some rule tells users apart.
+    used: bookings by bucket; by_user: at least one rule has a filter of users.
     """
 
     def __init__(self, state: State) -> None:
@@ -62,7 +63,7 @@ class QuotaBook:
         self._candidates: dict[Claimant, list[CandidateRules]] = {}
 
     def rebuild(self) -> None:
-        """Read the sets and count everything anew: a rule, a list or a group has changed (RQ-10)."""
+        """Read the sets and count everything again: a rule, a list or a group has changed (RQ-10)."""
         state = self._state
         texts = state.kind("resource_quota").items()
         self.sets = [QuotaSet(name, state.quota_rules[name]) for name, text in texts if parse_bool(text["enabled"])]
@@ -76,18 +77,18 @@ class QuotaBook:
                         self.charge(job, task)
 
     def charge(self, job: Job, task: Task, sign: int = 1) -> None:
-        """Book (`sign` 1) or release (-1) what a dispatched task holds."""
+        """Book (`sign` 1) or release (-1) the resources of a dispatched task."""
         self.used.book(self.bookings_of(job, task.granted, task.pe, task.resources), sign)
 
     def bookings_of(self, job: Job, granted: list[Grant], pe: str, resources: Mapping[str, str]) -> Iterator[Booking]:
-        """What grants of a job take; resources: as in `Task.resources`."""
+        """The bookings of grants of a job; resources: as in `Task.resources`."""
         if not self.sets or job.ar:
             return iter(())
         claimant = Claimant(job.owner, job.group, job.project, pe)
         return bookings_of(granted, self._state.amounts(resources), holders=lambda instance: self.buckets(claimant, instance))
 
     def buckets(self, claimant: Claimant, instance: str) -> list[Bucket]:
-        """Where a claimant's use of an instance is counted: at most one rule a set (RQ-2)."""
+        """The buckets that count a claimant's use of an instance: at most one rule of each set (RQ-2)."""
         found = []
         for each, candidates in zip(self.sets, self.candidates(claimant), strict=True):
             bucket = self.bucket(each, candidates, claimant, instance)
@@ -96,7 +97,7 @@ class QuotaBook:
         return found
 
     def candidates(self, claimant: Claimant) -> list[CandidateRules]:
-        """For each set the rules that may be the first that matches, depending on the place."""
+        """For each set the rules that may be the first match, depending on the instance."""
         found = self._candidates.get(claimant)
         if found is None:
             if len(self._candidates) > 10_000:
@@ -126,7 +127,7 @@ class QuotaBook:
         return userset is not None and (claimant.user in userset.entries or f"@{claimant.group}" in userset.entries)
 
     def bucket(self, quotas: QuotaSet, candidates: CandidateRules, claimant: Claimant, instance: str) -> Bucket | None:
-        """The bucket of the first of these rules that is for the instance, None if none is."""
+        """The bucket of the first of these rules that matches the instance, or None."""
         queue, host = queue_and_host(instance)
         groups = self._state.groups.groups_of(host)
         for number, rule in candidates:
@@ -139,14 +140,14 @@ class QuotaBook:
 
 
 def is_everywhere(rule: Rule) -> bool:
-    """Whether a rule is for every place, and counts all places together or not: it has no filter of queues and hosts."""
+    """Whether a rule applies to every instance: it has no filter of queues and hosts."""
     return "queues" not in rule.filters and "hosts" not in rule.filters
 
 
 def admits(found: Filter | None, name: str, in_group: Callable[[str], bool] | None = None) -> bool:
-    """Whether a filter means a name ("" for none); `in_group` tells about its `@` items. Source: RQ-4.
+    """Whether a filter matches a name ("" for none); `in_group` decides about its `@` items. Source: RQ-4.
 
-    `*` means every name, so that `!*` of projects and PEs is for jobs without one.
+    `*` matches every name, so `!*` of projects and PEs matches jobs without one.
     """
     if found is None:
         return True

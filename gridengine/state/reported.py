@@ -1,4 +1,4 @@
-"""What the reporting file has already of a task that runs on: long jobs have a record in it for each day.
+"""Usage of a running task that the reporting file contains already: long jobs have a record in it for each day.
 
 Owns the shape, and the rule when another record is due. Pure. Source: sge_reporting(5) acct; RP-3; O for the minute.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 SHORTEST_S = 60.0
-"""What began later than this before midnight is not worth a record of that day."""
+"""A task that began less than this before midnight gets no record for that day."""
 
 
 class Reported(Struct, omit_defaults=True):
@@ -23,6 +23,6 @@ class Reported(Struct, omit_defaults=True):
 
 
 def is_due(start_time: float, reported: Reported | None, midnight: float) -> bool:
-    """Whether what runs since `start_time` is to be recorded for the day that ended at midnight (epoch s)."""
+    """Whether a task that runs since `start_time` needs a record for the day that ended at midnight (epoch s)."""
     last = reported.time if reported is not None else start_time
     return last < midnight and 0 < start_time <= midnight - SHORTEST_S

@@ -1,7 +1,7 @@
-"""Advance reservations: the shape of one, its letter, what is wrong with it, and the index over all of them.
+"""Advance reservations: their shape, state code and errors, and the index over all of them.
 
-Owns the shapes and the upkeep of the index; written by `gridengine.state.apply` only. Who may make one and where it gets
-its slots is decided in `daemons.qmaster.decide`. Source: qrsub(1), qrstat(1); statements AR-28, AR-53 … AR-64.
+Owns the shapes and the index; only `gridengine.state.apply` writes them. `daemons.qmaster.decide` decides on permissions and
+grants. Source: qrsub(1), qrstat(1); statements AR-28, AR-53 … AR-64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gridengine.state.jobs import Grant
 
 
 class AdvanceReservation(ReservationRequest, omit_defaults=True):
-    """A granted reservation: what its owner asked for, where it has that, and how it fares. Times are epoch seconds."""
+    """A granted reservation: its requests, its grants and its state. Times are epoch seconds."""
 
     id: int
     owner: str
@@ -36,11 +36,11 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
     granted_pe: str = ""
     #: amounts for each granted slot, or once for JOB consumables, as in `Task.resources`
     resources: dict[str, str] = field(default_factory=dict)
-    #: its start has come
+    #: its start time has passed
     started: bool = False
-    #: `x` its end has come, `d` it was deleted; it is there until the last of its jobs is gone
+    #: `x` its end time has passed, `d` it was deleted; it exists until the last of its jobs is gone
     ending: Literal["", "x", "d"] = ""
-    #: what is wrong with its instances, a text each
+    #: problems of its instances, a text each
     errors: list[str] = field(default_factory=list)
     #: the first one's number for the occurrences of a recurring reservation, 0 otherwise
     series: int = 0
@@ -53,12 +53,12 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
 
     @property
     def holds_from(self) -> float:
-        """Since when its slots are its own: once started it has them, even if the clock is set back before its start."""
+        """Begin of its hold on the slots; 0 once started, so it keeps them even if the clock is set back before its start."""
         return 0.0 if self.started else self.start_time
 
     @property
     def state(self) -> str:
-        """The letter of qrstat: w W r E x d. Source: AR-53."""
+        """The state code of qrstat: w W r E x d. Source: AR-53."""
         if self.ending:
             return self.ending
         if self.errors:
@@ -67,14 +67,14 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
 
     @property
     def is_usable(self) -> bool:
-        """Whether jobs may be started in it now; with -he y only while nothing is wrong (AR-60, AR-61)."""
+        """Whether jobs may start in it now; with -he y only while it has no errors (AR-60, AR-61)."""
         return self.started and not self.ending and not (self.hard_errors and self.errors)
 
 
 if TYPE_CHECKING:
 
     class ReservationChanges(FieldChanges, frozen=True):
-        """What `qralter` or healing changes of a reservation: what it asks for, and what it has."""
+        """Changes of a reservation by `qralter` or healing: its requests and its grants."""
 
 else:
     _RESOLVED = ("start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources")
@@ -82,7 +82,7 @@ else:
 
 
 class JobReservation(Struct, array_like=True):
-    """What a waiting task of a -R y job is to have: found by the last run of the scheduler, gone with the next (SC-7).
+    """The reservation for a pending task of a -R y job: made by one scheduling run, replaced by the next (SC-7).
 
     `granted`, `pe`, `resources` as in a task that runs; times: epoch seconds.
     """
@@ -97,16 +97,16 @@ class JobReservation(Struct, array_like=True):
 
 
 Span = tuple[float, float, float]
-"""(begin, end, amount); the end is not part of it."""
+"""(begin, end, amount); the end is exclusive."""
 _NO_SPANS: dict[int, Span] = {}
 
 
 class ReservationIndex:
-    """What follows from all reservations: who holds what where, and what their jobs use of it.
+    """The index of all reservations: their bookings, and the use by their jobs.
 
-    `of_instance`: numbers of the reservations that hold something in it. `held[id]`: all that a reservation holds;
-    `used[id]`: what its running jobs are charged with. `jobs[id]`: the jobs that ask for it. `granted_at[id]`: revision of
-    the state before it was granted or moved. `spans[holder][consumable][id]`: when a reservation holds how much.
+    `of_instance`: numbers of the reservations with slots in it. `held[id]`: all bookings of a reservation; `used[id]`: those of
+    its running jobs. `jobs[id]`: the jobs that request it. `granted_at[id]`: revision of the state before it was granted or
+    moved. `spans[holder][consumable][id]`: time and amount of a booking.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class ReservationIndex:
         self.spans: dict[Holder, dict[str, dict[int, Span]]] = {}
 
     def copy(self) -> ReservationIndex:
-        """An index that `add`, `note_window`, `take_out` and `forget` change without changing this one. Use is shared."""
+        """A copy for `add`, `note_window`, `take_out` and `forget`. Use is shared with the original."""
         made = ReservationIndex()
         made.of_instance = {name: set(numbers) for name, numbers in self.of_instance.items()}
         made.held, made.used, made.jobs = dict(self.held), dict(self.used), dict(self.jobs)
@@ -127,7 +127,7 @@ class ReservationIndex:
         return made
 
     def add(self, reservation: AdvanceReservation, amounts: Amounts, revision: int) -> None:
-        """Note what a reservation holds. `amounts`: its resources as numbers."""
+        """Add the bookings of a reservation. `amounts`: its resources as numbers."""
         number = reservation.id
         for grant in reservation.granted:
             self.of_instance.setdefault(grant.instance, set()).add(number)
@@ -139,13 +139,13 @@ class ReservationIndex:
         self.granted_at[number] = revision
 
     def note_window(self, reservation: AdvanceReservation) -> None:
-        """Note when it holds what it holds: it was added, or has started."""
+        """Set the spans of its bookings: it was added, or has started."""
         for holder, name, amount in self.held[reservation.id].entries():
             span = (reservation.holds_from, reservation.end_time, amount)
             self.spans.setdefault(holder, {}).setdefault(name, {})[reservation.id] = span
 
     def take_out(self, reservation: AdvanceReservation) -> None:
-        """Forget what it holds: it is gone, or about to be noted anew with other grants."""
+        """Remove its bookings: it is gone, or about to be added again with other grants."""
         for grant in reservation.granted:
             numbers = self.of_instance.get(grant.instance, set())
             numbers.discard(reservation.id)
@@ -160,13 +160,13 @@ class ReservationIndex:
         self.granted_at.pop(reservation.id, None)
 
     def forget(self, reservation: AdvanceReservation) -> None:
-        """It is gone for good."""
+        """Remove it completely."""
         self.take_out(reservation)
         self.used.pop(reservation.id, None)
         self.jobs.pop(reservation.id, None)
 
     def slots(self, holder: Holder) -> Mapping[int, Span]:
-        """The reservations that hold anything there, each with its slots: whoever holds something holds slots."""
+        """The reservations with bookings in a holder, each with its slots: a reservation always holds slots."""
         held = self.spans.get(holder)
         return held["slots"] if held is not None else _NO_SPANS
 

@@ -1,8 +1,8 @@
-"""Share usage: what users and projects have used in the past, as the share tree policy counts it.
+"""Share usage: past usage of users and projects, as the share tree policy counts it.
 
 Owns the amounts, their decay and their clearing. `State.share_usage` holds user -> project ("" for none) -> amounts of ended
-tasks; what running tasks have used so far is in the tasks and comes on top when it is asked for. Usage is kept for those
-that are users or projects of the configuration, and goes with them. Pure. Source: sge_sched_conf(5) halftime,
+tasks; the usage of running tasks is in the tasks and is added on request. Usage is kept for configured users and projects, and
+deleted with them. Pure. Source: sge_sched_conf(5) halftime,
 halflife_decay_list; sge_share_tree(5); qconf(1) -clearusage; QF-33, PR-6, PR-7.
 """
 
@@ -27,7 +27,7 @@ _MEMORY = ("h_vmem", "s_vmem")
 
 
 class ShareUsage(Struct, omit_defaults=True):
-    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB; `lt…`: in all, not decayed."""
+    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB; `lt…`: totals without decay."""
 
     time: float = 0.0
     cpu: float = 0.0
@@ -44,26 +44,26 @@ class ShareUsage(Struct, omit_defaults=True):
         return replace(self, time=max(time, self.time), **left)
 
     def plus(self, cpu: float, mem: float, io: float) -> ShareUsage:
-        """The amounts with more on top; none falls below 0."""
+        """The amounts plus additional usage; none falls below 0."""
         decayed = [max(0.0, was + more) for was, more in ((self.cpu, cpu), (self.mem, mem), (self.io, io))]
         in_all = [max(0.0, was + more) for was, more in ((self.ltcpu, cpu), (self.ltmem, mem), (self.ltio, io))]
         return ShareUsage(self.time, *decayed, *in_all)
 
 
 def remaining(age: float, half_life: float) -> float:
-    """What is left of an amount, 0..1, after `age` seconds."""
+    """The remaining fraction of an amount, 0..1, after `age` seconds."""
     if half_life == RUNNING_ONLY:
         return 0.0
     return 1.0 if half_life == 0 else float(0.5 ** (age / half_life))
 
 
 def takes_reserved(state: State, host: str) -> bool:
-    """Whether what is reserved on a host counts, not what is used: execd_params SHARETREE_RESERVED_USAGE (EX-16)."""
+    """Whether reserved instead of measured usage counts on a host: execd_params SHARETREE_RESERVED_USAGE (EX-16)."""
     return state.configuration(host).execd_params.sharetree_reserved_usage
 
 
 def reserved_by(state: State, job: Job, task: Task, measured: Usage, until: float) -> Usage:
-    """What a task has had reserved until then (epoch s) in place of what was measured."""
+    """The reserved usage of a task until then (epoch s) in place of the measured one."""
     limits: dict[str, float | None] = {name: parse_memory(job.hard[name]) for name in _MEMORY if name in job.hard}
     allocation = Allocation.of(task.slots or 1, limits, [name for name in limits if state.per_job(name)])
     values = reserved(allocation, max(0.0, until - (task.start_time or until)))
@@ -71,13 +71,13 @@ def reserved_by(state: State, job: Job, task: Task, measured: Usage, until: floa
 
 
 def counted(task: Task, used: Usage) -> Usage:
-    """What counts of `used`: all since usage was last cleared."""
+    """The part of `used` since usage was last cleared."""
     base = task.cleared or Usage()
     return Usage(used.cpu - base.cpu, used.mem - base.mem, used.io - base.io)
 
 
 def is_kept(state: State, job: Job) -> bool:
-    """Whether the usage of a job is of interest: its owner or its project is configured."""
+    """Whether the usage of a job is kept: its owner or its project is configured."""
     return state.has("user", job.owner) or bool(job.project and state.has("project", job.project))
 
 
@@ -94,7 +94,7 @@ def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
 
 
 def running_usage(state: State, jobs: Iterable[Job], now: float) -> Iterator[tuple[Job, Task, Usage]]:
-    """What the tasks of these jobs that run have used until `now` (epoch s), or have had reserved where that counts."""
+    """Usage of the running tasks of these jobs until `now` (epoch s), or their reserved usage where that counts."""
     reserving = cache(partial(takes_reserved, state))
     for job in jobs:
         for task in job.tasks.values():

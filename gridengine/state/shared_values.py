@@ -1,7 +1,7 @@
-"""Equal values of many jobs, kept once: of a million pending jobs most differ in their number and little else.
+"""Equal values of many jobs, stored once: of a million pending jobs most differ in little but their number.
 
-Owns which values of a job are shared. Called where jobs enter a state, by an event or a snapshot; nobody changes such a value,
-a job that changes is given another one.
+Owns which values of a job are shared. Called when jobs enter a state, by an event or a snapshot; such a value is never changed,
+a changed job gets another one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _TUPLES = ("mail_list", "environment_names", "stdout", "stderr", "path_aliases",
 _TABLES = ("hard", "soft", "conditions", "context")
 _ONE_TASK = Ranges.of([1])
 _KINDS = 4096
-"""How many different values are remembered: more than a cell has categories at a time."""
+"""Size of the cache of values: more than a cell has categories at a time."""
 
 
 def share_values(jobs: Iterable[Job]) -> None:
-    """Have each of the jobs refer to the values that others have, too."""
+    """Make the jobs share equal values with each other and with earlier jobs."""
     for job in jobs:
         for name in _TEXTS + _PATHS:
             if text := getattr(job, name):

@@ -1,6 +1,6 @@
-"""Slave tasks: what the master of a tightly integrated parallel job starts on its hosts with `qrsh -inherit`.
+"""Slave tasks: the processes that the master of a tightly integrated parallel job starts on its hosts with `qrsh -inherit`.
 
-Owns the shapes, and which of them are still alive. They live in the task that started them and end with it.
+Owns the shapes. Slave tasks belong to the task that started them and end with it.
 Source: sge_pe(5) control_slaves; statements TI-1 … TI-5.
 """
 
@@ -14,15 +14,15 @@ from gridengine.instance_name import host_of
 from gridengine.state.reported import Reported
 
 ENDED_KEPT = 100
-"""Ended slave tasks whose outcome is kept, for a client that lost its connection."""
+"""Number of ended slave tasks whose outcome is kept, for clients that lost their connection."""
 
 
 class SlaveTask(Struct, omit_defaults=True):
-    """One slave task. `number`: counts from 1 in each try of its job's task. `instance`: the granted one whose limits it has.
+    """One slave task. `number`: counts from 1 in each attempt of its job's task. `instance`: the granted one with its limits.
 
-    `command` "" for a login shell. `environment`: what it has beyond that of the job. `applied`: as in `Task`.
-    `over`: it has ended, as `exit_status` and `failed` say. `usage`: cpu s, mem GB s, io GB so far; empty while unknown.
-    `reported`: what of it the reporting file has already.
+    `command` "" for a login shell. `environment`: variables in addition to those of the job. `applied`: as in `Task`.
+    `over`: it has ended, with `exit_status` and `failed`. `usage`: cpu s, mem GB s, io GB so far; empty while unknown.
+    `reported`: the usage that the reporting file contains already.
     """
 
     number: int
@@ -47,7 +47,7 @@ class SlaveTask(Struct, omit_defaults=True):
 
 
 class MasterEnd(Struct, omit_defaults=True):
-    """How the master of a parallel job ended, kept until its slaves have ended, too (TI-5). Fields as in a report of it."""
+    """The end of the master of a parallel job, kept until its slaves have ended, too (TI-5). Fields as in a report."""
 
     failed: int = 0
     exit_status: int = 0

@@ -1,7 +1,7 @@
-"""The state of the cluster: one plain data structure, and what is derived from it.
+"""The state of the cluster: one plain data structure, and the indexes derived from it.
 
-Owns the primary data (spooled and mirrored as a snapshot) and the indexes derived from them. Written by
-`gridengine.state.apply` alone; everybody else reads. No clock, no files, no sockets.
+Owns the primary data (spooled and mirrored as a snapshot) and the derived indexes. Only `gridengine.state.apply` writes; all
+other modules read. No clock, no files, no sockets.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Attributes = dict[str, str]
 
 
 class Snapshot(Struct, omit_defaults=True):
-    """The primary data, as spooled and as sent to a mirror. `jobs`: none where they come in parts (`encode_jobs`)."""
+    """The primary data, as spooled and as sent to a mirror. `jobs`: empty if they are sent in parts (`encode_jobs`)."""
 
     revision: int = 0
     next_job_id: int = 1
@@ -65,8 +65,8 @@ class Snapshot(Struct, omit_defaults=True):
 
 
 class UnreconciledChanges(Struct):
-    """Changes of configuration that queue instances do not follow yet: host groups, and the queues named. `quotas`: what
-    resource quotas count has to be counted anew."""
+    """Configuration changes that the queue instances do not reflect yet: host groups, and the named queues. `quotas`: the use
+    under resource quotas has to be counted again."""
 
     groups: bool = False
     queues: set[str] = field(default_factory=set)
@@ -86,11 +86,10 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host -> instances that
     have subordinates), `bookings`, `quotas`, `tasks_on` (host -> (job, task) of every task with a grant there), `tasks_in`
     (the same by instance), `reniced` (those with a nice value of their own), `dependents` (job -> jobs that wait for it),
-    `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts of which its
-    load sensors may have said something).
-    Volatile, never spooled: `priorities`, `tickets`,
-    `job_reservations` (what the scheduler keeps free for waiting jobs). `config_cache`: what readers keep of the configuration
-    alone, by whom; empty again after each change of it.
+    `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts for which its
+    load sensors may have reported values).
+    Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (the scheduler's reservations for pending jobs).
+    `config_cache`: values that readers derive from the configuration alone, by class; cleared by each change of it.
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
@@ -145,18 +144,18 @@ class State:
     # --- configuration ---------------------------------------------------------------------------------
 
     def kind(self, kind: str) -> dict[str, Attributes]:
-        """All objects of a kind by name; empty when there is none."""
+        """All objects of a kind by name; empty if there are none."""
         return self.objects.get(kind, {})
 
     def has(self, kind: str, name: str) -> bool:
         return name in self.objects.get(kind, {})
 
     def forget_typed(self, kind: str, name: str) -> None:
-        """An object has changed: it is read again when it is next asked for."""
+        """Invalidate a changed object: it is read again at its next use."""
         if kind == "scheduler":
             self._scheduler = None
         elif kind == "configuration":
-            self._configurations.clear()  # what the global one says holds on all hosts
+            self._configurations.clear()  # the global one applies to all hosts
         else:
             for table in self._tables():
                 if table.kind == kind:
@@ -174,7 +173,7 @@ class State:
         return found
 
     def configuration_text(self, host: str) -> Attributes:
-        """The same as texts, as the host is told: the global one, overlaid by the local one of the host."""
+        """The same as texts, as sent to the host: the global one, overlaid by the local one of the host."""
         configurations = self.kind("configuration")
         return {**configurations.get(GLOBAL, {}), **configurations.get(host, {})}
 
@@ -186,41 +185,41 @@ class State:
         return self._scheduler
 
     def per_job(self, name: str) -> bool:
-        """Whether a complex is a consumable that is booked once a job (JOB)."""
+        """Whether a complex is a consumable that is booked once for each job (JOB)."""
         entry = self.complexes.get(name)
         return entry is not None and entry.per_job
 
     def amounts(self, resources: Mapping[str, str]) -> Amounts:
-        """What `Task.resources` and `AdvanceReservation.resources` say, as numbers."""
+        """The amounts in `Task.resources` or `AdvanceReservation.resources`, as numbers."""
         return {name: (float(text), self.per_job(name)) for name, text in resources.items()}
 
     # --- jobs ------------------------------------------------------------------------------------------
 
     def task(self, job_id: int, task_id: int, attempt: int | None = None) -> Task | None:
-        """The task object, None when there is none or when it is at another attempt."""
+        """The task object, None if there is none or it has another attempt."""
         job = self.jobs.get(job_id)
         task = job.tasks.get(task_id) if job else None
         return task if task is not None and attempt in (None, task.attempt) else None
 
     def live_slave(self, key: SlaveKey) -> SlaveTask | None:
-        """The slave task of this name; None when it has ended or its try is over."""
+        """The slave task of this key; None if it or its attempt has ended."""
         task = self.task(*key.master)
         slave = task.slaves.get(key.number) if task is not None else None
         return slave if slave is not None and not slave.over else None
 
     def bookings_of(self, task: Task) -> Iterator[Booking]:
-        """What a dispatched task takes of its places and its PE."""
+        """The bookings of a dispatched task in its instances and its PE."""
         return bookings_of(task.granted, self.amounts(task.resources), task.pe)
 
     def jobs_of(self, selects: Callable[[str, str], bool]) -> list[Job]:
-        """The jobs of those whom `selects(owner, group)` names, by number. Costs what is found, not what is there."""
+        """The jobs whose owner and group `selects(owner, group)` accepts, by number. The cost follows from the result."""
         found = [numbers for owner_and_group, numbers in self.owned.items() if selects(*owner_and_group)]
         if len(found) == len(self.owned):
             return list(self.jobs.values())
         return [self.jobs[number] for number in sorted(chain.from_iterable(found))]
 
     def ended_job(self, number: int) -> Job | None:
-        """One of the last ended jobs, whole; None for all others."""
+        """The complete record of one of the last ended jobs; None for all others."""
         return next((ended.job for ended in reversed(self.finished) if ended.id == number), None)
 
     def waits_for(self, job: Job) -> list[int]:
@@ -230,24 +229,24 @@ class State:
     # --- instances -------------------------------------------------------------------------------------
 
     def slots_used(self, instance: str) -> int:
-        """Slots of an instance that jobs use, those in reservations included: what qstat -f shows."""
+        """Slots of an instance that jobs use, including those in reservations, as in qstat -f."""
         return self.bookings.slots(instance) + self.reserved.slots_used(instance)
 
     def slots_reserved(self, instance: str) -> int:
-        """Slots that reservations hold there whose start has come. Source: O (qstat -f), AR-38."""
+        """Slots of an instance that started reservations hold. Source: O (qstat -f), AR-38."""
         numbers = self.reserved.of_instance.get(instance, ())
         return sum(self.reserved.held[number].slots(instance) for number in numbers if self.reservations[number].started)
 
     def is_in_use(self, instance: str) -> bool:
-        """Whether a task or a reservation is in an instance, so that it stays as an orphan (CQ-29, AR-80)."""
+        """Whether a task or a reservation uses an instance, so it stays as an orphan (CQ-29, AR-80)."""
         return bool(self.tasks_in.get(instance)) or instance in self.reserved.of_instance
 
     # --- branches ----------------------------------------------------------------------------------------
 
     def branch(self) -> State:
-        """A copy to which events of the configuration may be applied, and no others, to see what they would do.
+        """A copy to which only events of the configuration may be applied, to see their effects.
 
-        What such events do not write is shared: a branch of a thousand hosts costs two milliseconds.
+        Data that such events do not write is shared: a branch of a thousand hosts costs two milliseconds.
         """
         made = copy(self)
         made.objects = {kind: dict(objects) for kind, objects in self.objects.items()}
@@ -278,7 +277,7 @@ class State:
     # --- snapshots -------------------------------------------------------------------------------------
 
     def add_jobs(self, jobs: list[Job]) -> None:
-        """Another part of the jobs of a snapshot; what is derived of them follows with all of it."""
+        """Add another part of the jobs of a snapshot; indexes are derived after the last part."""
         share_values(jobs)
         self.jobs.update((job.id, job) for job in jobs)
 

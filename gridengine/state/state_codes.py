@@ -1,6 +1,6 @@
-"""State letters of jobs and queue instances as qstat prints them, from one pure function each.
+"""State codes of jobs and queue instances as qstat prints them, by one pure function each.
 
-Owns the letters and their order: d E S T h R q s t r w for jobs, a A C D d u s E S c o P for queue instances.
+Owns the codes and their order: d E S T h R q s t r w for jobs, a A C D d u s E S c o P for queue instances.
 Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances); O for the order.
 """
 
@@ -14,7 +14,7 @@ from gridengine.state.state import State
 
 
 def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
-    """Those of the given tasks that may not start: by a hold, or by a dependency (DP-2, DP-4)."""
+    """Those of the given tasks that are blocked by a hold or a dependency (DP-2, DP-4)."""
     if state.waits_for(job):
         return tasks
     held = Ranges()
@@ -26,7 +26,7 @@ def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
 
 
 def pending_state_codes(state: State, job: Job, task_id: int, task: Task | None = None) -> str:
-    """Letters of a task that is not at a host: `qw`, `hqw`, `Eqw`, `Rq`, `hRq` …"""
+    """State code of a task that is not at a host: `qw`, `hqw`, `Eqw`, `Rq`, `hRq` …"""
     held = bool(job.holds and job.held(task_id)) or bool(state.waits_for(job)) or is_task_blocked(state, job, task_id)
     return _pending_state_code(job, held, task)
 
@@ -37,9 +37,9 @@ def _pending_state_code(job: Job, held: bool, task: Task | None = None) -> str:
 
 
 def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
-    """The pending tasks of a job by letters and holds: (letters, tasks), those with fewer holds first (ST-17; O).
+    """The pending tasks of a job by state code and holds: (state code, tasks), those with fewer holds first (ST-17; O).
 
-    Tasks of different holds are apart although the letters are the same: what releases some does not release the others.
+    Tasks with different holds are separate although their codes are equal: they are released by different commands.
     """
     tasks = job.pending
     if not (job.tasks or job.is_array):
@@ -49,9 +49,9 @@ def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
     if tasks:
         held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
         for holds, part in _by_holds(job, tasks):
-            for state_codes, group in ((_pending_state_code(job, True), part & held), (_pending_state_code(job, False), part - held if held else part)):
+            for is_held, group in ((True, part & held), (False, part - held if held else part)):
                 if group:
-                    groups[holds, state_codes] = group
+                    groups[holds, _pending_state_code(job, is_held)] = group
     for task in job.tasks.values():
         if task.waits:
             key = (int(job.held(task.id)), pending_state_codes(state, job, task.id, task))
@@ -70,7 +70,7 @@ def _by_holds(job: Job, tasks: Ranges) -> list[tuple[int, Ranges]]:
 
 
 def running_state_codes(state: State, job: Job, task: Task) -> str:
-    """Letters of a task at a host: `r`, `t`, `s`, `S`, `Ss`, `dr`, `Rr`, `hr` …"""
+    """State code of a task at a host: `r`, `t`, `s`, `S`, `Ss`, `dr`, `Rr`, `hr` …"""
     state_codes = "d" if task.deleted_by else ""
     instances = [state.instances[grant.instance] for grant in task.granted if grant.instance in state.instances]
     suspension = ""
@@ -93,7 +93,7 @@ def running_state_codes(state: State, job: Job, task: Task) -> str:
 
 
 def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:
-    """Letters of a queue instance. `alarm`, `suspend_alarm`: load and suspend thresholds, which placement computes."""
+    """State code of a queue instance. `alarm`, `suspend_alarm`: load and suspend thresholds, which placement computes."""
     host = state.hosts.get(instance.host)
     flags = (
         ("a", alarm),
@@ -109,4 +109,4 @@ def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = Fa
         ("o", instance.orphaned),
         ("P", instance.preempted),
     )
-    return "".join(letter for letter, on in flags if on)
+    return "".join(letter for letter, is_set in flags if is_set)

@@ -1,7 +1,7 @@
-"""What of the state is in no journal: what hosts say of themselves and of their tasks, and what the scheduler found.
+"""Volatile parts of the state, which are in no journal: reports of hosts about themselves and their tasks, scheduler results.
 
-Owns the list of it, which must name what events with `durable = False` write. Called by the master when it has
-read its state again, and for mirrors: what the scheduler found is in no snapshot either.
+Owns their list, which must contain everything that events with `durable = False` write. Called by the master after it has
+read its state again, and for mirrors: scheduler results are in no snapshot either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "strays")
 
 
 def carry_over(old: State, new: State) -> None:
-    """Give a state that was read from disk what is volatile in the one before it, for whatever is in both."""
+    """Copy the volatile parts of the previous state to one that was read from disk, for objects that are in both."""
     for name, host in new.hosts.items():
         if name in old.hosts:
             new.hosts[name] = structs.replace(host, **{field: getattr(old.hosts[name], field) for field in _OF_HOSTS})
@@ -40,5 +40,5 @@ def carry_over(old: State, new: State) -> None:
 
 
 def volatile_events(state: State) -> list[AnyEvent]:
-    """The events that give a state which was made of a snapshot what the snapshot does not have."""
+    """The events that add the volatile scheduler results to a state from a snapshot."""
     return [PrioritiesSet(dict(state.priorities), dict(state.tickets)), JobReservationsSet(list(state.job_reservations))]

@@ -1,6 +1,6 @@
-"""Random clusters, jobs and events: no place is overfull, the cache changes nothing, refusals and grants agree.
+"""Random clusters, jobs and events: no instance is overbooked, caches change nothing, refusals and grants agree.
 
-The planted bugs that these catch: a pool that is not offered a freed place; a category that forgets to charge.
+The planted bugs that these catch: a candidate heap that does not get a freed instance; a category that forgets to charge.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def perform(cluster: Cluster, action: str, value: Any) -> None:
 
 
 def amounts(state: State) -> dict[tuple[str, str], float]:
-    """(object, consumable) -> amount by the running tasks, counted anew."""
+    """(object, consumable) -> amount of the running tasks, counted again."""
     found: dict[tuple[str, str], float] = {}
     for job in state.jobs.values():
         for task in job.tasks.values():
@@ -219,7 +219,7 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
 
 
 def check_orders(state: State, orders: Orders) -> None:
-    """The check that a receiver of orders makes: each still finds room after those before it."""
+    """The check by the receiver of orders: each still fits after the previous ones."""
     config_snapshot, ledger = PlacementConfig(state), Ledger(state)
     for start in orders.starts:
         request = Request.of(config_snapshot, state.jobs[start.job_id])
@@ -245,7 +245,7 @@ def test_the_cache_changes_nothing(actions: list[tuple[str, Any]]) -> None:
         assert cluster.view is not None
         kept = schedule(cluster.view, cluster.now)
         assert (kept.starts, kept.give_up, kept.priorities) == (fresh.starts, fresh.give_up, fresh.priorities)
-        with patch("daemons.schedd.survey._of_lines", return_value=None):
+        with patch("daemons.schedd.survey._survey_groups", return_value=None):
             by_all = schedule(View(cluster.state), cluster.now)
         assert (kept.starts, kept.give_up, kept.priorities) == (by_all.starts, by_all.give_up, by_all.priorities)
         cluster.cycle()
@@ -255,7 +255,7 @@ def test_the_cache_changes_nothing(actions: list[tuple[str, Any]]) -> None:
 @SETTINGS
 @given(ACTIONS, JOBS)
 def test_poke_and_the_scheduler_agree(actions: list[tuple[str, Any]], drawn: dict[str, Any]) -> None:
-    """A job alone in the queue starts exactly when -w p says so, and reasons are given exactly when it does not."""
+    """A job alone in the queue starts exactly if -w p finds an instance, and reasons are given exactly if not."""
     cluster = build()
     for action, value in actions:
         if action == "cycle":

@@ -1,4 +1,4 @@
-"""Whatever is reserved, submitted, broken and mended: no moment of any resource is ever given away twice.
+"""Random reservations, jobs, failures and repairs: no resource is ever overbooked at any moment.
 
 The check knows nothing of time lines or ledgers: it adds up, for each moment at which anything begins, what running jobs
 and reservations hold there, and compares with what is configured.
@@ -170,7 +170,7 @@ def _of(holder: object, begin: float, end: float) -> Iterator[Holding]:
             yield begin, end, f"slots of {pe}", grant.slots
         if not position:
             yield begin, end, f"disk of {grant.host}", float(resources.get("disk", 0))
-        # who is alone on a host counts a thousand, and there is room for one: others make it more
+        # an exclusive job counts a thousand of a capacity of a thousand: any other job exceeds it
         yield begin, end, f"solitude of {grant.host}", 1000.0 if "alone" in resources else 1.0
 
 
@@ -244,9 +244,9 @@ def _capacity_for_everybody(config_snapshot: PlacementConfig, holder: Holder) ->
 
 
 BUGS: dict[str, tuple[object, str, object]] = {
-    "jobs ignore reservations": (UseWithReservations, "ahead", lambda *_: 0.0),
+    "jobs ignore reservations": (UseWithReservations, "reserved_ahead", lambda *_: 0.0),
     "reservations ignore jobs": (Timeline, "_running", lambda self, holder: ()),
-    "reservations ignore what waiting jobs are promised": (timeline, "still_waits", lambda *_: False),
+    "reservations ignore what waiting jobs are promised": (timeline, "is_still_waiting", lambda *_: False),
     "calendars are not asked": (Granting, "_calendar", lambda *_: None),
     "a clock that is set back takes away what has begun": (
         AdvanceReservation,

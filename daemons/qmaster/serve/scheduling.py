@@ -1,8 +1,7 @@
-"""Driving the scheduler: when to ask for orders, and with which events.
+"""Driving the scheduler: when to request orders, and with which events.
 
-Owns the pulse: a cycle runs as soon as something happened that could matter and no cycle is running; what happens
-meanwhile is gathered for the next one, and in a stream of jobs a little longer (`cycle_pacing`). `schedule_interval` is the
-longest pause (SC-1, SC-3).
+Owns the timing: a cycle runs as soon as a relevant event occurred and no cycle is running; later events are collected for the
+next one, in a stream of jobs a little longer (`cycle_pacing`). `schedule_interval` is the longest pause (SC-1, SC-3).
 """
 
 from __future__ import annotations
@@ -24,21 +23,20 @@ from gridengine.state.events import encode_events
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
 MAX_WARNINGS = 20
-"""Lines about one run in the messages file."""
+"""Log lines about one run in the messages file."""
 MAX_EVENTS = 10_000
-"""Transactions that are kept for the scheduler before it is given a snapshot instead; with more jobs, as many as these."""
+"""Transactions that are collected before the scheduler gets a snapshot instead; with more jobs than that, one for each job."""
 
 CycleCall = Callable[[list[bytes] | None, int, list[bytes], float, bool], Awaitable[bytes]]
-"""(parts of a snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to
-ask for a snapshot."""
-
+"""(parts of a snapshot or None, revision before the events, encoded events, now, monitored) -> encoded Orders, b"" to
+request a snapshot."""
 
 LOAD_BYTES = 2**20
-"""Of the parts that go in one call: the schedd needs a second for so many jobs, and Ray keeps no more in memory."""
+"""Size of the parts in one call: the schedd needs a second for so many jobs, and Ray keeps no more in memory."""
 
 
 def snapshot_calls(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The parts of a snapshot by calls."""
+    """Group the parts of a snapshot into calls."""
     some: list[bytes] = []
     size = 0
     for part in parts:
@@ -74,9 +72,9 @@ class SchedulerDriver:
 
     def _committed(self, transaction: Transaction) -> None:
         if transaction.revision <= self._base:
-            return  # in the snapshot that the scheduler has got
+            return  # part of the snapshot that the scheduler has
         if len(self._events) >= max(MAX_EVENTS, len(self._master.state.jobs)):
-            # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
+            # no cycle for a long time (schedule_interval 0): a snapshot is cheaper than all these events
             self._events.clear()
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
@@ -85,13 +83,13 @@ class SchedulerDriver:
             self.wake()
 
     def _note_for_pacing(self, transaction: Transaction) -> None:
-        """Of what a transaction concerns, what has just come or begun; what runs for long is heard of again and again."""
+        """Note for the pacing which tasks and jobs of a transaction are new; long-running tasks have many transactions."""
         keys = {*transaction.affected.tasks, *((number, 0) for number in transaction.affected.jobs)}
         here = {key for key in keys if transaction.time - self._since(key) <= YOUNG_S}
         self._pacing.note(self._clock(), here, keys - here)
 
     def _since(self, key: Key) -> float:
-        """Since when a task runs, or a job waits, in epoch seconds; 0 if it does not."""
+        """Epoch seconds since when a task runs, or a job waits; 0 if it does not."""
         job = self._master.state.jobs.get(key[0])
         if job is None:
             return 0.0
@@ -101,26 +99,26 @@ class SchedulerDriver:
         return task.start_time if task is not None else 0.0
 
     def wake(self) -> None:
-        """Have a cycle run, now or as soon as the one that runs is over."""
+        """Request a cycle, now or after the current one."""
         self._woken_at = self._woken_at or time.perf_counter()
         self._wake.set()
 
     def monitor(self) -> None:
-        """Have the next run say why it does not start jobs, at once (QF-35)."""
+        """Request a run at once that logs why jobs are not started (QF-35)."""
         self._monitored = True
         self.wake()
 
     async def run(self) -> None:
-        """Drive for ever, on the loop on which transactions are committed."""
+        """Run forever, on the event loop that commits transactions."""
         self._clock = clock = asyncio.get_running_loop().time
         while True:
             interval = self._master.state.scheduler.schedule_interval_s
             if interval <= 0:
                 await asyncio.sleep(1)
                 continue
-            await asyncio.sleep(0)  # others have their turn even if there is always something to schedule
+            await asyncio.sleep(0)  # let other tasks run even if there is always something to schedule
             try:
-                # not wait_for: that loses a cancellation which comes together with the event
+                # not wait_for: it loses a cancellation that arrives together with the event
                 async with asyncio.timeout(min(interval, self._pause)):
                     await self._wake.wait()
             except TimeoutError:
@@ -143,11 +141,11 @@ class SchedulerDriver:
     _pause = 3600.0
 
     async def _cycle(self) -> bool:
-        """One run; whether it started something."""
+        """Run one cycle. Returns whether it started a task."""
         master = self._master
         now = master.world().now
         if self._snapshot_due:
-            # everything applied so far is in the snapshot; only what is announced later, and is not in it, follows as events
+            # the snapshot contains all applied events; only later transactions follow as events
             self._flush()
             base, events, snapshot = master.state.revision, [], master.spool.parts(master.state)
             self._events.clear()
@@ -175,7 +173,7 @@ class SchedulerDriver:
         requested += bool(orders.priorities or orders.tickets)
         self._flush()
         if orders.profile:
-            _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)
+            _log.warning("scheduling run: %s", orders.profile)  # requested by the configuration, whatever the loglevel (SC-11)
         if orders.schedule:
             self._schedule_file.append(orders.schedule)
         if orders.run_log:

@@ -1,7 +1,7 @@
-"""sge_conf(5) in force on a host, or in the cluster, typed; with what stands inside of its `…_params`.
+"""sge_conf(5) in force on a host, or in the cluster, typed; including the contents of its `…_params`.
 
-Owns its reading, for the qmaster as for the execution hosts, who get it as texts. A parameter inside of `…_params` that cannot
-be read counts as not given. Read as `State.configuration(host)`. Source: sge_conf(5); GC-1..4, EX-2..16, RL-9..11, US-5..7.
+Owns its parsing, for the qmaster and the execution hosts, which get it as texts. An invalid parameter inside of `…_params`
+counts as not given. Read as `State.configuration(host)`. Source: sge_conf(5); GC-1..4, EX-2..16, RL-9..11, US-5..7.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
 T = TypeVar("T")
 _RESOURCES = ("descriptors", "maxproc", "memorylocked", "locks")
 _KEPT = 64
-"""Texts whose reading is kept: hosts have mostly the same, and a qmaster reads them again with each start and change."""
+"""Size of the cache of parsed texts: most hosts have the same, and a qmaster parses them at each start and change."""
 _PREDEFINED_NICE = -999
 """Stands for the predefined value of PTF_MIN_PRIORITY and PTF_MAX_PRIORITY."""
 
 
 @cache
 def _flags(parameters: type[Struct]) -> list[str]:
-    """The names of those that are true or false."""
+    """The names of the boolean parameters."""
     return [field.name for field in fields(parameters) if field.type is bool]
 
 
 class QmasterParameters(Struct, frozen=True):
     """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms.
 
-    `monitor_time_s`: between two lines of statistics, 0 for none. `keep_story_s`: how long the story of a job that is gone is
-    kept, INFINITY for ever. Deviation: KEEP_STORY is ours.
+    `monitor_time_s`: between two lines of statistics, 0 for none. `keep_story_s`: how long the history of an ended job is kept,
+    INFINITY: forever. Deviation: KEEP_STORY is ours.
     """
 
     disable_auto_rescheduling: bool

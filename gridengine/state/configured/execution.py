@@ -1,6 +1,6 @@
-"""How tasks of a queue instance are run on their host, typed: what the qmaster sends with each of them.
+"""How tasks of a queue instance are run on their host, typed: the part of the queue that is sent with each task.
 
-Owns the shape, and how it is made of the resolved attributes. Read as `State.configs[instance].execution`; the execd has it in
+Owns the shape, and its parsing from the resolved attributes. Read as `State.configs[instance].execution`; the execd has it in
 `delivery.Start`. Source: queue_conf(5), statements QC-11, QC-12, QC-17 … QC-29, RL-1.
 """
 
@@ -17,7 +17,7 @@ _TIMES, _MEMORY = ("rt", "cpu"), ("fsize", "data", "stack", "core", "rss", "vmem
 LIMITS: dict[str, Callable[[str], float]] = {
     f"{side}_{kind}": parse for kinds, parse in ((_TIMES, parse_time), (_MEMORY, parse_memory)) for kind in kinds for side in "sh"
 }
-"""The limits of queue_conf(5) RESOURCE LIMITS, and what reads each: seconds or bytes, INFINITY for none."""
+"""The limits of queue_conf(5) RESOURCE LIMITS, and the parser of each: seconds or bytes, INFINITY for none."""
 _COMMANDS = ("shell", "prolog", "epilog", "starter_method", "suspend_method", "resume_method", "terminate_method")
 
 
@@ -44,7 +44,7 @@ class Execution(Struct, frozen=True, omit_defaults=True):
 
 
 def read_execution(text: Mapping[str, str]) -> Execution:
-    """Read the resolved attributes of a queue instance, which the gate has checked."""
+    """Parse the resolved attributes of a queue instance, which were validated at the gate."""
     limits = {name: float(parse(text[name])) for name, parse in LIMITS.items()}
     return Execution(
         **{name: none_as_null(text[name]) for name in _COMMANDS},

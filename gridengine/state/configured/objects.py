@@ -61,7 +61,7 @@ class ParallelEnvironment(Struct, frozen=True):
 
 
 class ExecHost(Struct, frozen=True):
-    """Configuration of an exec host (or `global`). `report_variables`: what is written of it to the reporting file.
+    """Configuration of an exec host (or `global`). `report_variables`: the values written to the reporting file.
 
     Source: sge_host_conf(5).
     """
@@ -106,7 +106,7 @@ class Project(Struct, frozen=True):
 
 class CheckpointInterface(Struct, frozen=True, omit_defaults=True):
     """A checkpointing environment. `interface`: in lower case; `when`: letters of `s m x r`; commands: None for none;
-    `signal`, `ckpt_dir`: as written, since commands are told so. Source: checkpoint(5), CK-1..7.
+    `signal`, `ckpt_dir`: as written, since commands get them so. Source: checkpoint(5), CK-1..7.
     """
 
     interface: str
@@ -120,12 +120,12 @@ class CheckpointInterface(Struct, frozen=True, omit_defaults=True):
 
     @property
     def sent_signal(self) -> str | None:
-        """What the job is sent instead of being given a command, None for nothing."""
+        """The signal that the job gets instead of a command, or None."""
         return none_as_null(self.signal)
 
     @property
     def directory(self) -> str | None:
-        """Where checkpoints are, None where nothing is said of it."""
+        """The directory of checkpoints, None if it is not configured."""
         return none_as_null(self.ckpt_dir)
 
 

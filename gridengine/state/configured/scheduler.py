@@ -23,11 +23,11 @@ from gridengine.units import INFINITY, parse_bool, parse_time
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 RUNNING_ONLY = -1.0
-"""Half-life of a kind of usage that counts only as long as its task runs."""
+"""Half-life of a kind of usage that counts only while its task runs."""
 
 
 class SchedulerConfiguration(Struct, frozen=True):
-    """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) where it says so.
+    """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) if so configured.
 
     `by_seq_no`: queue_sort_method is seqno. `job_load_adjustments`: load name -> correction as text, whose type is that of its
     complex. `explained`: schedd_job_info, the jobs for which reasons are given, None for all. `policy_hierarchy`: letters in

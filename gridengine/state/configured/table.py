@@ -1,6 +1,6 @@
 """The objects of one kind as a table of typed ones.
 
-Owns when an object is read: once, when it is first asked for, until it changes. Part of `gridengine.state.state.State`.
+Owns when an object is read: once, at its first use, until it changes. Part of `gridengine.state.state.State`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Table(Generic[T]):
-    """The objects of a kind by name. `objects`: kind -> name -> texts, which belongs to the state; `read`: makes one of texts."""
+    """The objects of a kind by name. `objects`: kind -> name -> texts, owned by the state; `read`: parses one."""
 
     __slots__ = ("kind", "_objects", "_read", "_made")
 
@@ -41,7 +41,7 @@ class Table(Generic[T]):
         return name in self._objects.get(self.kind, {})
 
     def __iter__(self) -> Iterator[str]:
-        """The names, as the objects came."""
+        """The names, in the order of creation."""
         return iter(self._objects.get(self.kind, {}))
 
     def forget(self, name: str) -> None:
@@ -49,7 +49,7 @@ class Table(Generic[T]):
         self._made.pop(name, None)
 
     def branch(self, objects: dict[str, dict[str, Attributes]]) -> Table[T]:
-        """The table of a branch of the state; what was read already is shared."""
+        """The table of a branch of the state; parsed objects are shared."""
         made = Table(objects, self.kind, self._read)
         made._made = dict(self._made)
         return made

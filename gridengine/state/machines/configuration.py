@@ -1,7 +1,7 @@
-"""The configuration: its objects, and the members that rules give host groups.
+"""The configuration: its objects, and the members of host groups by rule.
 
-Owns the events, and what of the state follows from a change: hosts come and go, queue instances and what resource
-quotas count are made to fit. Called by `gridengine.state.apply` only.
+Owns the events, and the consequences of a change in the state: hosts are added and removed, queue instances and the use under
+resource quotas are updated. Called by `gridengine.state.apply` only.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gridengine.state.state import State, UnreconciledChanges
 class ObjectSet(Event, frozen=True, tag=True):
     """A configuration object was added or replaced; `attributes` are canonical texts in print order.
 
-    `more`: another change of the same transaction follows, and queue instances are made to fit after the last one only,
-    so that none goes and comes again, without its flags, in between.
+    `more`: another change of the same transaction follows, and queue instances are updated only after the last one, so none
+    is removed and created again, without its flags, in between.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class GroupMembersSet(Event, frozen=True, tag=True):
 
 ConfigurationEvent = ObjectSet | ObjectRemoved | GroupMembersSet
 
-#: what is counted under which rule depends on them; on host groups as well, but these settle everything
+#: the use under quotas depends on them; also on host groups, but a change of these updates everything anyway
 _OF_QUOTAS = affecting("quotas")
 
 

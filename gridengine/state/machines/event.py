@@ -1,8 +1,8 @@
-"""What all machines are made of: the base of events, handlers, and tables of transitions.
+"""Common parts of all machines: the base of events, handlers, and tables of transitions.
 
-A machine is a module that owns one kind of thing. It has its events, `HANDLERS`, what each does to the state, and, where the
-thing has states that its events depend on, `TRANSITIONS` and `state_of`, by which `gridengine.state.apply` refuses what cannot
-happen to it.
+A machine is a module that owns one kind of object. It has its events, `HANDLERS`, the effect of each on the state, and, if the
+validity of events depends on the object's state, `TRANSITIONS` and `state_of`, by which `gridengine.state.apply` refuses invalid
+events.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class Event(Struct, frozen=True, tag_field="event", omit_defaults=True):
-    """Base of all events. `durable`: it is in the journal, and not only told to mirrors."""
+    """Base of all events. `durable`: it is written to the journal, not only sent to mirrors."""
 
     durable: ClassVar[bool] = True
 
 
 Handler = Callable[["State", Any], None]
 Handlers = Mapping[type[Event], Handler]
-"""What each event of a machine does to the state."""
+"""The effect of each event of a machine on the state."""
 
 Transitions = Mapping[type[Event], Mapping[str, str | tuple[str, ...]]]
-"""Event -> state of the thing before it -> state after it, or all that may come of it. A pair that is missing cannot be."""
+"""Event -> state of the object before it -> possible states after it. A missing pair is invalid."""
 
 StateOf = Callable[["State", Any], str]
-"""In which state the thing is that an event is about."""
+"""Gives the state of the object of an event."""
 
 
 def unchanged(*states: str) -> dict[str, str]:
-    """Rows of an event that leaves the thing in the state in which it is."""
+    """Rows of an event that does not change the state of the object."""
     return {state: state for state in states}
 
 
 class InvalidTransition(Exception):
-    """An event that cannot happen to a thing in its state. `story`: what happened to its job until then, a line each."""
+    """An event that is invalid in the current state of its object. `story`: the history of its job until then, by lines."""
 
     def __init__(self, event: Event, was: str, story: list[str] | None = None) -> None:
         super().__init__(event, was)

@@ -1,4 +1,4 @@
-"""Exec hosts at run time: heard, lost, come back, and what is left on them that is not the cell's.
+"""Exec hosts at run time: reports, loss and return of hosts, and orphan tasks on them.
 
 Owns the events and the writing of `Host`. Called by `gridengine.state.apply` only.
 """
@@ -14,9 +14,9 @@ from gridengine.task_key import TaskKey
 
 
 class HostHeard(Event, frozen=True, tag=True):
-    """A load report. `load` holds only values that changed; `removed` names values that ceased.
+    """A load report. `load`: changed values; `removed`: names of values that are no longer reported.
 
-    `by`: another host whose load sensor gave the values, which says nothing about whether the host itself lives (LS-3).
+    `by`: another host whose load sensor reported the values; this does not prove that the host itself is up (LS-3).
     """
 
     durable: ClassVar[bool] = False
@@ -28,21 +28,21 @@ class HostHeard(Event, frozen=True, tag=True):
 
 
 class HostBooted(Event, frozen=True, tag=True):
-    """The host was booted since it was last heard: nothing that ran there is left (EX-10)."""
+    """The host was booted since its last report: no process that ran there is left (EX-10)."""
 
     host: str
     incarnation: str
 
 
 class ExecdStarted(Event, frozen=True, tag=True):
-    """A new process of sge_execd plays the host; `process` tells it from the one before (QC-38)."""
+    """A new process of sge_execd serves the host; `process` identifies it (QC-38)."""
 
     host: str
     process: str
 
 
 class HostLost(Event, frozen=True, tag=True):
-    """The host has not been heard for max_unheard or its node is dead: its instances are `u`."""
+    """The host sent no report for max_unheard or its node is dead: its instances are `u`."""
 
     durable: ClassVar[bool] = False
     host: str
@@ -50,14 +50,14 @@ class HostLost(Event, frozen=True, tag=True):
 
 
 class ClockStepped(Event, frozen=True, tag=True):
-    """The clock of the qmaster's host was set by so many seconds: silence of hosts is measured on from where it was."""
+    """The clock of the qmaster's host was set by `seconds`: times of last reports are shifted by as much."""
 
     durable: ClassVar[bool] = False
     seconds: float
 
 
 class StraysFound(Event, frozen=True, tag=True):
-    """All tasks of the host's last inventory that the cell does not know (ADR 93)."""
+    """All orphan tasks of the host's last inventory (ADR 93)."""
 
     durable: ClassVar[bool] = False
     host: str
@@ -65,21 +65,21 @@ class StraysFound(Event, frozen=True, tag=True):
 
 
 class StraysAbandoned(Event, frozen=True, tag=True):
-    """An operator ends these strays: the host is told to kill and forget them."""
+    """An operator ends these orphan tasks: the host is instructed to kill and forget them."""
 
     host: str
     keys: list[TaskKey]
 
 
 class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
-    """The host has nothing left of these tasks and slave tasks, whose tries were over. Spools know it by its first name."""
+    """The host has forgotten these tasks and slave tasks of finished attempts. Spools contain the first name of the event."""
 
     host: str
     keys: list[TaskKey]
 
 
 class HostDrained(Event, frozen=True, tag=True):
-    """The host takes no jobs any more. `user`: user@host who wants that; `time`: epoch s."""
+    """The host no longer accepts jobs. `user`: user@host who requested it; `time`: epoch s."""
 
     host: str
     reason: str
@@ -88,7 +88,7 @@ class HostDrained(Event, frozen=True, tag=True):
 
 
 class HostDrainEnded(Event, frozen=True, tag=True):
-    """The host takes jobs again, as far as its queues do."""
+    """The host accepts jobs again, if its queues do."""
 
     host: str
 
@@ -123,7 +123,7 @@ def _host_heard(state: State, event: HostHeard) -> None:
 
 
 def _sensed(state: State, host: Host, event: HostHeard) -> None:
-    """Values from a load sensor of another host; what the host reports itself counts before them."""
+    """Values from a load sensor of another host; values of the host itself take precedence."""
     for name, text in event.load.items():
         if name in host.sensed_by or name not in host.load:
             host.load[name] = text
@@ -135,7 +135,7 @@ def _sensed(state: State, host: Host, event: HostHeard) -> None:
 
 
 def forget_sensed(state: State, by: str) -> None:
-    """A host is gone: what its load sensors said of others is no longer known (LS-8). Deviation: 8.1.9 keeps it."""
+    """A host is gone: values that its load sensors reported for other hosts are removed (LS-8). Deviation: 8.1.9 keeps them."""
     for other in state.sensing.pop(by, ()):
         if (host := state.hosts.get(other)) is not None:
             for name in sensed_values(host, by):
@@ -143,7 +143,7 @@ def forget_sensed(state: State, by: str) -> None:
 
 
 def sensed_values(host: Host, by: str) -> list[str]:
-    """Names of the values of a host that a load sensor of another one gave."""
+    """Names of the values of a host that a load sensor of another host reported."""
     return [name for name, giver in host.sensed_by.items() if giver == by]
 
 

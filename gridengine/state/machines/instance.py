@@ -1,4 +1,4 @@
-"""Queue instances: flags and errors that are set and cleared while the configuration stays.
+"""Queue instances: flags and errors that are set and cleared independently of the configuration.
 
 Owns the events and the writing of the flags of `QueueInstance`. Called by `gridengine.state.apply` only.
 """
@@ -24,7 +24,7 @@ class InstanceErrorSet(Event, frozen=True, tag=True):
 
 
 class InstanceErrorsCleared(Event, frozen=True, tag=True):
-    """`reason`: the only error that went, "" for all."""
+    """`reason`: the only cleared error, "" for all."""
 
     instances: list[str]
     reason: str = ""

@@ -1,7 +1,7 @@
-"""Jobs: submitted, changed, held, deleted while they wait, gone with their last task.
+"""Jobs: submitted, changed, held, deleted while pending, finished with their last task.
 
-Owns the events and the writing of `Job`, of the index of who waits for whom, of the last ended jobs, and of the
-priorities that the scheduler found. Called by `gridengine.state.apply` only.
+Owns the events and the writing of `Job`, of the index of dependencies, of the last ended jobs, and of the priorities from the
+scheduler. Called by `gridengine.state.apply` only.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class JobSubmitted(Event, frozen=True, tag=True):
 
 
 class JobChanged(Event, frozen=True, tag=True):
-    """qalter. The version goes up by one, unless the changes are about its share and priority alone."""
+    """qalter. The version is incremented, unless only its share or priority changes."""
 
     job_id: int
     changes: JobChanges
 
 
 class HoldsChanged(Event, frozen=True, tag=True):
-    """`set_holds`/`cleared` are `Hold` flags for the tasks named (qhold, qrls, qalter -h); the version goes up by one."""
+    """`set_holds`/`cleared` are `Hold` flags for the named tasks (qhold, qrls, qalter -h); the version is incremented."""
 
     job_id: int
     tasks: Ranges
@@ -40,7 +40,7 @@ class HoldsChanged(Event, frozen=True, tag=True):
 
 
 class PendingTasksDeleted(Event, frozen=True, tag=True):
-    """Tasks that are not at a host were deleted; a job without any task left is gone. `reason`: "" if a person did it."""
+    """Tasks that are not at a host were deleted; a job without tasks is gone. `reason`: "" if a user deleted them."""
 
     job_id: int
     tasks: Ranges
@@ -50,14 +50,14 @@ class PendingTasksDeleted(Event, frozen=True, tag=True):
 
 
 class JobErrorChanged(Event, frozen=True, tag=True):
-    """The scheduler cannot handle the job: `error` says why to its owner. "": an operator has cleared that."""
+    """The scheduler cannot handle the job: `error` is the reason for its owner. "": an operator has cleared it."""
 
     job_id: int
     error: str
 
 
 class JobNumbersRaised(Event, frozen=True, tag=True):
-    """The next job gets this number or a later one: those before it are in use on hosts."""
+    """The next job gets this number or a greater one: smaller numbers are in use on hosts."""
 
     next_job_id: int
 
@@ -87,11 +87,11 @@ TRANSITIONS: Transitions = {
     JobErrorChanged: unchanged("known"),
     PendingTasksDeleted: {"known": ("known", "none")},
 }
-"""`none`: there is no such job, or it is gone with its last task. What its tasks do is `task`'s."""
+"""`none`: there is no such job, or it has ended with its last task. The machine `task` owns its tasks."""
 
 
 def state_of(state: State, event: Any) -> str:
-    """Whether there is the job that an event is about."""
+    """Whether the job of an event exists."""
     number = event.job.id if type(event) is JobSubmitted else event.job_id
     return "known" if number in state.jobs else "none"
 
@@ -120,7 +120,7 @@ def _forget_dependencies(state: State, job: Job) -> None:
 
 
 POLICY_FIELDS = frozenset(("priority", "job_share"))
-"""What no order depends on: who goes first, not where. Source: O (qalter -p, -js leave the version as it is)."""
+"""Fields that affect the order of jobs, not their placement. Source: O (qalter -p, -js leave the version as it is)."""
 
 
 def _job_changed(state: State, event: JobChanged) -> None:
@@ -134,7 +134,7 @@ def _job_changed(state: State, event: JobChanged) -> None:
     for name, value in given.items():
         setattr(job, name, value)
     job.version += bool(given.keys() - POLICY_FIELDS)
-    job.error = ""  # what the scheduler could not handle may be mended: it looks again
+    job.error = ""  # the change may have fixed it: the scheduler tries again
     index_job(state, job)
     for task in placed:
         state.quotas.charge(job, task)
@@ -218,12 +218,12 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
 
 
 def forget_finished(state: State) -> None:
-    """Keep the last `finished_jobs` ended jobs, as configured now. Source: sge_conf(5) finished_jobs."""
+    """Keep only the last `finished_jobs` ended jobs, by the current configuration. Source: sge_conf(5) finished_jobs."""
     del state.finished[: max(0, len(state.finished) - state.configuration().finished_jobs)]
 
 
 def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
-    """Take an ended job from what another one waits for; one that had to end otherwise stays there (ADR 0020)."""
+    """Remove an ended job from the predecessors of another; one with the wrong outcome stays there (ADR 0020)."""
     condition = job.conditions.get(ended.id)
     if condition is not None and (condition == "ok") == bool(ended.unsuccessful):
         job.doomed = f"job {ended.id} had to {'succeed but failed' if condition == 'ok' else 'fail but succeeded'}"

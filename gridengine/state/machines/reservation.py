@@ -1,7 +1,7 @@
-"""Advance reservations: granted, changed, begun, in error, ending, gone; and what is kept free for waiting jobs.
+"""Advance reservations: granted, changed, started, in error, ending, removed; and the reservations for pending jobs.
 
-Owns the events, the writing of `AdvanceReservation` and its index, and which bookings a job is charged to: those of
-the cluster, or those inside its reservation (AR-92). Called by `gridengine.state.apply` only.
+Owns the events, the writing of `AdvanceReservation` and its index, and the bookings to which a job is charged: those of the
+cluster, or those inside its reservation (AR-92). Called by `gridengine.state.apply` only.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class ReservationChanged(Event, frozen=True, tag=True):
 
 
 class ReservationStarted(Event, frozen=True, tag=True):
-    """Its start time has come (AR-54)."""
+    """Its start time has passed (AR-54)."""
 
     ar_id: int
     time: float
 
 
 class ReservationErrorsSet(Event, frozen=True, tag=True):
-    """What is wrong with its instances changed; without any it is sound again (AR-57, AR-58)."""
+    """The problems of its instances changed; without any it is usable again (AR-57, AR-58)."""
 
     ar_id: int
     errors: list[str]
@@ -47,7 +47,7 @@ class ReservationErrorsSet(Event, frozen=True, tag=True):
 
 
 class ReservationEnding(Event, frozen=True, tag=True):
-    """Its end has come (`x`) or it was deleted (`d`): its jobs go first, then it goes itself (AR-55, AR-104)."""
+    """Its end time has passed (`x`) or it was deleted (`d`): its jobs are deleted first, then the reservation (AR-55, AR-104)."""
 
     ar_id: int
     state: Literal["x", "d"]
@@ -57,14 +57,14 @@ class ReservationEnding(Event, frozen=True, tag=True):
 
 
 class ReservationRemoved(Event, frozen=True, tag=True):
-    """The last of its jobs is gone, and so is it."""
+    """It is removed with the last of its jobs."""
 
     ar_id: int
     time: float
 
 
 class JobReservationsSet(Event, frozen=True, tag=True):
-    """What the scheduler keeps free for waiting jobs (-R y) from now on, in place of all that it did before (AR-52)."""
+    """The scheduler's reservations for pending jobs (-R y); they replace all previous ones (AR-52)."""
 
     durable: ClassVar[bool] = False
     reservations: list[JobReservation]
@@ -89,12 +89,12 @@ TRANSITIONS: Transitions = {
     ReservationEnding: dict.fromkeys(_STANDING, "ending"),
     ReservationRemoved: {"ending": "none"},
 }
-"""`granted`: before its start. `active`: after it. `ending`: over or deleted, and waits for the end of its jobs. Whether it is
-in error is beside that."""
+"""`granted`: before its start. `active`: after it. `ending`: past its end or deleted, and waits for the end of its jobs. The
+error state is independent of these."""
 
 
 def state_of(state: State, event: Any) -> str:
-    """The state of the reservation that an event is about."""
+    """The state of the reservation of an event."""
     number = event.reservation.id if type(event) is ReservationGranted else event.ar_id
     found = state.reservations.get(number)
     if found is None:
@@ -109,24 +109,24 @@ def index_reservations(state: State) -> None:
 
 
 def index_job(state: State, job: Job) -> None:
-    """Note which reservation a job asks for."""
+    """Add a job to its requested reservation."""
     if job.ar in state.reserved.jobs:
         state.reserved.jobs[job.ar].add(job.id)
 
 
 def forget_job(state: State, job: Job) -> None:
-    """The job is gone, or is about to ask for another reservation."""
+    """Remove a job from its reservation: it is gone, or is about to request another one."""
     if job.ar in state.reserved.jobs:
         state.reserved.jobs[job.ar].discard(job.id)
 
 
 def book_of(state: State, job: Job) -> Bookings:
-    """Where the places of a job are booked."""
+    """The bookings to which a job is charged."""
     return state.reserved.used.get(job.ar, state.bookings) if job.ar else state.bookings
 
 
 def note_use(state: State, job: Job, time: float) -> None:
-    """A task of the job began or ended at `time`: since when its reservation has been without any."""
+    """Update the idle time of a reservation: a task of the job began or ended at `time`."""
     reservation = state.reservations.get(job.ar)
     if reservation is not None:
         reservation.idle_since = 0.0 if state.reserved.used[job.ar] else time
@@ -178,7 +178,7 @@ def _job_reservations_set(state: State, event: JobReservationsSet) -> None:
 
 
 def drop_orphan(state: State, name: str) -> None:
-    """Remove an orphaned instance that neither a task nor a reservation needs any more (CQ-31, AR-80)."""
+    """Remove an orphaned instance that is no longer in use (CQ-31, AR-80)."""
     instance = state.instances.get(name)
     if instance is not None and instance.orphaned and not state.is_in_use(name):
         remove_instance(state, name)

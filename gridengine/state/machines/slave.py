@@ -26,7 +26,7 @@ class SlaveRequested(Event, frozen=True, tag=True):
 
 
 class SlaveCommandApplied(Event, frozen=True, tag=True):
-    """The host runs the slave task (`run`), or has carried out another command on it."""
+    """The host runs the slave task (`run`), or has executed another command on it."""
 
     job_id: int
     task_id: int
@@ -36,7 +36,7 @@ class SlaveCommandApplied(Event, frozen=True, tag=True):
 
 
 class SlaveUsageReported(Event, frozen=True, tag=True):
-    """What a slave task has used so far; `usage` as in `SlaveTask`."""
+    """Usage of a slave task so far; `usage` as in `SlaveTask`."""
 
     durable: ClassVar[bool] = False
     job_id: int
@@ -47,7 +47,7 @@ class SlaveUsageReported(Event, frozen=True, tag=True):
 
 
 class SlaveUsageRecorded(Event, frozen=True, tag=True):
-    """The reporting file has got a record of what a slave task that runs on has used so far (RP-3)."""
+    """A record of the usage of a running slave task was written to the reporting file (RP-3)."""
 
     job_id: int
     task_id: int
@@ -73,18 +73,18 @@ SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveUs
 _ALL = ("none", "requested", "running", "over")
 TRANSITIONS: Transitions = {
     SlaveRequested: {"none": "requested"},
-    # the try may be over by now, or end with the same reports
+    # the attempt may have ended by now, or ends with the same reports
     SlaveCommandApplied: {**unchanged(*_ALL), "requested": "running"},
     SlaveUsageReported: unchanged(*_ALL),
     SlaveUsageRecorded: unchanged(*_ALL),
     SlaveEnded: {**unchanged("none"), **dict.fromkeys(("requested", "running", "over"), ("over", "none"))},
 }
-"""`requested`: its host has not acknowledged it. `over`: it has ended, and is kept for `qrsh -inherit` for a while. `none`: not
-known, or not any more."""
+"""`requested`: its host has not acknowledged it. `over`: it has ended, and is kept for `qrsh -inherit` for a while. `none`:
+unknown, or no longer known."""
 
 
 def state_of(state: State, event: Any) -> str:
-    """The state of the slave task that an event is about."""
+    """The state of the slave task of an event."""
     task = state.task(event.job_id, event.task_id, event.attempt)
     number = event.slave.number if type(event) is SlaveRequested else event.number
     slave = task.slaves.get(number) if task is not None else None
@@ -94,7 +94,7 @@ def state_of(state: State, event: Any) -> str:
 
 
 def abandon_slaves(state: State, job: Job, task: Task) -> None:
-    """The try is over; hosts where slaves of it may still run are told to kill and forget them."""
+    """The attempt has ended; hosts where slave tasks of it may still run are instructed to kill and forget them."""
     for slave in task.slaves.values():
         if not slave.over:
             key = SlaveKey(job.id, task.id, task.attempt, slave.number)
@@ -134,7 +134,7 @@ def _slave_usage_recorded(state: State, event: SlaveUsageRecorded) -> None:
 def _slave_ended(state: State, event: SlaveEnded) -> None:
     task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
     if task is None or slave is None or slave.over:
-        return  # it was said before, or the end of the whole try came with the same reports
+        return  # a repeated report, or the whole attempt ended with the same reports
     slave.over = True
     slave.exit_status, slave.failed, slave.reason = event.exit_status, event.failed, event.reason
     slave.environment = {}

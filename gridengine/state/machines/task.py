@@ -1,6 +1,6 @@
-"""Tasks: given a place, started, ended or pending again, and what they are told meanwhile.
+"""Tasks: dispatched, started, ended or pending again, and the commands in between.
 
-Owns the events and the writing of `Task`, of the places that it takes in bookings and indexes. Called by
+Owns the events and the writing of `Task`, of its bookings and of the indexes of dispatched tasks. Called by
 `gridengine.state.apply` only.
 """
 
@@ -20,9 +20,9 @@ from gridengine.task_key import TaskKey
 
 
 class TaskDispatched(Event, frozen=True, tag=True):
-    """A task was given its place and will be delivered to the host of its first grant.
+    """A task was dispatched and will be delivered to the host of its first grant.
 
-    `resources` are the amounts that the job is charged for as long as it holds the place.
+    `resources`: the amounts that the job is charged with while it holds the slots.
     """
 
     job_id: int
@@ -53,7 +53,7 @@ class TaskUsageReported(Event, frozen=True, tag=True):
 
 
 class TaskUsageRecorded(Event, frozen=True, tag=True):
-    """The reporting file has got a record of what a task that runs on has used so far (RP-3)."""
+    """A record of the usage of a running task was written to the reporting file (RP-3)."""
 
     job_id: int
     task_id: int
@@ -62,8 +62,8 @@ class TaskUsageRecorded(Event, frozen=True, tag=True):
 
 
 class TaskEnded(Event, frozen=True, tag=True):
-    """A task has ended for good. What it used is in the accounting record of the same transaction. `abandoned`: its host
-    has not said so, and is told to kill and forget it. `reason`: why it failed or was killed, "" for one that did not."""
+    """A task has ended. Its usage is in the accounting record of the same transaction. `abandoned`: its host has not reported
+    the end, and is instructed to kill and forget it. `reason`: why it failed or was killed, "" if it did not."""
 
     job_id: int
     task_id: int
@@ -76,11 +76,11 @@ class TaskEnded(Event, frozen=True, tag=True):
 
 
 class TaskRequeued(Event, frozen=True, tag=True):
-    """A task lost or gave back its place and is pending again (exit 99, host failure, qmod -r).
+    """A task released its slots and is pending again (exit 99, host failure, qmod -r).
 
-    `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
-    now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
-    `mishap`: why this try came to nothing, where that is no error of the job. `abandoned`: as in `TaskEnded`.
+    `error`: reason of an error state (Eqw), "" if the task may simply run again. `behind`: the job counts as submitted
+    now, so earlier jobs precede it (QM-9). `restart`: the next attempt is a restart (`R`, RESTARTED=1).
+    `mishap`: why this attempt failed, if that is no error of the job. `abandoned`: as in `TaskEnded`.
     """
 
     job_id: int
@@ -109,9 +109,9 @@ class TaskErrorCleared(Event, frozen=True, tag=True):
 
 
 class TaskDeletionRequested(Event, frozen=True, tag=True):
-    """A task at a host shall be killed; it is gone when the host reports its end (`qdel` without `-f`).
+    """A task at a host is to be killed; it is deleted when the host reports its end (`qdel` without `-f`).
 
-    `by_operator`: also what runs after the job, as often as it is said.
+    `by_operator`: kill also the epilog and similar steps; each request is sent again.
     """
 
     job_id: int
@@ -121,7 +121,7 @@ class TaskDeletionRequested(Event, frozen=True, tag=True):
 
 
 class TaskReschedulingRequested(Event, frozen=True, tag=True):
-    """A running task shall be killed on its host and become pending again (qmod -rj, -rq)."""
+    """A running task is to be killed on its host and become pending again (qmod -rj, -rq)."""
 
     job_id: int
     task_id: int
@@ -138,7 +138,7 @@ class TaskSuspensionChanged(Event, frozen=True, tag=True):
 
 
 class CommandApplied(Event, frozen=True, tag=True):
-    """The host has carried out a command (`run`, `suspend`, `migrate`, `kill`) on a task."""
+    """The host has executed a command (`run`, `suspend`, `migrate`, `kill`) on a task."""
 
     job_id: int
     task_id: int
@@ -147,14 +147,14 @@ class CommandApplied(Event, frozen=True, tag=True):
 
 
 class TasksReprioritized(Event, frozen=True, tag=True):
-    """Tasks are to run with other nice values: (job, task, nice) each (PR-10)."""
+    """Desired nice values of tasks changed: (job, task, nice) each (PR-10)."""
 
     time: float
     changes: list[tuple[int, int, int]]
 
 
 class NicenessApplied(Event, frozen=True, tag=True):
-    """The host has given the processes of a task this nice value."""
+    """The host has set this nice value for the processes of a task."""
 
     job_id: int
     task_id: int
@@ -163,7 +163,7 @@ class NicenessApplied(Event, frozen=True, tag=True):
 
 
 class MasterEnded(Event, frozen=True, tag=True):
-    """The master of a parallel task has ended while slave tasks of it live: they are killed first (TI-5)."""
+    """The master of a parallel task has ended while slave tasks run: they are killed first (TI-5)."""
 
     job_id: int
     task_id: int
@@ -191,7 +191,7 @@ TaskEvent = (
 
 _AT_HOST = ("transferring", "running", "ending")
 _HOST_REPORT = unchanged("pending", *_AT_HOST, "over")
-"""A host may say something of a try that is over by now, or ends with the same reports: nothing comes of it."""
+"""A host may report on an attempt that has ended by now, or ends with the same reports: this has no effect."""
 
 TRANSITIONS: Transitions = {
     TaskDispatched: dict.fromkeys(("waiting", "pending"), "transferring"),
@@ -203,19 +203,19 @@ TRANSITIONS: Transitions = {
     NicenessApplied: _HOST_REPORT,
     MasterEnded: dict.fromkeys(("transferring", "running"), "ending"),
     TaskEnded: dict.fromkeys(_AT_HOST, "over"),
-    # pending: kept journals may say it twice, from when qmod -rj -f could name a job twice
+    # pending: old journals may contain it twice, since qmod -rj -f could name a job twice
     TaskRequeued: dict.fromkeys((*_AT_HOST, "pending"), "pending"),
     TaskErrorCleared: unchanged("pending"),
     TaskDeletionRequested: unchanged(*_AT_HOST),
     TaskReschedulingRequested: unchanged(*_AT_HOST),
     TaskSuspensionChanged: unchanged(*_AT_HOST),
 }
-"""`waiting`: never begun. `pending`: waits again, perhaps in error. `transferring`: given to a host that has not acknowledged
-it. `running`. `ending`: its master has ended and slave tasks of it live (TI-5). `over`: this try or the whole task is gone."""
+"""`waiting`: never started. `pending`: pending again, perhaps in error. `transferring`: sent to a host that has not acknowledged
+it. `running`. `ending`: its master has ended and slave tasks run (TI-5). `over`: this attempt or the whole task has ended."""
 
 
 def state_of(state: State, event: Any) -> str:
-    """The state of the task, or of the try of it, that an event is about."""
+    """The state of the task, or of its attempt, of an event."""
     job = state.jobs.get(event.job_id)
     task = job.tasks.get(event.task_id) if job is not None else None
     if task is None:
@@ -312,7 +312,7 @@ def _task_deletion_requested(state: State, event: TaskDeletionRequested) -> None
     if event.by_operator:
         task.ended_by_operator = True
         if task.applied == "end":
-            task.applied = "kill"  # it is said again
+            task.applied = "kill"  # it is sent again
 
 
 def _task_rescheduling_requested(state: State, event: TaskReschedulingRequested) -> None:
@@ -351,7 +351,7 @@ def _master_ended(state: State, event: MasterEnded) -> None:
 
 
 def abandon(state: State, job: Job, task: Task) -> None:
-    """The try is given up without a report of its host, which is told to kill and forget it."""
+    """Give up an attempt without a report of its host, which is instructed to kill and forget it."""
     if host := state.hosts.get(task.host):
         host.abandoned.append(TaskKey(job.id, task.id, task.attempt))
 

@@ -1,6 +1,6 @@
-"""Share usage: charged with what tasks have used, and cleared.
+"""Share usage: charged with the usage of tasks, and cleared.
 
-Owns the events and the writing of `State.share_usage`; what the amounts mean, `gridengine.state.share_usage` says.
+Owns the events and the writing of `State.share_usage`; `gridengine.state.share_usage` owns the meaning of the amounts.
 Called by `gridengine.state.apply` only.
 """
 
@@ -13,13 +13,13 @@ from gridengine.state.state import State
 
 
 class UsageCharged(Event, frozen=True, tag=True):
-    """Tasks that ended, or gave their place back, had used something: (user, project or "", usage, epoch s of the end)."""
+    """Usage of tasks that ended or were requeued: (user, project or "", usage, epoch s of the end) each."""
 
     charges: list[tuple[str, str, Usage, float]]
 
 
 class UsageCleared(Event, frozen=True, tag=True):
-    """The usage of users was set to zero (QF-33). `running`: (job, task, usage) of what tasks of theirs have used so far."""
+    """The usage of users was set to zero (QF-33). `running`: (job, task, usage so far) of their running tasks."""
 
     users: list[str]
     running: list[tuple[int, int, Usage]]

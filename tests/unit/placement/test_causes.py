@@ -1,4 +1,4 @@
-"""Causes of waiting: each is named once, the longest lasting first; what is told of the start and of what would help."""
+"""Causes of waiting: each once, the longest lasting first; the expected start and the change that would help."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_many_places_of_one_sort_do_not_hide_another() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_what_is_reported_is_told_apart_from_what_is_in_use() -> None:
+def test_missing_load_values_and_resources_in_use_are_different_causes() -> None:
     cluster = Cluster(2)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=2")
@@ -147,7 +147,7 @@ def test_what_is_reported_is_told_apart_from_what_is_in_use() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_what_no_place_can_ever_run_is_told_so_with_what_it_could_run_with() -> None:
+def test_a_job_that_can_never_run_gets_the_change_that_would_let_it_run() -> None:
     cluster = Cluster(1, slots=2)
     cluster.pe("par", "$fill_up")
     cluster.queue(pe_list="par")
@@ -207,7 +207,7 @@ def test_places_that_the_job_does_not_ask_for_are_none_of_its_causes() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_who_has_what_is_missing_is_told_with_its_end_the_first_to_end_first() -> None:
+def test_holders_of_a_missing_resource_are_listed_by_their_end() -> None:
     cluster = Cluster(2, slots=2)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=3")

@@ -1,4 +1,4 @@
-"""The smallest change that would let a waiting job start: which request is given up, or lowered, and how far."""
+"""The smallest change that would let a pending job start: the request to give up or to lower, and how far."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_as_few_requests_as_possible_are_changed() -> None:
         ({"pe": "par", "pe_range": "4", "master_queues": ("no.q",)}, "without -masterq no.q", ""),
     ],
 )
-def test_what_is_given_up_is_named_and_so_is_the_option_that_does_it(fields: dict[str, Any], text: str, options: str) -> None:
+def test_the_given_up_request_and_its_option_are_named(fields: dict[str, Any], text: str, options: str) -> None:
     cluster = Cluster(2)
     cluster.pe("par", "$fill_up")
     cluster.queue(pe_list="par")

@@ -1,4 +1,4 @@
-"""What a job is charged with for as long as it holds a place."""
+"""The amounts that a job is charged with while it holds slots."""
 
 from __future__ import annotations
 

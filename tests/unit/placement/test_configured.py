@@ -1,4 +1,4 @@
-"""What placement reads from the configuration: typed values, defaults, attributes of queues, corrections of load."""
+"""The configuration snapshot of placement: typed values, defaults, attributes of queues, corrections of load."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def test_only_what_is_configured_alike_is_taken_for_alike() -> None:
     cluster.values("h3", "size=3")
     cluster.queue(complex_values="size=1,[h2=size=2]")
     config_snapshot = PlacementConfig(cluster.state)
-    assert config_snapshot.host("h1") is config_snapshot.host("h2") and config_snapshot.host("h1") is not config_snapshot.host("h3")
+    assert config_snapshot.host("h1") is config_snapshot.host("h2")
+    assert config_snapshot.host("h1") is not config_snapshot.host("h3")
     assert config_snapshot.queue("all.q@h1") is config_snapshot.queue("all.q@h3")
     assert [config_snapshot.queue(f"all.q@h{number}").fixed["size"] for number in (1, 2, 3)] == [1.0, 2.0, 1.0]
     assert [config_snapshot.host(f"h{number}").fixed.get("size") for number in (1, 2, 3)] == [None, None, 3.0]
@@ -99,7 +100,7 @@ def test_attributes_of_a_queue_are_offered_and_texts_even_if_there_are_none() ->
     found = offers(cluster)
     assert {"qf:calendar=NONE", "qf:tmpdir=/scratch", "qf:seq_no=7", "qf:s_rt=infinity"} <= set(found)
     cluster.queue(complex_values="s_rt=60")
-    assert "qf:s_rt=00:01:00" in offers(cluster), "what complex_values say of it goes before"
+    assert "qf:s_rt=00:01:00" in offers(cluster), "complex_values take precedence"
 
 
 @pytest.mark.statement("LS-6")

@@ -1,4 +1,4 @@
-"""Single requests at their edges: negative values, host names with domains, what the cluster and a host say together."""
+"""Edge cases of single requests: negative values, host names with domains, values of cluster and host together."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_an_immediate_array_that_a_limit_keeps_from_starting_whole_goes(
 
 
 @pytest.mark.statement("SC-7", "SC-8")
-def test_what_a_reservation_of_the_cycle_takes_of_the_cluster_is_kept(tmp_path: Path) -> None:
+def test_cluster_resources_of_a_job_reservation_stay_reserved_within_the_cycle(tmp_path: Path) -> None:
     cell = Cell(tmp_path)
     cell.configure("scheduler", "", max_reservation="5", params="DURATION_OFFSET=0")
     add_complex(cell, "lic", consumable="YES")
@@ -109,7 +109,7 @@ def test_what_a_reservation_of_the_cycle_takes_of_the_cluster_is_kept(tmp_path: 
 
 
 @pytest.mark.statement("SC-7")
-def test_what_a_cycle_starts_counts_once_when_it_plans(tmp_path: Path) -> None:
+def test_tasks_started_in_a_cycle_count_once_for_its_reservations(tmp_path: Path) -> None:
     cell = Cell(tmp_path, hosts=1)
     cell.configure("scheduler", "", max_reservation="5", params="DURATION_OFFSET=0")
     cell.add("parallel_environment", "wide", pe_name="wide", slots="99", allocation_rule="$pe_slots")

@@ -1,4 +1,4 @@
-"""Exclusive attributes: a job that asks for one has the place to itself."""
+"""Exclusive attributes: a job that requests one uses the host or queue alone."""
 
 from __future__ import annotations
 

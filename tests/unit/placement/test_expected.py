@@ -1,4 +1,4 @@
-"""The expected start of a waiting job: whose end counts, which limit ends it, what the calendars say."""
+"""The expected start of a pending job: the ends that count, the limits that end tasks, calendars."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_task_that_lost_its_place_ends_nothing() -> None:
     waiting = cluster.submit()
     assert expected(cluster, waiting) == NOW + 60
     cluster.apply(TaskRequeued(first, 1, cluster.state.jobs[first].tasks[1].attempt, NOW))
-    assert expected(cluster, waiting) == 0, "nothing runs any more whose end would tell"
+    assert expected(cluster, waiting) == 0, "no running task with an end time is left"
 
 
 def test_a_job_that_has_overstayed_is_expected_to_end_at_once() -> None:
@@ -70,7 +70,7 @@ def test_the_next_planned_start_of_the_job_itself_is_its_expected_start() -> Non
     plans = [(other, 10), (job, 0), (job, 900), (job, 300)]
     cluster.apply(JobReservationsSet([JobReservation(one, 1, NOW + later, 60.0, [], "") for one, later in plans]))
     assert expected(cluster, job) == NOW + 300
-    assert expected(cluster, other, NOW + 10) == NOW + 60, "a plan whose time has come has failed: others' ends tell"
+    assert expected(cluster, other, NOW + 10) == NOW + 60, "a reservation in the past has failed: the ends of other jobs count"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_first_queue_that_opens_tells_when_the_job_may_start() -> None:
     assert start() == NOW + hour
     closed(cluster, "c.q", "6-9=off 9-12=suspended")
     cluster.apply(InstanceFlagsChanged(["b.q@h1"], {"calendar_disabled": False, "disabled": True}))
-    assert start() == 0, "a queue that someone has disabled opens when someone says so"
+    assert start() == 0, "a disabled queue opens only by a command"
 
 
 @pytest.mark.statement("CA-8")
@@ -141,7 +141,7 @@ def test_a_job_starts_when_its_time_has_come_and_the_first_of_its_pauses_is_over
     second, first = (task.paused_until for task in job.tasks.values())
     assert first < second and not_before(job, NOW + 0.5) == first
     assert explanation(cluster.state, job, NOW + 0.5).expected_start == first
-    assert not_before(job, first) == second, "the first is not kept any more"
+    assert not_before(job, first) == second, "the first pause is over"
     assert not_before(job, second) == NOW, "no task pauses"
     job.start_after = second + 60
     assert not_before(job, NOW + 0.5) == second + 60

@@ -1,4 +1,4 @@
-"""Why jobs wait: what is kept for others (job and advance reservations, calendars, quotas), pauses; and until when."""
+"""Why jobs wait: resources reserved for others (job and advance reservations, calendars, quotas), pauses; and until when."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_no_pending_job_is_without_a_reason_and_none_that_could_start_has_one() 
 
 
 @pytest.mark.statement("SC-7")
-def test_what_was_kept_is_free_again_when_its_job_is_gone() -> None:
+def test_reserved_slots_are_free_again_after_the_job_is_gone() -> None:
     cluster = looking_ahead()
     cluster.submit(hard={"h_rt": "600"})
     cluster.cycle()

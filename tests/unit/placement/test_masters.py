@@ -1,4 +1,4 @@
-"""What is needed once a job: JOB consumables and the place of the master that has them (CX-38, PE-3)."""
+"""Per-job requests: JOB consumables, and the master's instance that has them (CX-38, PE-3)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_master_is_where_the_queue_has_what_the_job_needs_once() -> None:
 
 
 @pytest.mark.statement("CX-38")
-def test_what_the_cluster_has_not_nobody_can_be_the_master_of() -> None:
+def test_without_the_clusters_consumable_no_instance_can_have_the_master() -> None:
     cluster = cell()
     cluster.values("global", "lic=3")
     jobs = [cluster.submit(pe="any", pe_range="2", hard={"lic": "2"}) for _ in range(2)]
@@ -84,7 +84,7 @@ def test_the_stricter_of_two_values() -> None:
 
 @pytest.mark.statement("AR-126")
 @pytest.mark.parametrize("text", ["1/0", "1/x", "1/", "1/-2", "1/1.5"])
-def test_what_slots_share_is_a_whole_number_of_them(text: str) -> None:
+def test_only_a_whole_number_of_slots_can_share_a_consumable(text: str) -> None:
     cluster = cell()
     entry = cluster.state.complexes["lic"]
     assert requested_amount(entry, "1/2") == 0.5

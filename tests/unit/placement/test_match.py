@@ -1,4 +1,4 @@
-"""Which places suit a job: levels, overriding, consumables, access. The worked examples of the two seeds."""
+"""The instances that match a job: levels, overriding, consumables, access. The worked examples of the two seeds."""
 
 from __future__ import annotations
 

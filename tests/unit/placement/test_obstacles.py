@@ -1,4 +1,4 @@
-"""States and thresholds that keep jobs out, and what -F shows."""
+"""States and thresholds that close instances, and the output of -F."""
 
 from __future__ import annotations
 

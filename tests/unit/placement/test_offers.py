@@ -1,4 +1,4 @@
-"""What a place offers: which level and source decide, in which order offers are listed, what load changes."""
+"""Available values of an instance: the level and source that decide, the order of the list, the effect of load."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_offers_are_listed_as_configured_then_as_reported_then_of_the_queue() ->
 
 
 @pytest.mark.statement("ST-8")
-def test_what_only_the_queue_configures_is_listed_last_by_name() -> None:
+def test_attributes_that_only_the_queue_configures_are_listed_last_by_name() -> None:
     cluster = Cluster(1)
     for name in ("zeta", "beta"):
         cluster.complex(f"{name} INT <= YES NO 0 0")

@@ -91,7 +91,7 @@ def test_counts_within_ranges() -> None:
 
 
 @pytest.mark.statement("PE-4")
-def test_one_host_for_all_is_the_first_that_can_take_the_count() -> None:
+def test_pe_slots_uses_the_first_host_with_enough_slots() -> None:
     assert spread("$pe_slots", ((2, 2), (8, 8)), 3, 5) == {"h1": 2}
 
 
@@ -113,7 +113,7 @@ def test_no_more_hosts_are_looked_at_than_needed() -> None:
     assert looked == ["h1", "h2"]
 
 
-def test_what_a_refusal_says_is_offered() -> None:
+def test_the_slots_that_a_refusal_shows() -> None:
     assert max_slots_by_rule(host_capacities(4, 3), "$pe_slots") == 4
     assert max_slots_by_rule(host_capacities(4, 3), "$fill_up") == 7
     assert max_slots_by_rule(host_capacities(4, 3, 1), "2") == 4
@@ -263,7 +263,7 @@ def test_the_least_that_a_job_can_run_with_is_the_first_of_its_ranges() -> None:
 
 
 @pytest.mark.parametrize(("rule", "most"), [("$pe_slots", 4), ("$fill_up", 7), ("$round_robin", 7), ("2", 4), ("4", 4), ("5", 0)])
-def test_what_hosts_could_give_at_most(rule: str, most: int) -> None:
+def test_the_greatest_number_of_slots_that_hosts_could_give(rule: str, most: int) -> None:
     assert max_slots_by_rule(host_capacities(2, 1, 4), rule) == most
     assert max_slots_by_rule([], rule) == 0
 
@@ -304,7 +304,7 @@ def test_queues_of_a_host_contribute_in_order_up_to_what_the_host_has() -> None:
 
 
 @pytest.mark.statement("PE-5", "PE-6")
-def test_what_is_left_of_a_host_without_the_slot_of_the_master() -> None:
+def test_the_rest_of_a_host_without_the_slot_of_the_master() -> None:
     host = HostCapacity("h1", 5, [("a@h1", 2), ("b@h1", 3)])
     assert host.without("b@h1", 4) == ("h1", 4, [("a@h1", 2), ("b@h1", 2)])
     assert host.without("b@h1", 9).slots == 5

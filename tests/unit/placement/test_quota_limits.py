@@ -1,4 +1,4 @@
-"""Limits of resource quota rules: what each is made of, what it counts, and which of several is told."""
+"""Limits of resource quota rules: their values, the use under them, and which of several is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource quota sets in force: which rule counts, what is counted, what is left."""
+"""Resource quota sets in force: the rule that applies, the use under it, the free amount."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_hosts_of_a_group_and_the_rest() -> None:
 
 
 @pytest.mark.statement("RQ-2", "CX-64")
-def test_what_ends_at_one_host_lets_a_job_run_at_another() -> None:
+def test_an_end_on_one_host_lets_a_job_start_on_another() -> None:
     cluster = Cluster()
     quota(cluster, "set", "hosts h1,h2 to slots=1", "to slots=0")
     first, waiting = cluster.submit(), cluster.submit()

@@ -1,4 +1,4 @@
-"""What is told where several things stand in the way of a job, and what does not stand in the way."""
+"""The reported reason if several reasons block a job, and conditions that do not block it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_value_that_replaces_its_load_leaves_the_other_loads_to_be_asked() -> 
 
 
 @pytest.mark.statement("CX-34", "CX-37")
-def test_what_is_left_of_a_consumable_is_told_as_such_also_where_a_load_value_is_stricter() -> None:
+def test_the_free_amount_of_a_consumable_is_shown_as_such_even_if_a_load_value_is_stricter() -> None:
     cluster = Cluster(1)
     cluster.complex("disk INT <= YES YES 0 0")
     cluster.values("h1", "disk=100")
@@ -157,7 +157,7 @@ def test_of_all_for_whom_a_host_is_kept_the_next_one_is_told() -> None:
     assert kept_for(cluster, job) == "advance reservation 3, which is to begin in 00:10:00"
     over = JobReservation(waiting, 1, NOW - 60, NOW, [Grant("all.q@h1", 1)], "", {})
     cluster.apply(JobReservationsSet([over]))
-    assert kept_for(cluster, job) == "advance reservation 3, which is to begin in 00:10:00", "what is over is kept for nobody"
+    assert kept_for(cluster, job) == "advance reservation 3, which is to begin in 00:10:00", "a past reservation reserves nothing"
 
 
 @pytest.mark.statement("AR-41", "CX-39")
@@ -173,7 +173,7 @@ def test_of_all_for_whom_something_of_the_cluster_is_kept_the_next_one_is_told()
 
 @pytest.mark.statement("CX-29", "CX-31", "CX-60")
 @pytest.mark.parametrize(
-    ("wishes", "unfulfilled"),
+    ("requests", "unsatisfied"),
     [
         ({}, 0),
         ({"mem_free": "1G"}, 0),
@@ -181,11 +181,11 @@ def test_of_all_for_whom_something_of_the_cluster_is_kept_the_next_one_is_told()
         *(({"arch": "special"}, 0), ({"arch": "lx-amd64"}, 1), ({"arch": "lx-amd64", "mem_free": "3G"}, 2)),
     ],
 )
-def test_wishes_that_a_host_does_not_fulfil_by_load_and_by_what_is_fixed(wishes: dict[str, str], unfulfilled: int) -> None:
+def test_soft_requests_that_a_host_does_not_satisfy_by_load_or_configuration(requests: dict[str, str], unsatisfied: int) -> None:
     """Of ordered relations both must suit, of the others what is fixed counts alone."""
     cluster = Cluster(1)
     cluster.values("h1", "arch=special,mem_free=2G,mem_total=20G")
     cluster.heard("h1", mem_free="8G", mem_total="2G")
     config_snapshot = PlacementConfig.of(cluster.state)
-    request = Request.of(config_snapshot, cluster.job(soft=wishes))
-    assert soft_violations(config_snapshot, Ledger(cluster.state), request, "all.q@h1") == unfulfilled
+    request = Request.of(config_snapshot, cluster.job(soft=requests))
+    assert soft_violations(config_snapshot, Ledger(cluster.state), request, "all.q@h1") == unsatisfied

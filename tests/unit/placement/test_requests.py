@@ -1,4 +1,4 @@
-"""What is compiled of a job: it never changes, and what quotas say of it is found once for all of a claimant."""
+"""The compiled request of a job: it is immutable, and its quotas are looked up once for each claimant."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def test_requests_of_one_claimant_share_what_quotas_say(monkeypatch: pytest.Monk
     claim = claim_of(config_snapshot, first)
     assert claim is not None and claim_of(config_snapshot, second) is claim
     assert claim_of(config_snapshot, request(cluster, owner="bob")) is not claim
-    monkeypatch.setattr(quotas, "MOST_CLAIMS", 2)
+    monkeypatch.setattr(quotas, "MAX_CLAIMS", 2)
     claim_of(config_snapshot, request(cluster, owner="carol"))
     assert len(config_snapshot.claims) == 1, "what is remembered of many users has a bound"

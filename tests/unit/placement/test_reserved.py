@@ -1,4 +1,4 @@
-"""Jobs inside a reservation: which of its places is taken, and why the others are not."""
+"""Jobs inside a reservation: the chosen instance, and the refusals of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel jobs among several PEs, queues and possible masters: what is granted where, and what still fits."""
+"""Parallel jobs among several PEs, queues and possible masters: their grants, and whether these still fit."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_full_queue_has_no_turn_before_that_of_the_master() -> None:
 
 
 @pytest.mark.statement("CX-38")
-def test_what_is_needed_once_decides_about_the_master_whatever_is_needed_for_each_slot() -> None:
+def test_a_per_job_consumable_decides_about_the_master_whatever_each_slot_needs() -> None:
     cluster = cell(4, 4)
     cluster.complex("lic INT <= YES JOB 0 0")
     cluster.complex("mem INT <= YES YES 0 0")

@@ -1,4 +1,4 @@
-"""What is in use over time: sums at any moment, who holds what until when, and runs that are overdue (AR-38 … AR-43)."""
+"""Use over time: sums at any moment, occupants and their ends, and overdue tasks (AR-38 … AR-43)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_runs_and_reservations_that_have_an_end_end() -> None:
 
 
 @pytest.mark.statement("AR-40")
-def test_who_holds_a_place_within_a_window_and_until_when() -> None:
+def test_occupants_of_an_instance_within_a_window_and_their_ends() -> None:
     cluster = Cluster(1)
     cluster.change("scheduler", "", params="DURATION_OFFSET=0", default_duration="INFINITY")
     job = cluster.submit(hard={"h_rt": "100"})
@@ -91,7 +91,7 @@ def test_who_holds_a_place_within_a_window_and_until_when() -> None:
 
 
 @pytest.mark.statement("AR-52")
-def test_what_was_planned_counts_as_long_as_its_task_waits() -> None:
+def test_a_job_reservation_counts_while_its_task_is_pending() -> None:
     cluster = Cluster(1, slots=2)
     array = cluster.submit(array="1-3")
     cluster.cycle()
@@ -118,7 +118,7 @@ def occupants_at(cluster: Cluster, place: str = "all.q@h1", **how: int) -> list[
 
 
 @pytest.mark.statement("AR-52")
-def test_what_is_kept_for_a_waiting_job_is_not_kept_from_itself_nor_at_other_queues_of_the_host() -> None:
+def test_a_job_reservation_blocks_neither_its_own_job_nor_other_queues_of_the_host() -> None:
     cluster = Cluster(1)
     cluster.queue("other.q")
     job = cluster.submit()
@@ -156,7 +156,7 @@ def test_a_reservation_that_is_ending_holds_its_slots_until_its_jobs_are_gone() 
 
 
 @pytest.mark.statement("AR-42")
-def test_what_has_no_end_is_no_end() -> None:
+def test_infinite_bookings_have_no_end_time() -> None:
     timeline = Timeline(Cluster(1).state, NOW)
     timeline.add(NOW, INFINITY, [])
     assert timeline.ends() == set()
@@ -165,7 +165,7 @@ def test_what_has_no_end_is_no_end() -> None:
 
 
 @pytest.mark.statement("AR-38", "AR-40", "AR-92")
-def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
+def test_running_tasks_count_everywhere_except_inside_of_a_reservation() -> None:
     cluster = Cluster(2, slots=8)
     parallel, serial = cluster.submit(pe="mpi", pe_range="3", hard_queues=("*@h1",)), cluster.submit(hard_queues=("*@h1",))
     cluster.cycle()
@@ -186,7 +186,7 @@ def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
 
 
 @pytest.mark.statement("AR-40")
-def test_what_begins_or_ends_at_one_moment_is_one_change() -> None:
+def test_simultaneous_begins_and_ends_are_one_change() -> None:
     assert above([(0.0, 10.0, 3.0), (0.0, 10.0, 2.0)], 1.0) == [(0.0, 10.0, 5.0)]
     assert above([(0.0, 5.0, 3.0), (5.0, 9.0, 3.0)], 3.0) == []
     assert above([(0.0, 5.0, 3.0), (0.0, 9.0, 1.0), (5.0, 9.0, 1.0)], 1.0) == [(0.0, 5.0, 4.0), (5.0, 9.0, 2.0)]

@@ -1,4 +1,4 @@
-"""Urgency: the slots that a waiting job is taken to get, what its requests, its waiting and its deadline add."""
+"""Urgency: the assumed slots of a pending job, the contributions of requests, waiting time and deadline."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_numbers_press_for_each_slot_and_unit_and_texts_once() -> None:
 
 
 @pytest.mark.statement("CX-66")
-def test_what_presses_for_ever_is_the_largest_number_and_what_presses_for_nothing_is_none() -> None:
+def test_infinite_urgency_is_the_largest_number_and_nan_is_zero() -> None:
     assert [finite(value) for value in (inf, -inf, nan, 1.5)] == [LARGEST, -LARGEST, 0.0, 1.5]
     cluster = Cluster(1)
     cluster.change("complex", "slots", urgency="0")

@@ -1,4 +1,4 @@
-"""Use: one key and one book for whatever can be used up, and the ways to count that are put together."""
+"""Use: one key and one index for all holders of consumables, and the combined ways to count."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def book(*entries: tuple[Holder, str, float]) -> Bookings:
     return made
 
 
-def test_what_a_holder_is_says_its_kind_not_its_name() -> None:
+def test_a_holder_is_identified_by_kind_and_name() -> None:
     assert len({Holder("host", "x"), Holder("pe", "x"), Holder("instance", "x"), Holder("host", "x")}) == 3
     assert host_holder("global") is CLUSTER and host_holder("h1") == HOST
     assert [holder.host for holder in (INSTANCE, HOST, CLUSTER)] == ["h1", "h1", "global"]
@@ -31,7 +31,7 @@ def test_what_a_holder_is_says_its_kind_not_its_name() -> None:
 
 
 @pytest.mark.statement("CX-37", "CX-38", "PE-2")
-def test_what_grants_take_and_give_back() -> None:
+def test_bookings_of_grants_and_their_release() -> None:
     granted = [Grant("all.q@h1", 2), Grant("b.q@h1", 1), Grant("all.q@h2", 4)]
     taken = list(bookings_of(granted, {"mem": (1.5, False), "once": (3.0, True)}, "mpi"))
     sums = Bookings()
@@ -55,18 +55,19 @@ def test_every_kind_of_holder_is_counted_alike(holder: Holder) -> None:
     assert BookedUse(Bookings(), booked).of(holder, "x") == 3, "also what is booked under quotas"
     assert UseWithGrants(now, given).of(holder, "x") == 7
     timeline.add(1000.0, 1050.0, [(holder, {"x": 5})])
-    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 1000) == 0, "what merely runs gives back, and nothing is kept for it"
+    reserving = UseWithReservations(now, timeline)
+    assert reserving.reserved_ahead(holder, "x", 1000) == 0, "running jobs only release, nothing is reserved for them"
     timeline.reserve("job 7", 1000.0, 1100.0, [(holder, {"x": 6})])
-    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 10) == 0, "over before it begins"
-    assert UseWithReservations(now, timeline).reserved_ahead(holder, "x", 1000) == 5 + 6 - 3
+    assert reserving.reserved_ahead(holder, "x", 10) == 0, "over before it begins"
+    assert reserving.reserved_ahead(holder, "x", 1000) == 5 + 6 - 3
     assert WindowUse(timeline, 0.0, 1010.0).of(holder, "x") == 11 and WindowUse(timeline, 1050.0, 1060.0).of(holder, "x") == 6
     assert list(timeline.reservations_of(holder)) == [(1000.0, 1100.0, "job 7")]
 
 
 @pytest.mark.statement("SC-7", "AR-41")
-@pytest.mark.parametrize(("told", "ahead"), [(False, 4), (True, 1)])
-def test_what_is_given_away_counts_once(includes_own_grants: bool, reserved_ahead: float) -> None:
-    """A line that is told of it has it among its spans; what one needs that is not comes on top of what it has kept."""
+@pytest.mark.parametrize(("includes_own_grants", "reserved_ahead"), [(False, 4), (True, 1)])
+def test_own_grants_count_once(includes_own_grants: bool, reserved_ahead: float) -> None:
+    """A time line with the grants has them among its spans; without them the reserved amount is added to the grants."""
     timeline = Timeline(Cluster(1).state, 100.0)
     ledger = Ledger(timeline.state).looking_ahead(timeline, includes_own_grants)
     timeline.reserve("job 7", 100.0, 200.0, [(HOST, {"x": 4})])
@@ -77,5 +78,5 @@ def test_what_is_given_away_counts_once(includes_own_grants: bool, reserved_ahea
     assert ledger.reserved_ahead(HOST, "x", 1000) == 4
     if includes_own_grants:
         timeline.add(100.0, 150.0, [(HOST, {"x": 3})], -1)
-        assert ledger.reserved_ahead(HOST, "x", 1000) == reserved_ahead, "taken back on the line, not yet in the ledger"
+        assert ledger.reserved_ahead(HOST, "x", 1000) == reserved_ahead, "released on the time line, not yet in the ledger"
     assert ledger.looking_ahead(None).reserved_ahead(HOST, "x", 1000) == 0

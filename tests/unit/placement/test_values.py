@@ -158,7 +158,7 @@ def test_faulty_requests_are_named() -> None:
 
 
 @pytest.mark.statement("CX-4", "CX-24")
-def test_what_a_gate_takes_placement_can_read() -> None:
+def test_placement_can_read_every_value_that_the_gate_accepts() -> None:
     for kind in ("INT", "DOUBLE", "TIME", "MEMORY", "BOOL"):
         for text in ("1", "0x10", "010", "1k", "2T", "1e3", "1:0:0", "INFINITY", "-3", "true", "yes"):
             try:

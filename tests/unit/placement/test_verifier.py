@@ -1,4 +1,4 @@
-"""One verifier asked for many jobs, with reservations, quotas and tasks that are taken for ended."""
+"""One verifier for many jobs, with reservations, quotas and tasks that are assumed to have ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def grant(cluster: Cluster, slots: int) -> None:
 
 
 @pytest.mark.statement("SO-41", "AR-41")
-def test_what_runs_counts_beside_what_is_reserved_but_in_an_empty_cluster() -> None:
+def test_running_jobs_count_besides_reservations_except_in_an_empty_cluster() -> None:
     cluster = Cluster(1)
     for _ in range(2):
         cluster.submit()
@@ -47,14 +47,14 @@ def test_a_job_is_found_the_first_place_by_name() -> None:
 
 
 @pytest.mark.statement("CA-8", "SC-9")
-@pytest.mark.parametrize(("max_reservation", "told"), [("0", []), ("1", ["off_time"])])
-def test_calendars_are_looked_ahead_at_where_anything_may_be_reserved(max_reservation: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("max_reservation", "codes"), [("0", []), ("1", ["off_time"])])
+def test_calendars_are_looked_ahead_at_where_anything_may_be_reserved(max_reservation: str, codes: list[str]) -> None:
     cluster = Cluster(1)
     cluster.change("scheduler", "", max_reservation=max_reservation)
     cluster.add("calendar", "shift", week="mon-sun=9-10=off")  # NOW is 08:00
     cluster.queue(calendar="shift")
     _, reasons = verify(cluster.state, cluster.job(hard={"h_rt": "3700"}), False, NOW)
-    assert [reason.code for reason in reasons] == told
+    assert [reason.code for reason in reasons] == codes
 
 
 @pytest.mark.statement("RQ-2", "SO-41")
@@ -74,7 +74,7 @@ def test_tasks_that_are_taken_for_ended_give_back_their_part_of_a_quota_once() -
 
 
 @pytest.mark.statement("SC-7", "AR-52")
-def test_what_is_kept_for_a_job_is_kept_from_the_others_alone_whoever_is_asked_for_first() -> None:
+def test_a_job_reservation_blocks_only_other_jobs_in_any_order_of_checks() -> None:
     cluster = Cluster(1)
     first, second = (cluster.state.jobs[cluster.submit(hard={"h_rt": "3600"})] for _ in range(2))
     plans = [JobReservation(first.id, 1, NOW + 600, NOW + 4200, [Grant("all.q@h1", 4)], "", {})]
@@ -115,7 +115,7 @@ def test_of_all_jobs_each_reason_is_told_with_those_whom_it_concerns() -> None:
 @pytest.mark.parametrize(
     "fields", [{}, {"hard": {"h_rt": "9999999"}}, {"hard_queues": ("no.q",)}, {"pe": "smp", "pe_range": "9"}]
 )
-def test_that_a_job_fits_somewhere_is_what_all_places_say(fields: dict[str, Any], slots: str) -> None:
+def test_fits_agrees_with_the_check_of_all_instances(fields: dict[str, Any], slots: str) -> None:
     cluster = Cluster(3)
     cluster.queue("all.q", slots=slots, h_rt="1:0:0")
     job = cluster.job(**fields)

@@ -1,4 +1,4 @@
-"""Which of several is taken, and what is said of those that wait."""
+"""Choices among several instances, and the reasons of pending jobs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_a_wish_that_the_cluster_or_the_host_grants_is_granted() -> None:
     cluster.complex("disk STRING == YES NO NONE 0")
     cluster.values("global", "place=here")
     cluster.values("h2", "disk=ssd")
-    wish, both = cluster.submit(soft={"disk": "ssd"}), cluster.submit(soft={"place": "here", "disk": "ssd"})
+    soft, both = cluster.submit(soft={"disk": "ssd"}), cluster.submit(soft={"place": "here", "disk": "ssd"})
     elsewhere = cluster.submit(soft={"place": "there", "disk": "ssd"})
     cluster.heard("h2", np_load_avg="0.9")
     cluster.cycle()
-    assert [list(cluster.spread(job)) for job in (wish, both, elsewhere)] == [["all.q@h2"]] * 3
+    assert [list(cluster.spread(job)) for job in (soft, both, elsewhere)] == [["all.q@h2"]] * 3
     cluster.values("h2", "disk=tape,place=there")
     job = cluster.submit(soft={"place": "here"})
     cluster.cycle()
@@ -36,7 +36,7 @@ def test_a_wish_that_the_cluster_or_the_host_grants_is_granted() -> None:
 
 
 @pytest.mark.statement("PE-8", "PE-11", "PR-3")
-def test_what_a_wildcard_pe_presses_follows_from_the_first_by_name() -> None:
+def test_the_urgency_of_a_wildcard_pe_follows_from_the_first_by_name() -> None:
     cluster = Cluster(1, slots=0)
     cluster.pe("b_many", "$fill_up", urgency_slots="max")
     cluster.pe("a_few", "$fill_up", urgency_slots="min")

@@ -96,7 +96,7 @@ def test_exclusive_hosts(tmp_path: Path) -> None:
     assert taken(here, order(alone, ("all.q@h1", 1)), order(plain, ("all.q@h1", 1))) == [alone]
 
 
-def test_what_was_removed_meanwhile(tmp_path: Path) -> None:
+def test_objects_that_were_removed_meanwhile(tmp_path: Path) -> None:
     here = cell(tmp_path)
     here.add("parallel_environment", "gone", slots="4")
     job = here.submit(pe="*", pe_range="1")

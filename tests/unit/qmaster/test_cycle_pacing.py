@@ -1,4 +1,4 @@
-"""Runs of the scheduler in a stream of jobs, and for somebody who submits one after the other."""
+"""Scheduling runs in a stream of jobs, and for a user who submits one job after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.harness import Cell
 def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
     """When runs begin if each thing that comes asks for one, and a run takes no time.
 
-    arrivals: (moment, who is here, who is gone).
+    arrivals: (moment, present keys, removed keys).
     """
     pacing, began = CyclePacing(), []
     due = float("inf")
@@ -42,7 +42,7 @@ def lives(jobs: int, every_s: float, lasting_s: float) -> list[tuple[float, set[
 
 
 @pytest.mark.parametrize("every_s", [0.029, 0.003])
-def test_one_job_after_the_other_waits_for_nobody_on_any_machine(every_s: float) -> None:
+def test_single_jobs_are_not_delayed_on_any_machine(every_s: float) -> None:
     one_after_the_other = lives(200, every_s, every_s * 0.9)
     assert runs(one_after_the_other) == [came for came, _, _ in one_after_the_other]
 
@@ -56,18 +56,18 @@ def test_a_stream_is_gathered() -> None:
         assert any(came <= start <= came + APART_S + 1e-9 for start in began)
 
 
-def test_what_comes_after_a_pause_is_not_held_up() -> None:
+def test_jobs_after_a_pause_are_not_delayed() -> None:
     burst = [(0.0, {(number, 0)}, set[Key]()) for number in range(MANY)]
     assert runs([*burst, (0.5, {(9, 0)}, set())])[-1] == 0.5
 
 
-def test_what_runs_for_long_is_no_stream() -> None:
+def test_long_running_tasks_are_no_stream() -> None:
     waiting = [(0.0, {(number, 1)}, set[Key]()) for number in range(10 * MANY)]
     later = YOUNG_S + 0.1
     assert runs([*waiting, (later, {(99, 0)}, set()), (later + 0.01, {(99, 1)}, {(99, 0)})])[-2:] == [later, later + 0.01]
 
 
-def test_what_nobody_asks_for_is_not_kept() -> None:
+def test_the_number_of_recent_keys_is_bounded() -> None:
     pacing = CyclePacing()
     for number in range(5 * _KEPT):
         pacing.note(number * 0.01, {(number, 0)}, set())
@@ -90,4 +90,4 @@ def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(
         cell.report(hosts[job], UsageReport((job, 1, 1), Usage(1.0)))  # type: ignore[arg-type]
     assert driver._pacing.pause_s(0.0) == 0.0
     cell.submit()
-    assert driver._pacing.pause_s(0.0) == 0.0, "one alone waits for nobody"
+    assert driver._pacing.pause_s(0.0) == 0.0, "a single job is not delayed"

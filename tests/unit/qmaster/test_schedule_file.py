@@ -1,4 +1,4 @@
-"""What the scheduler records of its runs: common/schedule and the qmaster's messages."""
+"""Records of scheduling runs: common/schedule and the qmaster's messages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.Log
 
 
 @pytest.mark.statement("QF-35")
-def test_one_run_is_monitored_after_it_was_asked_for(tmp_path: Path) -> None:
+def test_one_run_is_monitored_after_a_request(tmp_path: Path) -> None:
     cell, asked = Cell(tmp_path), []
 
     async def call(parts: list[bytes] | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""One scheduler cycle: who is served, in which order, where."""
+"""One scheduler cycle: the started jobs, their order and their instances."""
 
 from __future__ import annotations
 
@@ -182,12 +182,12 @@ def test_soft_requests_come_before_load() -> None:
     cluster = Cluster(3)
     for host, load in zip(cluster.hosts, ("0.1", "0.2", "0.9"), strict=True):
         cluster.heard(host, np_load_avg=load)
-    wish = cluster.submit(soft={"hostname": "h3"})
+    soft = cluster.submit(soft={"hostname": "h3"})
     queue = cluster.submit(soft_queues=("*@h2",))
     in_vain = cluster.submit(soft={"arch": "nosuch"})
     memory = cluster.submit(soft={"mem_free": "4G", "arch": "lx*"}, soft_queues=("*@h3",))
     cluster.cycle()
-    assert hosts(cluster, [wish, queue, in_vain, memory]) == ["h3", "h2", "h1", "h3"]
+    assert hosts(cluster, [soft, queue, in_vain, memory]) == ["h3", "h2", "h1", "h3"]
 
 
 @pytest.mark.statement("CX-62", "CX-65")
@@ -199,8 +199,8 @@ def test_a_category_that_does_not_fit_is_tried_once() -> None:
     cluster.cycle()
     assert cluster.runs(last)
     assert cluster.view is not None
-    is_blocked = [category for category in cluster.view.categories.values() if category.is_blocked]
-    assert len(is_blocked) == 1 and is_blocked[0].candidate_heap.heap == []
+    blocked = [category for category in cluster.view.categories.values() if category.is_blocked]
+    assert len(blocked) == 1 and blocked[0].candidate_heap.heap == []
 
 
 @pytest.mark.statement("CX-64")

@@ -1,4 +1,4 @@
-"""A job that the scheduler cannot handle, and numbers without an end: the other jobs run as if nothing were."""
+"""A job that the scheduler cannot handle, and infinite numbers: the other jobs run normally."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_numbers_that_no_policy_can_compute_with(field: str, scheduler: dict[str
     assert all(map(isfinite, orders.priorities[good]))
 
 
-def test_one_that_breaks_off_while_places_are_sought(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_whose_placement_fails_half_way(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     bad, good = cell.submit(hard=["h_rt=10"]), cell.submit("bob")
     view = cell.mirror.view
     assert view is not None

@@ -1,4 +1,4 @@
-"""The lines of jobs over cycles: what a cycle looks at follows from what changed, and the order is that of a look at all jobs."""
+"""Job groups over cycles: a cycle examines only changed jobs, and the order is the same as after examining all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.builders import NOW, Cluster
 
 
 def looks(cluster: Cluster) -> int:
-    """At how many jobs the next cycle looks."""
+    """The number of jobs that the next cycle examines."""
     assert cluster.view is not None
     cluster.view.begin()
     return surveys.survey(cluster.view, NOW).looks
 
 
 def waiting(jobs: int) -> Cluster:
-    """Jobs of ten categories that wait for a full host, and are known to."""
+    """Jobs of ten categories that wait for a full host, with reported priorities."""
     cluster = Cluster(1, slots=1)
     for number in range(jobs):
         cluster.submit(hard={"h_rt": str(3600 + number % 10)})
@@ -31,7 +31,7 @@ def waiting(jobs: int) -> Cluster:
 
 @pytest.mark.statement("CX-65")
 @pytest.mark.parametrize("jobs", [50, 500])
-def test_a_cycle_looks_at_what_changed_however_many_jobs_wait(jobs: int) -> None:
+def test_a_cycle_examines_changed_jobs_alone_however_many_are_pending(jobs: int) -> None:
     cluster = waiting(jobs)
     assert looks(cluster) == 0
     cluster.submit(hard={"h_rt": "3600"})
@@ -39,11 +39,11 @@ def test_a_cycle_looks_at_what_changed_however_many_jobs_wait(jobs: int) -> None
     assert looks(cluster) == 2
     cluster.end(1)
     assert len(cluster.cycle().starts) == 1
-    assert looks(cluster) <= 3, "the one that has started, and those whose priorities are under way"
+    assert looks(cluster) <= 3, "the started job, and those whose priorities are not applied yet"
 
 
 @pytest.mark.parametrize("jobs", [50, 500])
-def test_who_waits_for_a_moment_or_another_job_is_looked_at_always(jobs: int) -> None:
+def test_jobs_with_a_start_time_or_a_predecessor_are_examined_in_each_cycle(jobs: int) -> None:
     cluster = waiting(jobs)
     cluster.submit(start_after=NOW + 100)
     cluster.submit(predecessors=(3,))
@@ -51,7 +51,7 @@ def test_who_waits_for_a_moment_or_another_job_is_looked_at_always(jobs: int) ->
     assert looks(cluster) == 2
 
 
-def test_a_long_line_is_served_from_its_front() -> None:
+def test_a_long_group_is_served_in_order() -> None:
     cluster = waiting(500)
     served = [1]
     for _ in range(300):
@@ -60,7 +60,7 @@ def test_a_long_line_is_served_from_its_front() -> None:
     assert served == list(range(1, 302))
 
 
-def test_who_is_moved_stands_elsewhere() -> None:
+def test_a_job_with_another_priority_changes_its_group() -> None:
     cluster = waiting(30)
     cluster.apply(JobChanged(20, JobChanges(priority=100)))
     cluster.apply(JobChanged(2, JobChanges(priority=-100)))
@@ -72,8 +72,8 @@ def test_who_is_moved_stands_elsewhere() -> None:
     assert order == [1, 20, 4, 5, 6]
 
 
-def test_priorities_are_told_in_portions_until_all_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surveys, "MOST_SAID", 40)
+def test_priorities_are_reported_in_portions_until_all_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surveys, "MAX_REPORTED", 40)
     cluster = Cluster(1, slots=1)
     for _ in range(100):
         cluster.submit()
@@ -89,7 +89,7 @@ def test_priorities_are_told_in_portions_until_all_are_known(monkeypatch: pytest
     assert len(cluster.state.priorities) == 100
 
 
-def test_what_the_qmaster_did_not_take_is_said_again() -> None:
+def test_priorities_that_the_qmaster_did_not_apply_are_reported_again() -> None:
     cluster = Cluster(1, slots=1)
     cluster.submit()
     assert cluster.view is not None

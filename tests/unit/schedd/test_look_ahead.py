@@ -1,4 +1,4 @@
-"""Resource reservation (-R y) and backfilling: what is kept for a job that cannot start yet, and what others may use of it."""
+"""Resource reservation (-R y) and backfilling: slots reserved for a job that cannot start yet, and their use by other jobs."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_slots_of_a_pe_are_reserved() -> None:
 
 
 @pytest.mark.statement("SC-8")
-def test_what_started_in_the_same_cycle_is_known_to_end() -> None:
+def test_ends_of_tasks_started_in_the_same_cycle_count() -> None:
     cluster = ahead(slots=4)
     running(cluster, 500, pe="any", pe_range="2")
     big = cluster.submit(**{**BIG, "pe_range": "3"})
@@ -191,7 +191,7 @@ def test_a_big_job_does_not_starve(reserve: bool) -> None:
 
 @pytest.mark.statement("SC-7", "SC-8")
 @pytest.mark.parametrize("cached", [True, False])
-def test_what_was_kept_is_given_away_when_the_reservation_is_gone(cached: bool) -> None:
+def test_reserved_slots_are_granted_after_the_reservation_is_gone(cached: bool) -> None:
     cluster = ahead(cached=cached)
     running(cluster, 500)
     big, other = cluster.submit(**BIG), job(cluster)

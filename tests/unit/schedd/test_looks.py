@@ -1,4 +1,4 @@
-"""Who is looked at in a cycle, what is shown of the others, and when the next look is due."""
+"""The jobs that a cycle examines, the priorities of the others, and the time of the next cycle."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_job_that_is_held_shows_no_priority_any_more() -> None:
     pending = cluster.state.jobs[second].pending
     cluster.apply(HoldsChanged(second, pending, set_holds=1))
     assert cluster.cycle().priorities == {second: NOTHING}
-    assert cluster.cycle().priorities == {}, "it is told once"
+    assert cluster.cycle().priorities == {}, "it is reported once"
     cluster.apply(HoldsChanged(second, pending, cleared=1))
     assert cluster.cycle().priorities[second][0] > 0
     assert cluster.runs(first)
@@ -80,7 +80,7 @@ def test_a_job_that_runs_keeps_its_priority_although_its_other_tasks_are_held() 
 
 
 @pytest.mark.statement("SC-1", "PR-1")
-def test_priorities_of_waiting_jobs_are_not_told_if_they_are_not_to_be_reported() -> None:
+def test_priorities_of_pending_jobs_are_not_reported_if_so_configured() -> None:
     cluster = Cluster(1, slots=1)
     cluster.change("scheduler", "", report_pjob_tickets="FALSE")
     running, waiting = cluster.submit(), cluster.submit()
@@ -138,7 +138,7 @@ def test_between_two_steps_of_fading_corrections_follow_the_hosts_that_changed_a
     cluster.end(second)
     view.begin()
     assert view.corrections.at(NOW + 0.5, {"h2", "h3"}) == pytest.approx({"h1": 1.8, "h2": 0.9, "h3": 1.0})
-    assert view.corrections.moved == set(), "whoever changed is looked at for that"
+    assert view.corrections.moved == set(), "changed hosts are refreshed anyway"
     assert view.corrections.at(NOW + 1, set()) == pytest.approx({"h1": 1.78, "h2": 0.89, "h3": 0.9925}), "a step later all fade"
     assert view.corrections.moved == {"h1", "h2", "h3"}
 
@@ -149,7 +149,7 @@ def test_jobs_that_corrections_keep_out_are_looked_at_again_soon() -> None:
     cluster.queue(load_thresholds="np_load_avg=0.55")
     cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:10:0")
     two = [cluster.submit() for _ in range(2)]
-    assert cluster.cycle().next_time == 0.0, "nobody waits"
+    assert cluster.cycle().next_time == 0.0, "no job is pending"
     cluster.submit()
     assert cluster.cycle(NOW + 1).next_time == NOW + 11
     cluster.submit(start_after=NOW + 5)

@@ -62,7 +62,7 @@ def test_the_actor_speaks_bytes() -> None:
         asyncio.run(actor.load(parts, "a", number, 2))
     with pytest.raises(LookupError):
         asyncio.run(actor.load(cluster.parts()[1:], "b", 1, 2))
-    assert asyncio.run(actor.cycle("b", revision, [], NOW)) == b"", "whoever asks means another one"
+    assert asyncio.run(actor.cycle("b", revision, [], NOW)) == b"", "the call is for another snapshot"
     answer = asyncio.run(actor.cycle("a", revision, [], NOW))
     orders = msgspec.json.decode(answer, type=Orders)
     assert orders.revision == revision and len(orders.starts) == 1 and orders.seconds > 0

@@ -1,4 +1,4 @@
-"""When the scheduler asks to be called again for the time alone, and what it does not look at until then."""
+"""The time at which the scheduler requests a cycle without events, and what it skips until then."""
 
 from __future__ import annotations
 

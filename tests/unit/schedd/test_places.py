@@ -1,4 +1,4 @@
-"""What the scheduler keeps of places: which come first, which are watched, and when they are looked at again."""
+"""Rows of queue instances over cycles: their order, watched rows, and when they are examined again."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_formula_that_packs_does_so_for_jobs_with_places_of_their_own() -> Non
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Category]:
-    """The category of each look for a place."""
+    """The category of each placement."""
     found: list[Category] = []
     look = Category.place
 
@@ -117,7 +117,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Category]:
 
 @pytest.mark.statement("CX-64", "CX-65")
 @pytest.mark.parametrize("reserve", [True, False])
-def test_nobody_looks_again_for_a_place_before_something_could_help(looks: list[Category], reserve: bool) -> None:
+def test_a_blocked_category_is_not_placed_again_before_something_could_help(looks: list[Category], reserve: bool) -> None:
     cluster = Cluster(2, slots=1)
     cluster.queue("closed.q", slots="2")
     cluster.apply(InstanceFlagsChanged(["closed.q@h1", "closed.q@h2"], {"disabled": True}))
@@ -127,7 +127,7 @@ def test_nobody_looks_again_for_a_place_before_something_could_help(looks: list[
     cluster.cycle()
     assert len(looks) == 3
     looks.clear()
-    cluster.cycle()  # the figures of both hosts are taken anew, but they are full
+    cluster.cycle()  # the figures of both hosts are refreshed, but they are full
     cluster.heard("h1", np_load_avg="0.200000")
     cluster.cycle(NOW + 10)
     assert looks == []

@@ -1,4 +1,4 @@
-"""Jobs inside an advance reservation, cycle after cycle: when they are placed, and when they are looked at again."""
+"""Jobs inside an advance reservation, cycle after cycle: when they are placed, and when they are tried again."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_nothing_starts_in_a_reservation_that_ends_and_others_go_on() -> None:
 
 
 @pytest.mark.statement("SO-22", "AJ-5")
-def test_what_a_given_up_job_had_in_the_reservation_is_free_for_the_next() -> None:
+def test_slots_of_a_given_up_job_in_a_reservation_are_free_for_the_next() -> None:
     cluster = reserving(slots=2)
     array = cluster.submit(ar=1, array="1-3", now=True, priority=9)
     single = cluster.submit(ar=1)

@@ -1,4 +1,4 @@
-"""The share tree policy: which leaf a job belongs to, how tickets are divided, and what comes of it in the long run."""
+"""The share tree policy: the leaf of a job, the division of tickets, and the long-term effect."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_projects_inside_of_projects_are_found_and_none_stands_for_a_user_of_its
 
 
 @pytest.mark.statement("PR-6", "PR-11")
-def test_what_each_node_in_use_is_entitled_to_and_has() -> None:
+def test_targets_and_usage_of_each_active_node() -> None:
     cluster = cell(USERS.replace("shares=30", "shares=0").replace("shares=10", "shares=0"))
     jobs = [cluster.state.jobs[cluster.submit(owner=owner)] for owner in ("alice", "alice", "bob", "carl")]
     spend(cluster, "alice", "", 3000)

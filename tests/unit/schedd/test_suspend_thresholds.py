@@ -42,7 +42,7 @@ def test_jobs_are_suspended_and_resumed_in_steps() -> None:
 
 @pytest.mark.statement("QC-8")
 @pytest.mark.parametrize("by", ["user", "subordinate"])
-def test_what_stands_still_already_is_no_step(by: Literal["user", "subordinate"]) -> None:
+def test_a_task_that_is_suspended_already_is_no_step(by: Literal["user", "subordinate"]) -> None:
     cluster = Cluster(1)
     jobs = [cluster.submit() for _ in range(2)]
     cluster.cycle(NOW)

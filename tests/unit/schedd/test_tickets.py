@@ -1,4 +1,4 @@
-"""Override and functional tickets, and the order of jobs that comes of them."""
+"""Override and functional tickets, and the resulting order of jobs."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_the_hierarchy_lets_one_policy_order_the_next() -> None:
 
 
 @pytest.mark.statement("PR-4", "PR-5")
-def test_what_qstat_shows() -> None:
+def test_tickets_as_shown_by_qstat() -> None:
     cluster = cell(weight_tickets_functional="1000")
     cluster.change("user", "alice", fshare="1")
     cluster.queue(slots="2")

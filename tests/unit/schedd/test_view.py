@@ -1,4 +1,4 @@
-"""What is kept over cycles, and what events make stale."""
+"""Cached data over cycles, and its invalidation by events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_correction_that_ended_is_taken_back() -> None:
     assert figures == [0.325, 0.225, 0.1]
 
 
-def test_what_someone_else_dispatched_is_in_use() -> None:
+def test_tasks_that_the_qmaster_dispatched_are_in_use() -> None:
     cluster = Cluster(1, slots=1)
     later = [cluster.submit(start_after=NOW + 10) for _ in range(2)]
     cluster.cycle()
@@ -93,7 +93,7 @@ def test_an_instance_that_vanished_is_forgotten() -> None:
     assert "old.q@h2" not in cluster.state.instances and not cluster.runs(late)
 
 
-def test_jobs_that_ended_are_not_kept_for_ever() -> None:
+def test_data_of_ended_jobs_is_dropped() -> None:
     cluster = Cluster(1)
     assert cluster.view is not None
     for number in range(1200):

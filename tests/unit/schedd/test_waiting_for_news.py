@@ -1,4 +1,4 @@
-"""Jobs that found no place, and the news after which they are looked at again; places that a start makes better or worse."""
+"""Blocked jobs, and the events after which they are tried again; instances whose rank a start improves or worsens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_parallel_job_waits_for_a_load_value_of_a_host() -> None:
 
 
 @pytest.mark.statement("CX-64")
-def test_what_a_closed_instance_gives_back_to_the_cluster_serves_others() -> None:
+def test_cluster_resources_released_in_a_closed_instance_serve_others() -> None:
     """The licence comes back from an instance that is disabled meanwhile: no place there, but one elsewhere."""
     cluster = Cluster(2)
     cluster.complex("licence INT <= YES YES 0 0")

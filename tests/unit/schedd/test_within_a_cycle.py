@@ -1,4 +1,4 @@
-"""What one job of a cycle leaves to the next: taken back, held up, limited, reserved."""
+"""Effects of one job of a cycle on the next: released grants, limits, reservations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.builders import NOW, Cluster, started
 
 
 @pytest.mark.statement("AJ-5", "SO-22")
-def test_what_a_given_up_job_had_is_free_again_and_no_more_than_that() -> None:
+def test_exactly_the_slots_of_a_given_up_job_are_free_again() -> None:
     cluster = Cluster(1, slots=3)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=3")
@@ -43,7 +43,7 @@ def test_maxujobs_of_one_lets_each_user_run_one_task() -> None:
 
 @pytest.mark.statement("DP-1", "SO-1")
 @pytest.mark.parametrize("changes", [{"predecessors": [1]}, {"start_after": NOW + 50}])
-def test_further_tasks_of_a_job_that_runs_wait_for_what_it_was_told_since(changes: dict[str, Any]) -> None:
+def test_further_tasks_of_a_running_job_wait_for_conditions_added_since(changes: dict[str, Any]) -> None:
     cluster = Cluster(1, slots=3)
     other = cluster.submit()
     job = cluster.submit(array="1-3", task_concurrency=1)

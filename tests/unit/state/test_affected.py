@@ -1,4 +1,4 @@
-"""What each event touches: a row for each, and what those who read it rely on."""
+"""What each event affects: a row for each event, and the guarantees for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A branch of the state, on which changes of the configuration are tried, and what the state keeps of its configuration."""
+"""A branch of the state for trial changes of the configuration, and the cache of configuration data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cluster() -> Cluster:
 
 
 def derived(state: State) -> dict[str, Any]:
-    """Everything that the state says, and what it has derived."""
+    """All primary and derived data of a state."""
     return {
         "primary": state.snapshot(),
         "configs": dict(state.configs),
@@ -54,7 +54,7 @@ def changes(state: State) -> list[AnyEvent]:
     ]
 
 
-def test_what_happens_on_a_branch_stays_there(cluster: Cluster) -> None:
+def test_changes_of_a_branch_stay_there(cluster: Cluster) -> None:
     before = derived(cluster.state)
     branch = cluster.state.branch()
     for event in changes(cluster.state):

@@ -1,4 +1,4 @@
-"""The typed configuration: what a missing text means, and that a change is seen."""
+"""The typed configuration: defaults of missing texts, and invalidation by changes."""
 
 from __future__ import annotations
 

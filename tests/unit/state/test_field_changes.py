@@ -1,4 +1,4 @@
-"""What changes of a job or a reservation: typed, read from journals of all versions, refused when it is not of its type."""
+"""Field changes of jobs and reservations: typed, read from journals of all versions, refused if of a wrong type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_journal_has_what_is_given_and_reads_it_again() -> None:
     assert decode_events(data) == events
 
 
-def test_what_programs_of_version_2_wrote_is_read() -> None:
+def test_journals_of_version_2_are_read() -> None:
     written = b"""[{"event": "JobChanged", "job_id": 1, "changes": {"hard": {"h_rt": "60"}, "account": "other", "ar_time": 0.0,
         "predecessors": [2], "conditions": {"2": "fail"}, "binding": "linear:2"}},
         {"event": "ReservationChanged", "ar_id": 2, "changes": {"granted": [["all.q@h1", 3]], "end_time": 9}, "time": 1.5}]"""
@@ -42,7 +42,7 @@ def test_what_programs_of_version_2_wrote_is_read() -> None:
 
 
 @pytest.mark.parametrize("changes", ['{"account": 7}', '{"tasks": {}}', '{"nothing": 1}', '{"hard": ["h_rt"]}'])
-def test_what_is_no_field_or_not_of_its_type_is_refused(changes: str) -> None:
+def test_unknown_fields_and_wrong_types_are_refused(changes: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=r"\$\[0\]\.changes|unknown field"):
         decode_events(f'[{{"event": "JobChanged", "job_id": 1, "changes": {changes}}}]'.encode())
 

@@ -1,4 +1,4 @@
-"""The laws of the state: each is seen when something breaks it."""
+"""The invariants of the state: each violation is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.harness import Cell
 
 @pytest.fixture
 def cell(tmp_path: Path) -> Cell:
-    """One job runs, one waits for it."""
+    """One running job, and one that depends on it."""
     made = Cell(tmp_path)
     first = made.submit()
     made.submit(hold_jid=[str(first)])
@@ -27,26 +27,26 @@ def cell(tmp_path: Path) -> Cell:
 
 
 BREAKS: dict[str, Callable[[State], object]] = {
-    "have begun, and have not": lambda state: setattr(state.jobs[1], "pending", Ranges.of([1])),
-    "is pending with the places": lambda state: setattr(state.jobs[1].tasks[1], "status", "pending"),
-    "without a try": lambda state: setattr(state.jobs[1].tasks[1], "attempt", 0),
-    "no task left": lambda state: setattr(state.jobs[2], "pending", Ranges()),
-    "where its master has no place": lambda state: state.jobs[1].tasks[1].slaves.update({1: SlaveTask(1, "all.q@h9")}),
+    "are pending ranges and task objects": lambda state: setattr(state.jobs[1], "pending", Ranges.of([1])),
+    "is pending with the grants": lambda state: setattr(state.jobs[1].tasks[1], "status", "pending"),
+    "without an attempt": lambda state: setattr(state.jobs[1].tasks[1], "attempt", 0),
+    "no tasks left": lambda state: setattr(state.jobs[2], "pending", Ranges()),
+    "where its master has no grant": lambda state: state.jobs[1].tasks[1].slaves.update({1: SlaveTask(1, "all.q@h9")}),
     "jobs that wait for job 1": lambda state: state.dependents.clear(),
     "doomed are": lambda state: state.doomed.add(2),
     "priorities of jobs": lambda state: state.priorities.update({7: (0.0, 0.0, 0.0, 0.0)}),
     "tasks on host": lambda state: state.tasks_on.clear(),
     "tasks in": lambda state: state.tasks_in.clear(),
     "bookings of": lambda state: state.bookings[CLUSTER].update(slots=2),
-    "asks for reservation": lambda state: setattr(state.jobs[2], "ar", 3),
+    "requests reservation": lambda state: setattr(state.jobs[2], "ar", 3),
     "instances of queue": lambda state: state.instances_of.clear(),
     "without configuration": lambda state: state.configs.clear(),
-    "have not followed": lambda state: setattr(state.unreconciled, "groups", True),
+    "were not updated": lambda state: setattr(state.unreconciled, "groups", True),
 }
 
 
 @pytest.mark.parametrize("law", BREAKS)
-def test_what_breaks_a_law_is_said(cell: Cell, law: str) -> None:
+def test_each_violation_is_reported(cell: Cell, law: str) -> None:
     assert invariants(cell.state) == []
     BREAKS[law](cell.state)
     assert any(law in fault for fault in invariants(cell.state)), invariants(cell.state)

@@ -1,4 +1,4 @@
-"""The tables of the machines: what may happen to a thing in which state, and what becomes of an event that may not."""
+"""The tables of the machines: valid events by state, and the refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def refused(cell: Cell, event: AnyEvent) -> str:
     return raised.value.was
 
 
-def test_what_cannot_happen_is_refused(cell: Cell) -> None:
+def test_invalid_events_are_refused(cell: Cell) -> None:
     job, waiting = running(cell), cell.submit(holds="u")
     place = [Grant("all.q@h2", 1)]
     assert refused(cell, TaskDispatched(job, 1, 2, place, NOW)) == "running"

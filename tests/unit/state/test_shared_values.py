@@ -1,4 +1,4 @@
-"""Equal values of jobs are kept once, wherever the jobs come from, and a changed job changes alone."""
+"""Equal values of jobs are stored once, from events and snapshots, and a change affects one job alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transaction notes as written: every job whose record it changes. The spool keeps, and the scheduler looks at, no other.
+"""`Affected.written`: every job whose record a transaction changes. The spool saves, and the scheduler examines, only these.
 
 The law is asked of each event that a whole play brings about (`tests/past/play.py`: every state that a spool can hold).
 """

@@ -1,4 +1,4 @@
-"""State letters and their order, for tasks and for queue instances. Orders were seen on the real 8.1.9."""
+"""State codes and their order, for tasks and for queue instances. The orders are those of the real 8.1.9."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_pending_tasks_of_different_holds_are_apart() -> None:
 
 @pytest.mark.statement("ST-32", "QM-4", "QI-6", "QI-7", "QI-8")
 @pytest.mark.parametrize(
-    ("task", "queue", "held", "letters"),
+    ("task", "queue", "held", "state_codes"),
     [
         ({}, {}, False, "r"),
         ({"status": "transferring"}, {}, False, "t"),
