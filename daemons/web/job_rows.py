@@ -238,7 +238,8 @@ def concerns_jobs(change: MirroredChange) -> bool:
     """Whether a change may alter a row: jobs, tasks, instances whose state stops tasks, or hosts that are lost or return."""
     affected = change.affected
     told = any(isinstance(event, PrioritiesSet) for event in change.events)
-    return change.whole or told or bool(affected.jobs or affected.instances or affected.kinds or affected.lost or affected.returned)
+    hosts = affected.lost or affected.returned
+    return change.whole or told or bool(affected.jobs or affected.instances or affected.kinds or hosts)
 
 
 @cache

@@ -56,7 +56,9 @@ class UseLog:
         used = state.bookings.at(holder)
         before, self._used[holder] = self._used.get(holder, {}), dict(used)
         capacities = {
-            name: capacity for name, capacity in config_snapshot.capacities[holder].consumables.items() if everything or name in wanted
+            name: capacity
+            for name, capacity in config_snapshot.capacities[holder].consumables.items()
+            if everything or name in wanted
         }
         if all(used.get(name, 0.0) == before.get(name, 0.0) for name in capacities):
             return ""
