@@ -15,8 +15,8 @@ import aiohttp
 
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys
-from daemons.runtime.lease_voter import PROMISE, LeaseVoter
-from daemons.runtime.peers import PeerRequest, serve_peers
+from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
+from daemons.runtime.peers import PeerHandler, serve_peers
 
 _LOOK_S = 2.0
 
@@ -40,12 +40,12 @@ class Witness:
 
     def _is_witness(self) -> bool:
         """Whether several other hosts may be the master, or might when this one promised something. Raises CellFault."""
-        candidates = self._cell.candidates()
-        return self._host not in candidates and bool(candidates or self._voter.promise.epoch)
+        candidate_hosts = self._cell.candidate_hosts()
+        return self._host not in candidate_hosts and bool(candidate_hosts or self._voter.record.epoch)
 
     async def _serve(self) -> None:
         """Keep the door open as long as this host is a witness. Raises OSError, CellFault."""
-        told: dict[str, PeerRequest] = {PROMISE: self._voter.tell}
+        told: dict[str, PeerHandler] = {VOTE_RECORD: self._voter.answer_record_request}
         keys = exec_host_keys(self._cell, self._host)
         serving = serve_peers(self._cell, self._host, keys, {"lease": self._asked}, self._voter.load, told)
         door = asyncio.create_task(serving)

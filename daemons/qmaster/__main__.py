@@ -50,7 +50,7 @@ def start(
         cell = read_cell()
         host = cell.own_name()
         if cell.master_host() != host:
-            hint = ": sge_shadowd runs here" if host in cell.candidates() else ""
+            hint = ": sge_shadowd runs here" if host in cell.candidate_hosts() else ""
             raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster}){hint}")
         make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
 from daemons.qmaster.tell.share_log import ShareLog
 from daemons.qmaster.tell.story import Line, as_text, lines
-from daemons.qmaster.unannounced import Unannounced
+from daemons.qmaster.replication_queue import ReplicationQueue
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
@@ -83,7 +83,7 @@ class Master:
         self._records = Records()
         self._share_log = ShareLog()
         self._queued: list[Transaction] = []
-        self._unannounced: Unannounced | None = None
+        self._replication_queue: ReplicationQueue | None = None
         self._last_look = world()
         self._started = self._last_look.now
         self.incarnation = spool.begin(int(self._started * 1000))
@@ -330,17 +330,17 @@ class Master:
     @property
     def announced(self) -> bool:
         """Whether all that was decided is on disk and has been told."""
-        return not self._queued and not self._unannounced
+        return not self._queued and not self._replication_queue
 
     def replicate(self, allowed: Callable[[], int]) -> None:
         """From now on announce commits of the spool up to what `allowed` says alone; that goes for those of before, too."""
-        self._unannounced = Unannounced(self.spool, allowed)
+        self._replication_queue = ReplicationQueue(self.spool, allowed)
         self.committed = -1
-        self.accounting.last_allowed, self.reporting.last_allowed = self._unannounced.add(self.state.revision, []).rows
+        self.accounting.last_allowed, self.reporting.last_allowed = self._replication_queue.add(self.state.revision, []).rows
 
     def announce(self) -> None:
         """Tell what may be told by now, in order."""
-        for written in self._unannounced.due() if self._unannounced is not None else ():
+        for written in self._replication_queue.due() if self._replication_queue is not None else ():
             self.accounting.last_allowed, self.reporting.last_allowed = written.rows
             self.committed = written.revision
             self.published(written.transactions)
@@ -379,11 +379,11 @@ class Master:
         """Write everything queued to the spool, and tell what may be told. Whether it wrote something."""
         transactions, self._queued = self._queued, []
         wrote = self.write(transactions)
-        if self._unannounced is None:
+        if self._replication_queue is None:
             self.published(transactions)
         else:
             if transactions:
-                self._unannounced.add(transactions[-1].revision, transactions)
+                self._replication_queue.add(transactions[-1].revision, transactions)
             self.announce()
         return wrote
 

@@ -109,7 +109,7 @@ class Cell:
         """Names the hosts that may be the master, the usual one first. Source: shadow_masters(5), SH-1."""
         return self.common / "shadow_masters"
 
-    def candidates(self) -> tuple[str, ...]:
+    def candidate_hosts(self) -> tuple[str, ...]:
         """Return the hosts that may be the master, as the file names them now; none unless they are two or more.
 
         Raises CellFault.

@@ -43,6 +43,6 @@ class LeaseFile:
         """The epoch in which this host is the master, 0 if it is not."""
         return int(_UNTIL.unpack(self._map[:])[1])
 
-    def held(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this host is the master at this moment."""
         return boottime() < float(_UNTIL.unpack(self._map[:])[0])

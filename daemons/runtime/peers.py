@@ -27,15 +27,15 @@ from daemons.runtime.qmaster_link import reason_of
 _log = logging.getLogger(__name__)
 
 #: what answers a request: (the host that asks, headers, body) -> HTTP status and the answer's body
-PeerRequest = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable[tuple[int, bytes]]]
+PeerHandler = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable[tuple[int, bytes]]]
 
 #: seconds: for an answer where nothing else is said, for a connection, between two requests, for which an address is used
-ANSWER_S, _CONNECT_S, _KEPT_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
-_LOOK_S = 2.0
+ANSWER_S, _CONNECT_S, _KEEPALIVE_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
+_POLL_S = 2.0
 #: seconds for which a port that another daemon holds is waited for
-_PORT_S, _PORT_LOOK_S = 10.0, 0.2
+_PORT_S, _PORT_RETRY_S = 10.0, 0.2
 #: letters of a host name that a certificate has room for
-_NAME = 64
+_MAX_COMMON_NAME = 64
 
 
 class PeerAway(Exception):
@@ -47,7 +47,7 @@ class Peers:
 
     def __init__(self, cell: Cell, keys: Keys) -> None:
         self._cell = cell
-        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEPT_S)
+        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEEPALIVE_S)
         self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
         self._addresses: dict[str, tuple[str, float]] = {}
 
@@ -87,35 +87,35 @@ async def serve_peers(
     cell: Cell,
     host: str,
     keys: Keys,
-    requests: Mapping[str, PeerRequest],
-    opened: Callable[[], None] = lambda: None,
-    of_any_host: Mapping[str, PeerRequest] = MappingProxyType({}),
+    requests: Mapping[str, PeerHandler],
+    on_open: Callable[[], None] = lambda: None,
+    any_host_requests: Mapping[str, PeerHandler] = MappingProxyType({}),
 ) -> None:
     """Answer the requests of other hosts that may be the master until cancelled. Raises OSError (the port), CellFault (keys).
 
-    `opened` is called when the port is open. `of_any_host`: requests that each host with keys of the cell may make.
+    `on_open` is called when the port is open. `any_host_requests`: requests that each host with keys of the cell may make.
     """
 
     async def answer(name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         # one that is left alone on the list has a lease all the same, until its qmaster is started again
-        names = {listed[:_NAME]: listed for listed in cell.listed_masters()}
+        names = {listed[:_MAX_COMMON_NAME]: listed for listed in cell.listed_masters()}
         caller = names.get(_caller(request), "")
-        if not caller and name not in of_any_host:
+        if not caller and name not in any_host_requests:
             return web.Response(status=403, reason="Not a host that may be the master")
         connection.vouched()
-        answering = of_any_host.get(name) or requests.get(name)
-        if answering is None:
+        handler = any_host_requests.get(name) or requests.get(name)
+        if handler is None:
             return web.Response(status=404, reason="No such request")
-        status, body = await answering(caller, request.headers, request.content)
+        status, body = await handler(caller, request.headers, request.content)
         return web.Response(status=status, body=body)
 
-    doors = HttpDoors(Room(), answer)
-    doors.open(await _listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
-    opened()
+    listeners = HttpDoors(Room(), answer)
+    listeners.open(await _listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
+    on_open()
     try:
         await asyncio.Event().wait()
     finally:
-        await doors.close()
+        await listeners.close()
 
 
 async def _listener(address: str, port: int) -> socket.socket:
@@ -128,21 +128,21 @@ async def _listener(address: str, port: int) -> socket.socket:
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > end:
                 raise
-        await asyncio.sleep(_PORT_LOOK_S)
+        await asyncio.sleep(_PORT_RETRY_S)
 
 
-async def until_shadowed(cell: Cell) -> tuple[str, ...]:
+async def wait_for_candidate_hosts(cell: Cell) -> tuple[str, ...]:
     """Wait until the cell has several hosts that may be the master, and return them."""
-    complained = False
+    is_logged = False
     while True:
         try:
-            if candidates := cell.candidates():
-                return candidates
+            if candidate_hosts := cell.candidate_hosts():
+                return candidate_hosts
         except CellFault as fault:
-            if not complained:
+            if not is_logged:
                 _log.error("%s", fault)
-            complained = True
-        await asyncio.sleep(_LOOK_S)
+            is_logged = True
+        await asyncio.sleep(_POLL_S)
 
 
 def _caller(request: web.BaseRequest) -> str:

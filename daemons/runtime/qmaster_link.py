@@ -142,14 +142,14 @@ class QmasterLink:
         """Who may be the master, the likeliest first: the host that act_qmaster names when that has changed, else the one that
         was it last. Raises NoQmaster."""
         try:
-            named, candidates = self._cell.master_host(), self._cell.candidates()
+            named, candidate_hosts = self._cell.master_host(), self._cell.candidate_hosts()
         except CellFault as fault:
             port = self._cell.qmaster_port
             raise NoQmaster(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
         first = [named] if named != self._named else self._turn
         self._named = named
-        known = {named, self._answered, *candidates} - {""}
-        self._turn = [host for host in dict.fromkeys((*first, named, self._answered, *candidates)) if host in known]
+        known = {named, self._answered, *candidate_hosts} - {""}
+        self._turn = [host for host in dict.fromkeys((*first, named, self._answered, *candidate_hosts)) if host in known]
         return list(self._turn)
 
     def _failed(self, master: str) -> None:

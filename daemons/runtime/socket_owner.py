@@ -11,37 +11,37 @@ import struct
 
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ERROR = 4, 20, 1, 2
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence number, port
-_QUESTION = struct.Struct("=BBBxI")  # family, protocol, extensions, states
+_QUERY = struct.Struct("=BBBxI")  # family, protocol, extensions, states
 _ENDS = struct.Struct(">HH16s16s")  # the ports and addresses of the socket asked about, its own first
 _ANY = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)  # interface, cookie
 _ALL_STATES = 0xFFFFFFFF
 _OWNER = struct.Struct("=II")  # user id, inode
-_OWNER_AT = 64  # behind family, state, timer, retransmissions (4), ends and interface (48), expiry and queues (12)
-_LONGEST = 4096
+_OWNER_OFFSET = 64  # behind family, state, timer, retransmissions (4), ends and interface (48), expiry and queues (12)
+_MAX_REPLY = 4096
 
 
-def socket_owner(taken: socket.socket) -> int | None:
+def socket_owner(accepted: socket.socket) -> int | None:
     """The user id of the other end of an accepted connection. None: it is on another host, has been closed, or the kernel cannot
     say. Raises OSError when this end is gone."""
-    far, near = taken.getpeername(), taken.getsockname()
-    ends = _ENDS.pack(far[1], near[1], _packed(taken, far[0]), _packed(taken, near[0])) + _ANY
-    question = _QUESTION.pack(taken.family, socket.IPPROTO_TCP, 0, _ALL_STATES) + ends
+    remote, local = accepted.getpeername(), accepted.getsockname()
+    ends = _ENDS.pack(remote[1], local[1], _pack_address(accepted, remote[0]), _pack_address(accepted, local[0])) + _ANY
+    query = _QUERY.pack(accepted.family, socket.IPPROTO_TCP, 0, _ALL_STATES) + ends
     try:
-        answer = _asked(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, 0, 0) + question)
+        reply = _query_kernel(_HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST, 0, 0) + query)
     except OSError:
         return None
-    if len(answer) < _HEADER.size + _OWNER_AT + _OWNER.size or _HEADER.unpack_from(answer)[1] == _ERROR:
+    if len(reply) < _HEADER.size + _OWNER_OFFSET + _OWNER.size or _HEADER.unpack_from(reply)[1] == _ERROR:
         return None
-    uid, inode = _OWNER.unpack_from(answer, _HEADER.size + _OWNER_AT)
+    uid, inode = _OWNER.unpack_from(reply, _HEADER.size + _OWNER_OFFSET)
     return int(uid) if inode else None  # a socket that its program has closed belongs to nobody, and reads as root's
 
 
-def _packed(taken: socket.socket, address: str) -> bytes:
-    return socket.inet_pton(taken.family, address.partition("%")[0]).ljust(16, b"\0")
+def _pack_address(accepted: socket.socket, address: str) -> bytes:
+    return socket.inet_pton(accepted.family, address.partition("%")[0]).ljust(16, b"\0")
 
 
-def _asked(question: bytes) -> bytes:
+def _query_kernel(query: bytes) -> bytes:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG) as kernel:
         kernel.setblocking(False)  # the kernel answers before `send` returns
-        kernel.send(question)
-        return kernel.recv(_LONGEST)
+        kernel.send(query)
+        return kernel.recv(_MAX_REPLY)

@@ -16,15 +16,15 @@ from aiohttp import web
 
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.shadow.copy_door import CopyDoor
-from daemons.qmaster.shadow.spool_copy import SpoolCopy
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
+from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import unix_listener
 from daemons.runtime.http_door import HttpDoors
 from tests.harness import MASTER
 from tests.integration.cells import PATIENCE_S
-from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell, tables
+from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables
 
 JOBS = 300
 JOB = msgspec.json.encode({"binary": True, "script_file": "/bin/true"})
@@ -36,12 +36,12 @@ class Shadows:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self.copies = {name: SpoolCopy(directory / name / "shadow", CELL_ID) for name in SHADOWS}
+        self.replicas = {name: Replica(directory / name / "shadow", CELL_ID) for name in SHADOWS}
         self._doors: dict[str, HttpDoors] = {}
         self._sessions: dict[str, aiohttp.ClientSession] = {}
 
     def open(self, name: str) -> None:
-        handlers = CopyDoor(self.copies[name], self._directory / name, lambda: (MASTER, 1)).handlers
+        handlers = ReplicaEndpoint(self.replicas[name], self._directory / name, lambda: (MASTER, 1)).handlers
 
         async def answer(asked: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
             status, body = await handlers[asked](MASTER, request.headers, request.content)
@@ -79,7 +79,7 @@ async def until(condition: Any) -> None:
 @pytest.mark.statement("SH-2")
 def test_what_was_acknowledged_is_with_the_shadows(tmp_path: Path) -> None:
     (tmp_path / "master").mkdir()
-    cell = FollowedCell(tmp_path / "master")
+    cell = ReplicatedCell(tmp_path / "master")
     (tmp_path / "master" / "authority").mkdir()
     (tmp_path / "master" / "authority" / "key").write_text("secret")
     acknowledged: list[int] = []
@@ -110,17 +110,17 @@ def test_what_was_acknowledged_is_with_the_shadows(tmp_path: Path) -> None:
             shadows.open("s1")
             await until(lambda: voters[-1] == [MASTER, *SHADOWS])
             await submit()
-        await until(lambda: all(copy.position() == cell.master.spool.position for copy in shadows.copies.values()))
+        await until(lambda: all(replica.position() == cell.master.spool.position for replica in shadows.replicas.values()))
         await service.stop()
         await shadows.end()
 
     asyncio.run(play())
     assert len(acknowledged) == 2 * JOBS + 1
     for name in SHADOWS:
-        copy = SpoolCopy(tmp_path / name / "shadow", CELL_ID)
-        copy.close()
-        assert tables(copy.path) == tables(tmp_path / "master" / "spool.db"), name
-        assert {*Spool(copy.path, CELL_ID).load().jobs} >= {*acknowledged}
+        replica = Replica(tmp_path / name / "shadow", CELL_ID)
+        replica.close()
+        assert tables(replica.path) == tables(tmp_path / "master" / "spool.db"), name
+        assert {*Spool(replica.path, CELL_ID).load().jobs} >= {*acknowledged}
         assert (tmp_path / name / "authority" / "key").read_text() == "secret"
 
 
@@ -143,7 +143,7 @@ async def submitted(session: aiohttp.ClientSession, acknowledged: list[int]) -> 
 def test_who_is_not_the_master_turns_everybody_away(tmp_path: Path) -> None:
     """Surely nothing was done, so they may ask again, and somebody else."""
     (tmp_path / "master").mkdir()
-    cell = FollowedCell(tmp_path / "master")
+    cell = ReplicatedCell(tmp_path / "master")
 
     async def play() -> None:
         async def agree(_in_sync: Sequence[str], _sets: Sequence[Sequence[str]]) -> None:

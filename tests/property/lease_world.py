@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 
-from gridengine.lease import LEASE_S, RENEW_S, Ask, Lease, Promise, Sets, Vote, Voter, choose_voters, is_majority
+from gridengine.lease import LEASE_S, RENEW_S, VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters, is_majority
 
 DRIFT = 0.043  # (LEASE_S - MARGIN_S) / (1 - DRIFT) < LEASE_S / (1 + DRIFT)
 FOLLOW_S = 2.0  # a shadow that has said nothing for so long is taken off the list
-Entry = tuple[int, Sets]
+Entry = tuple[int, VoterSets]
 
 
 class Broken(AssertionError):
@@ -39,19 +39,19 @@ class Rules:
 
 @dataclass(eq=False)
 class Host:
-    """`promise`, `log`, `incarnation` are on its disk; the rest is gone when its process dies."""
+    """`record`, `log`, `incarnation` are on its disk; the rest is gone when its process dies."""
 
     name: str
     rate: float
     candidate: bool
     log: tuple[Entry, ...]
     offset: float = 0.0
-    promise: Promise = Promise()
+    record: VoteRecord = VoteRecord()
     incarnation: int = 0
     voter: Voter | None = None
     up: bool = True
     lease: Lease | None = None
-    successor: Lease | None = None
+    later_lease: Lease | None = None
     began: float = 0.0
     leads: bool = False
     heard: float = -inf
@@ -64,7 +64,7 @@ class Host:
         return (self.incarnation, len(self.log)) if self.candidate else (0, 0)
 
     def leases(self) -> list[Lease]:
-        return [each for each in (self.lease, self.successor) if each]
+        return [each for each in (self.lease, self.later_lease) if each]
 
 
 class World:
@@ -75,16 +75,16 @@ class World:
         self.cut: set[str] = set()
         self.elections = self.steps = 0
         draw = self.random
-        candidates = [f"c{number}" for number in range(draw.choice([2, 3, 3, 4]))]
-        names = [*candidates, "w0", "w1"]
-        self.sets: Sets = (frozenset(choose_voters(candidates, names, ())),)
+        candidate_hosts = [f"c{number}" for number in range(draw.choice([2, 3, 3, 4]))]
+        names = [*candidate_hosts, "w0", "w1"]
+        self.sets: VoterSets = (frozenset(choose_voters(candidate_hosts, names, ())),)
         # what this world is like: its clocks, its network, what goes wrong most, how often voters change
         rates = draw.choice([(1 - DRIFT, 1 + DRIFT), (1 - DRIFT, 1 + DRIFT), (1.0,)])
         self.delays = draw.choice([(0.01, 0.1, 0.3), (0.01, 0.1, 0.3, 0.3, 0.3, 1.0, 3.0, 10.0)])
         self.usual = draw.choice(["voter", "candidate", "boot", "cut", "cut", "stop"])
         self.restless = draw.choice([0.02, 0.1, 0.6])
         start = ((0, self.sets),)
-        self.hosts = {each: Host(each, draw.choice(rates), each in candidates, start, draw.uniform(0, 99)) for each in names}
+        self.hosts = {each: Host(each, draw.choice(rates), each in candidate_hosts, start, draw.uniform(0, 99)) for each in names}
         for host in self.hosts.values():
             self.start_voter(host)
             self.later(draw.uniform(0, 2), lambda host=host: self.tick(host))
@@ -103,7 +103,7 @@ class World:
         return host.offset + host.rate * self.time
 
     def holds(self, host: Host) -> bool:
-        return any(self.now(host) < lease.until() for lease in host.leases())
+        return any(self.now(host) < lease.valid_until() for lease in host.leases())
 
     def check(self) -> None:
         holders = [host for host in self.hosts.values() if host.lease and self.holds(host)]
@@ -128,21 +128,21 @@ class World:
             delay = draw.choice(self.delays) * draw.random()
             self.later(delay, what)
 
-    def send_ask(self, host: Host, voter: Host, lease: Lease, ask: Ask) -> None:
+    def send_request(self, host: Host, voter: Host, lease: Lease, request: VoteRequest) -> None:
         sent = self.now(host)
 
         def asked() -> None:
             if voter.voter is None:
                 return
-            vote = voter.voter.answer(ask, self.now(voter), voter.position)
-            voter.promise = voter.voter.promise
+            vote = voter.voter.answer(request, self.now(voter), voter.position)
+            voter.record = voter.voter.record
             if vote.granted and voter is not host:
                 voter.heard = self.now(voter)
             self.send(voter, host, lambda: answered(vote))
 
-        def answered(vote: Vote) -> None:
+        def answered(vote: VoteResponse) -> None:
             if host.up and lease in host.leases():
-                lease.note(voter.name, vote, ask, self.now(host) if self.rules.from_receipt else sent)
+                lease.handle_response(voter.name, vote, request, self.now(host) if self.rules.from_receipt else sent)
 
         self.send(host, voter, asked)
 
@@ -150,7 +150,7 @@ class World:
         log, incarnation = host.log, host.incarnation
 
         def told() -> None:
-            if not shadow.up or shadow.leads or shadow.promise.holder != host.name:
+            if not shadow.up or shadow.leads or shadow.record.holder != host.name:
                 return
             if (incarnation, len(log)) > shadow.position:
                 shadow.incarnation, shadow.log = incarnation, log
@@ -176,51 +176,51 @@ class World:
             return
         if host.lease is None:
             if self.now(host) - host.heard > LEASE_S or self.random.random() < 0.05:
-                self.campaign(host, host.promise.epoch + 1)
+                self.campaign(host, host.record.epoch + 1)
             return
-        if not self.holds(host) and (host.leads or host.lease.outbid or self.now(host) - host.began > 3.0):
-            outbid = host.lease.outbid
+        if not self.holds(host) and (host.leads or host.lease.superseded_by or self.now(host) - host.began > 3.0):
+            superseded_by = host.lease.superseded_by
             self.give_up(host)
             if self.random.random() < 0.3:
-                self.campaign(host, max(outbid, host.promise.epoch) + 1)
+                self.campaign(host, max(superseded_by, host.record.epoch) + 1)
             return
         if host.leads:
             self.lead(host)
         for lease in host.leases()[-1:]:
             for name in sorted(lease.voters):
-                self.send_ask(host, self.hosts[name], lease, lease.ask(host.in_sync, host.position))
+                self.send_request(host, self.hosts[name], lease, lease.request(host.in_sync, host.position))
 
     def campaign(self, host: Host, epoch: int) -> None:
         host.began = self.now(host)
         host.lease = self.rules.lease(host.name, epoch, host.log[-1][1], f"life{next(self.numbers)}")
 
-    def give_up(self, host: Host, heir: str = "") -> None:
+    def give_up(self, host: Host, successor: str = "") -> None:
         leases = host.leases()
-        host.lease = host.successor = None
+        host.lease = host.later_lease = None
         host.leads = False
         for lease in leases:
-            ask = lease.give_up(heir)
+            request = lease.give_up(successor)
             for name in sorted(lease.voters):
-                self.send_ask(host, self.hosts[name], lease, ask)
+                self.send_request(host, self.hosts[name], lease, request)
 
     def lead(self, host: Host) -> None:
         lease, now = host.lease, self.now(host)
         assert lease
-        if host.successor and host.successor.agreed():
-            lease, host.lease, host.successor = host.successor, host.successor, None
-        latest = host.successor or lease
-        if latest.outbid and now < lease.until():
-            host.successor = latest.succeed(latest.outbid + 1, f"life{next(self.numbers)}")
-        if lease.agreed():
+        if host.later_lease and host.later_lease.agreed_hosts():
+            lease, host.lease, host.later_lease = host.later_lease, host.later_lease, None
+        latest = host.later_lease or lease
+        if latest.superseded_by and now < lease.valid_until():
+            host.later_lease = latest.begin_epoch(latest.superseded_by + 1, f"life{next(self.numbers)}")
+        if lease.agreed_hosts():
             self.change_voters(host, lease)
             if self.random.random() < 0.5:
                 host.log = (*host.log, (next(self.numbers), host.log[-1][1]))
         self.acknowledge(host)
-        # nothing may be acknowledged between this and `Lease.ask`, from where on they are waited for; others must
+        # nothing may be acknowledged between this and `Lease.request`, from where on they are waited for; others must
         # have everything now
         fresh = {name for name, (_, when) in host.copies.items() if now - when < FOLLOW_S}
         whole = {name for name, (has, _) in host.copies.items() if has >= host.acknowledged}
-        host.in_sync = (host.in_sync.intersection(lease.agreed()) | whole) & fresh
+        host.in_sync = (host.in_sync.intersection(lease.agreed_hosts()) | whole) & fresh
         for shadow in self.hosts.values():
             if shadow.candidate and shadow is not host:
                 self.send_log(host, shadow)
@@ -232,7 +232,7 @@ class World:
         if not self.with_all(host, lease, before + 2):
             return
         if written != lease.sets:
-            lease.change(written)
+            lease.change_voters(written)
         elif len(written) > 1:
             host.log = (*host.log, (next(self.numbers), written[1:]))
         elif self.random.random() < self.restless:
@@ -241,13 +241,13 @@ class World:
             self.steps += 1
 
     def with_all(self, host: Host, lease: Lease, length: int) -> bool:
-        return all(name == host.name or host.copies.get(name, (0, 0.0))[0] >= length for name in lease.agreed())
+        return all(name == host.name or host.copies.get(name, (0, 0.0))[0] >= length for name in lease.agreed_hosts())
 
     def acknowledge(self, host: Host) -> None:
         """What may be, under the mode: on all that are in sync, or on so many that nobody is elected without one of them."""
         lease = host.lease
         assert lease
-        if not lease.agreed() or self.now(host) >= lease.until():
+        if not lease.agreed_hosts() or self.now(host) >= lease.valid_until():
             return
         for length in range(host.acknowledged + 1, len(host.log) + 1):
             have = {host.name} | {name for name, (has, _) in host.copies.items() if has >= length}
@@ -275,13 +275,13 @@ class World:
             host.voter = None
             self.later(back, lambda: self.start_voter(host))
         if kind in ("candidate", "boot"):
-            host.up, host.lease, host.successor, host.leads = False, None, None, False
+            host.up, host.lease, host.later_lease, host.leads = False, None, None, False
             self.later(back, lambda: setattr(host, "up", True))
         if kind == "boot":
             host.offset, host.heard = -host.rate * self.time, -inf
 
     def start_voter(self, host: Host) -> None:
         if self.rules.forgetful:
-            host.promise = Promise()
+            host.record = VoteRecord()
         if host.voter is None:
-            host.voter = self.rules.voter(host.promise, self.now(host))
+            host.voter = self.rules.voter(host.record, self.now(host))

@@ -24,7 +24,7 @@ from daemons.qmaster.shadow import other_masters
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.cell_copy import CellCopy, Offers, follow, mark
 from daemons.runtime.lease_voter import LeaseVoter
-from gridengine.lease import Ask, Lease, Promise, Sets, Vote, Voter, choose_voters
+from gridengine.lease import VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters
 
 NAMES = ("a", "b", "c", "d", "e")
 BOOTSTRAP = "admin_user root\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /r\nqmaster_port 6444\nray_port 6446\n"
@@ -40,7 +40,7 @@ class Spool:
 
     incarnation: int = 0
     last: int = 0
-    voters: Sets = ()
+    voters: VoterSets = ()
 
     @property
     def position(self) -> tuple[int, int]:
@@ -48,7 +48,7 @@ class Spool:
 
 
 @dataclass(eq=False)
-class Seat:
+class Participant:
     """A running qmaster or shadow. `alone`: it asks nobody for a vote."""
 
     alone: bool
@@ -56,21 +56,21 @@ class Seat:
     voter: Voter
     lease: Lease | None = None
     in_sync: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
+    candidate_hosts: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
 class Host:
-    """`seat_promise`, `promise` (as a witness), `spool` and the files are on its disk."""
+    """`participant_record`, `record` (as a witness), `spool` and the files are on its disk."""
 
     name: str
     cell: Cell
     spool: Spool = Spool()
-    seat_promise: Promise = Promise()
-    promise: Promise = Promise()
+    participant_record: VoteRecord = VoteRecord()
+    record: VoteRecord = VoteRecord()
     up: bool = True
     cut: bool = False
-    seat: Seat | None = None
+    participant: Participant | None = None
     witness: Voter | None = None
     answered: str = ""  # the master that its sge_execd heard last
     old: list[dict[str, str]] = field(default_factory=list)  # its files at other times
@@ -82,16 +82,16 @@ def list_files(host: Host) -> dict[str, str]:
     return {path.name: path.read_text() if path.exists() else "" for path in paths}
 
 
-def latest(host: Host) -> Promise:
+def latest(host: Host) -> VoteRecord:
     """What a host promised, in either role: it is one voter."""
-    return max(host.seat_promise, host.promise, key=lambda promise: (promise.epoch, promise.version))
+    return max(host.participant_record, host.record, key=lambda record: (record.epoch, record.version))
 
 
-class SeatVoter(LeaseVoter):
+class ParticipantVoter(LeaseVoter):
     """That of a host which begins, with its promise in memory."""
 
-    def __init__(self, promise: Promise) -> None:
-        self._voter = Voter(promise, 0.0)
+    def __init__(self, record: VoteRecord) -> None:
+        self._voter = Voter(record, 0.0)
 
 
 class World:
@@ -104,7 +104,7 @@ class World:
         self.refused = self.elections = self.followed = 0
         self.hosts = {name: self.made(place / name, name) for name in NAMES}
         first = self.hosts["a"]
-        first.spool, first.seat = Spool(1), Seat(True, True, Voter(Promise(), self.now))
+        first.spool, first.participant = Spool(1), Participant(True, True, Voter(VoteRecord(), self.now))
 
     def made(self, root: Path, name: str) -> Host:
         common = root / "c" / "common"
@@ -118,8 +118,8 @@ class World:
         return other.up and one.up and (one is other or not (one.cut or other.cut))
 
     def serves(self, host: Host) -> bool:
-        seat = host.seat
-        return host.up and seat is not None and (seat.alone or (seat.lease is not None and self.now < seat.lease.until()))
+        participant = host.participant
+        return host.up and participant is not None and (participant.alone or (participant.lease is not None and self.now < participant.lease.valid_until()))
 
     def serving(self) -> list[Host]:
         return [host for host in self.hosts.values() if self.serves(host)]
@@ -145,23 +145,23 @@ class World:
             if not ill:
                 host.cut, host.up = kind == "cut", kind == "cut"
                 if kind == "off":
-                    host.seat = host.witness = None
-        elif kind == "stop" and host.seat:
+                    host.participant = host.witness = None
+        elif kind == "stop" and host.participant:
             self.resign(host)
-            host.seat = None
+            host.participant = None
         elif kind == "start":
             self.start(host)
-        elif kind == "take-over" and host.seat and not host.seat.alone and not self.serves(host):
+        elif kind == "take-over" and host.participant and not host.participant.alone and not self.serves(host):
             for master in masters:
-                if self.reaches(host, master) and host.name in master.seat.in_sync:  # type: ignore[union-attr]
+                if self.reaches(host, master) and host.name in master.participant.in_sync:  # type: ignore[union-attr]
                     self.resign(master, host.name)
-                    host.seat.wants = True
+                    host.participant.wants = True
         elif kind in ("stale", "alone"):
             others = [each for each in hosts if each.spool.incarnation and not self.serves(each)]
             self.put_back(draw.choice(others or [host]), kind == "alone")
 
     def change_list(self, master: Host, name: str, kind: str) -> None:
-        listed = list(master.cell.candidates()) or [master.name]
+        listed = list(master.cell.candidate_hosts()) or [master.name]
         if kind == "add" and name not in listed and len(listed) < 4:
             listed.append(name)
         elif kind == "remove" and name in listed and name != master.name:
@@ -172,7 +172,7 @@ class World:
         """The host begins again with files of another time, or such that name it as the only master."""
         if not host.up or self.serves(host):
             return
-        host.seat = host.witness = None
+        host.participant = host.witness = None
         files = {"act_qmaster": f"{host.name}\n", "shadow_masters": ""} if alone else self.random.choice(host.old or [{}])
         for name, text in files.items():
             (host.cell.common / name).unlink(missing_ok=True)
@@ -183,14 +183,14 @@ class World:
 
     def start(self, host: Host) -> None:
         """`gridengine start`: the program that the files name."""
-        named, candidates = host.cell.master_host(), host.cell.candidates()
-        if host.seat or not host.up or not (named == host.name or host.name in candidates):
+        named, candidate_hosts = host.cell.master_host(), host.cell.candidate_hosts()
+        if host.participant or not host.up or not (named == host.name or host.name in candidate_hosts):
             return
         if named == host.name and not self.may_serve(host):
             return
-        alone = named == host.name and host.name not in candidates
-        host.seat_promise, host.witness = latest(host), None
-        host.seat = Seat(alone, named == host.name, Voter(latest(host), self.now), candidates=candidates)
+        alone = named == host.name and host.name not in candidate_hosts
+        host.participant_record, host.witness = latest(host), None
+        host.participant = Participant(alone, named == host.name, Voter(latest(host), self.now), candidate_hosts=candidate_hosts)
 
     def may_serve(self, host: Host) -> bool:
         """What the product asks before it serves without a vote."""
@@ -199,30 +199,30 @@ class World:
         if not self.rule:
             return True
 
-        async def asked(_cell: Cell, name: str) -> tuple[list[str], list[Promise]]:
+        async def asked(_cell: Cell, name: str) -> tuple[list[str], list[VoteRecord]]:
             others = [each for each in self.hosts.values() if each.name != name and self.reaches(host, each)]
-            told = (self.tells(each) for each in others)
-            return [each.name for each in others if self.serves(each)], [each for each in told if each]
+            records = (self.reported_record(each) for each in others)
+            return [each.name for each in others if self.serves(each)], [each for each in records if each]
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(other_masters, "_ask_hosts", asked)
             patch.setattr(other_masters, "voters", lambda _: host.spool.voters)
             try:
-                asyncio.run(other_masters.refuse_second_master(host.cell, host.name, SeatVoter(latest(host))))
+                asyncio.run(other_masters.refuse_second_master(host.cell, host.name, ParticipantVoter(latest(host))))
             except CellFault:
                 self.refused += 1
                 return False
         return True
 
-    def tells(self, host: Host) -> Promise | None:
-        """What a host answers to `promise`: by its seat, or by its sge_execd as a witness."""
-        if host.seat and not host.seat.alone:
-            return host.seat_promise
+    def reported_record(self, host: Host) -> VoteRecord | None:
+        """What a host answers to `record`: by its seat, or by its sge_execd as a witness."""
+        if host.participant and not host.participant.alone:
+            return host.participant_record
         return latest(host) if self.is_witness(host) else None
 
     def is_witness(self, host: Host) -> bool:
-        candidates = host.cell.candidates()
-        return host.name not in candidates and bool(candidates or latest(host).epoch)
+        candidate_hosts = host.cell.candidate_hosts()
+        return host.name not in candidate_hosts and bool(candidate_hosts or latest(host).epoch)
 
     def tick(self) -> None:
         self.now += 1.0
@@ -231,19 +231,19 @@ class World:
         for host in hosts:
             if host.up:
                 self.follow_files(host)
-                if host.seat:
-                    self.tick_seat(host, host.seat)
+                if host.participant:
+                    self.tick_participant(host, host.participant)
             self.check()
 
     def follow_files(self, host: Host) -> None:
         """The hello of sge_execd, or the seat's question; a qmaster that serves follows nobody."""
-        if host.seat and (host.seat.alone or self.serves(host)):
+        if host.participant and (host.participant.alone or self.serves(host)):
             return
-        if host.seat:
-            bound = self.now < host.seat.voter.bound_until
-            asked = [host.seat_promise.holder] if bound and host.seat_promise.holder != host.name else []
+        if host.participant:
+            is_granted = self.now < host.participant.voter.granted_until
+            asked = [host.participant_record.holder] if is_granted and host.participant_record.holder != host.name else []
         else:
-            asked = list(dict.fromkeys((host.cell.master_host(), host.answered, *host.cell.candidates())))
+            asked = list(dict.fromkeys((host.cell.master_host(), host.answered, *host.cell.candidate_hosts())))
         for name in filter(None, asked):
             master = self.hosts[name]
             if not (self.reaches(host, master) and self.serves(master)):
@@ -256,60 +256,60 @@ class World:
                 self.followed += bool(follow(host.cell.common, offered))
             return
 
-    def tick_seat(self, host: Host, seat: Seat) -> None:
-        if seat.alone:
+    def tick_participant(self, host: Host, participant: Participant) -> None:
+        if participant.alone:
             self.give_number(host)
-            if host.name in host.cell.candidates():  # it starts anew as one of several
-                host.seat = Seat(False, True, Voter(latest(host), self.now), candidates=host.cell.candidates())
+            if host.name in host.cell.candidate_hosts():  # it starts anew as one of several
+                host.participant = Participant(False, True, Voter(latest(host), self.now), candidate_hosts=host.cell.candidate_hosts())
             return
-        if seat.lease is None:
-            listed = host.seat_promise.in_sync
-            by_itself = host.seat_promise.epoch and self.now > seat.voter.bound_until + 2 and host.name in listed
-            if seat.wants or (by_itself and not host.seat_promise.closed and host.spool.incarnation):
-                self.stand(host, seat)
+        if participant.lease is None:
+            listed = host.participant_record.in_sync
+            by_itself = host.participant_record.epoch and self.now > participant.voter.granted_until + 2 and host.name in listed
+            if participant.wants or (by_itself and not host.participant_record.closed and host.spool.incarnation):
+                self.campaign(host, participant)
             return
-        if self.now >= seat.lease.until():
+        if self.now >= participant.lease.valid_until():
             self.resign(host)
             return
-        self.lead(host, seat, seat.lease)
+        self.lead(host, participant, participant.lease)
 
-    def stand(self, host: Host, seat: Seat) -> None:
+    def campaign(self, host: Host, participant: Participant) -> None:
         sets = host.spool.voters
         if not sets:
             if not self.may_serve(host):
                 return
             sets = (frozenset((host.name,)),)
-        lease = Lease(host.name, host.seat_promise.epoch + 1, sets, f"life{next(self.lives)}")
-        seat.lease = lease
-        self.ask_voters(host, lease, lease.ask((), host.spool.position))
-        if self.now < lease.until():
+        lease = Lease(host.name, host.participant_record.epoch + 1, sets, f"life{next(self.lives)}")
+        participant.lease = lease
+        self.request_votes(host, lease, lease.request((), host.spool.position))
+        if self.now < lease.valid_until():
             self.elections += 1
-            seat.wants, seat.in_sync, seat.candidates = False, (), host.cell.candidates()
+            participant.wants, participant.in_sync, participant.candidate_hosts = False, (), host.cell.candidate_hosts()
             host.spool = Spool(max(host.spool.incarnation, lease.epoch) + 1, host.spool.last, host.spool.voters)
             (host.cell.common / "act_qmaster").write_text(f"{host.name}\n")
         else:
-            bound = self.now < seat.voter.bound_until and host.seat_promise.holder != host.name
-            seat.wants = seat.wants and not bound
+            is_granted = self.now < participant.voter.granted_until and host.participant_record.holder != host.name
+            participant.wants = participant.wants and not is_granted
             self.resign(host)
 
-    def lead(self, host: Host, seat: Seat, lease: Lease) -> None:
+    def lead(self, host: Host, participant: Participant, lease: Lease) -> None:
         """Renew, give out a job number, and let shadows have everything."""
         shadows = [
             each
             for each in self.hosts.values()
-            if each is not host and each.name in host.cell.candidates() and self.reaches(host, each)
-            if each.seat and not each.seat.alone and each.seat.lease is None and each.seat_promise.holder == host.name
+            if each is not host and each.name in host.cell.candidate_hosts() and self.reaches(host, each)
+            if each.participant and not each.participant.alone and each.participant.lease is None and each.participant_record.holder == host.name
         ]
-        seat.in_sync = tuple(sorted(each.name for each in shadows))
+        participant.in_sync = tuple(sorted(each.name for each in shadows))
         for each in shadows:
             each.spool = host.spool
-        self.ask_voters(host, lease, lease.ask(seat.in_sync, host.spool.position))
-        for name in sorted(set(host.cell.candidates()) - lease.voters):  # they hear of it without a vote, too
-            self.ask(host, self.hosts[name], lease, lease.ask(seat.in_sync, host.spool.position))
-        if self.now >= lease.until():
+        self.request_votes(host, lease, lease.request(participant.in_sync, host.spool.position))
+        for name in sorted(set(host.cell.candidate_hosts()) - lease.voters):  # they hear of it without a vote, too
+            self.request(host, self.hosts[name], lease, lease.request(participant.in_sync, host.spool.position))
+        if self.now >= lease.valid_until():
             return
-        agreed = lease.agreed()
-        if agreed and {*agreed} <= {host.name, *seat.in_sync}:
+        agreed_hosts = lease.agreed_hosts()
+        if agreed_hosts and {*agreed_hosts} <= {host.name, *participant.in_sync}:
             self.give_number(host)
             for each in shadows:
                 each.spool = host.spool
@@ -318,11 +318,11 @@ class World:
     def change_voters(self, host: Host, lease: Lease) -> None:
         written = host.spool.voters or lease.sets
         if written != lease.sets:
-            lease.change(written)
+            lease.change_voters(written)
             return
         up = [each.name for each in self.hosts.values() if self.reaches(host, each)]
-        candidates = list(dict.fromkeys((host.name, *host.cell.candidates())))
-        chosen = frozenset(choose_voters(candidates, up, frozenset().union(*written)))
+        candidate_hosts = list(dict.fromkeys((host.name, *host.cell.candidate_hosts())))
+        chosen = frozenset(choose_voters(candidate_hosts, up, frozenset().union(*written)))
         after = written[1:] if len(written) > 1 else (*written, chosen) if chosen not in written else written
         host.spool = Spool(host.spool.incarnation, host.spool.last, after)
 
@@ -333,33 +333,33 @@ class World:
         self.given.add(number)
         host.spool = Spool(host.spool.incarnation, number, host.spool.voters)
 
-    def resign(self, host: Host, heir: str = "") -> None:
+    def resign(self, host: Host, successor: str = "") -> None:
         """Give the lease back, if there is one, or stop serving."""
-        if host.seat and host.seat.lease:
-            lease, host.seat.lease = host.seat.lease, None
-            self.ask_voters(host, lease, lease.give_up(heir))
+        if host.participant and host.participant.lease:
+            lease, host.participant.lease = host.participant.lease, None
+            self.request_votes(host, lease, lease.give_up(successor))
 
-    def ask_voters(self, host: Host, lease: Lease, ask: Ask) -> None:
+    def request_votes(self, host: Host, lease: Lease, request: VoteRequest) -> None:
         for name in sorted(lease.voters):
-            self.ask(host, self.hosts[name], lease, ask)
+            self.request(host, self.hosts[name], lease, request)
 
-    def ask(self, host: Host, voter: Host, lease: Lease, ask: Ask) -> None:
-        if (vote := self.vote(host, voter, ask)) is not None:
-            lease.note(voter.name, vote, ask, self.now)
+    def request(self, host: Host, voter: Host, lease: Lease, request: VoteRequest) -> None:
+        if (vote := self.vote(host, voter, request)) is not None:
+            lease.handle_response(voter.name, vote, request, self.now)
 
-    def vote(self, host: Host, voter: Host, ask: Ask) -> Vote | None:
+    def vote(self, host: Host, voter: Host, request: VoteRequest) -> VoteResponse | None:
         """None: the door is closed, or does not know the caller as one that may be the master."""
         if not self.reaches(host, voter) or (host is not voter and host.name not in voter.cell.listed_masters()):
             return None
-        if voter.seat and not voter.seat.alone:
-            vote = voter.seat.voter.answer(ask, self.now, voter.spool.position)
-            voter.seat_promise = voter.seat.voter.promise
+        if voter.participant and not voter.participant.alone:
+            vote = voter.participant.voter.answer(request, self.now, voter.spool.position)
+            voter.participant_record = voter.participant.voter.record
             return vote
         if voter.up and self.is_witness(voter):
             if voter.witness is None:
                 voter.witness = Voter(latest(voter), self.now)
-            vote = voter.witness.answer(ask, self.now)
-            voter.promise = voter.witness.promise
+            vote = voter.witness.answer(request, self.now)
+            voter.record = voter.witness.record
             return vote
         return None
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gridengine import lease as module
-from gridengine.lease import Ask, Lease, Promise, Sets, Vote, Voter
+from gridengine.lease import VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter
 from tests.property.lease_world import DRIFT, Broken, Rules, World
 
 SECONDS = 200.0
@@ -34,57 +34,57 @@ def test_one_master_at_a_time_and_nothing_acknowledged_is_lost() -> None:
 class ForgetsTheLease(Voter):
     """Is not bound after a restart."""
 
-    def __init__(self, promise: Promise, now: float) -> None:
-        super().__init__(promise, now)
-        self.bound_until = now
+    def __init__(self, record: VoteRecord, now: float) -> None:
+        super().__init__(record, now)
+        self.granted_until = now
 
 
 class NoList(Voter):
     """Does not look at who is in sync."""
 
-    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
-        promise = self.promise
-        self.promise = replace(promise, in_sync=())
+    def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
+        record = self.record
+        self.record = replace(record, in_sync=())
         try:
-            return super()._objection(ask, now, position)
+            return super()._refusal_reason(request, now, position)
         finally:
-            self.promise = promise
+            self.record = record
 
 
 class NoPosition(Voter):
     """Does not look at how far copies are."""
 
-    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
-        return super()._objection(ask, now, (0, 0))
+    def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
+        return super()._refusal_reason(request, now, (0, 0))
 
 
 class AnyEpoch(Voter):
     """Grants earlier epochs than it promised."""
 
-    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
-        return super()._objection(replace(ask, epoch=self.promise.epoch + 1), now, position)
+    def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
+        return super()._refusal_reason(replace(request, epoch=self.record.epoch + 1), now, position)
 
 
 class OneLife(Voter):
     """Takes two candidacies of a host under one epoch for the same."""
 
-    def answer(self, ask: Ask, now: float, position: tuple[int, int] = (0, 0)) -> Vote:
-        return super().answer(replace(ask, life=ask.host), now, position)
+    def answer(self, request: VoteRequest, now: float, position: tuple[int, int] = (0, 0)) -> VoteResponse:
+        return super().answer(replace(request, candidacy_id=request.host), now, position)
 
 
 class SpeaksUnelected(Lease):
     """Tells its list before it is elected."""
 
-    def __init__(self, host: str, epoch: int, sets: Sets, life: str) -> None:
-        super().__init__(host, epoch, sets, life)
+    def __init__(self, host: str, epoch: int, sets: VoterSets, candidacy_id: str) -> None:
+        super().__init__(host, epoch, sets, candidacy_id)
         self._sent = dict.fromkeys(self.voters, float("-inf"))
 
 
 class LatestListAlone(Lease):
     """Takes its latest list for agreed at once."""
 
-    def agreed(self) -> tuple[str, ...]:
-        return self._lists[max(self._lists)] if super().agreed() else ()
+    def agreed_hosts(self) -> tuple[str, ...]:
+        return self._lists[max(self._lists)] if super().agreed_hosts() else ()
 
 
 #: breach -> the rules with it, and a seed whose history shows it; after a change of the world another one may be needed
@@ -113,11 +113,11 @@ def test_a_breach_is_seen(breach: str) -> None:
 def test_the_margin_is_what_the_drift_of_clocks_needs(margin: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The holder's clock is as slow, and the voters' as fast, as they may be; another one asks as soon as they are free."""
     monkeypatch.setattr(module, "MARGIN_S", margin)
-    sets: Sets = (frozenset({"v"}),)
-    voter, holder, other = Voter(Promise(), 0.0), Lease("a", 1, sets, "a"), Lease("b", 2, sets, "b")
-    ask = holder.ask((), (1, 1))
-    holder.note("v", voter.answer(ask, 0.0), ask, 0.0)
+    sets: VoterSets = (frozenset({"v"}),)
+    voter, holder, other = Voter(VoteRecord(), 0.0), Lease("a", 1, sets, "a"), Lease("b", 2, sets, "b")
+    request = holder.request((), (1, 1))
+    holder.handle_response("v", voter.answer(request, 0.0), request, 0.0)
     free = module.LEASE_S / (1 + DRIFT)
-    assert not voter.answer(other.ask((), (1, 1)), (free - 0.001) * (1 + DRIFT)).granted
-    assert voter.answer(other.ask((), (1, 1)), (free + 0.001) * (1 + DRIFT)).granted
-    assert (free * (1 - DRIFT) < holder.until()) == (margin == 0.0), "two hold without it alone"
+    assert not voter.answer(other.request((), (1, 1)), (free - 0.001) * (1 + DRIFT)).granted
+    assert voter.answer(other.request((), (1, 1)), (free + 0.001) * (1 + DRIFT)).granted
+    assert (free * (1 - DRIFT) < holder.valid_until()) == (margin == 0.0), "two hold without it alone"

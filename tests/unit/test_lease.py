@@ -6,80 +6,80 @@ from math import inf
 
 import pytest
 
-from gridengine.lease import LEASE_S, MARGIN_S, Ask, Lease, Promise, Sets, Vote, Voter, choose_voters, is_majority
+from gridengine.lease import LEASE_S, MARGIN_S, VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters, is_majority
 
 T = 1000.0
-HELD = Promise(4, "m", ("m", "s"), life="m4", version=2)
-THREE: Sets = (frozenset({"m", "s", "w"}),)
+HELD = VoteRecord(4, "m", ("m", "s"), candidacy_id="m4", version=2)
+THREE: VoterSets = (frozenset({"m", "s", "w"}),)
 FAR = T + LEASE_S
 
 
-def ask(host: str = "s", epoch: int = 5, **words: object) -> Ask:
-    return Ask(epoch, host, life=f"{host}{epoch}", **words)
+def request(host: str = "s", epoch: int = 5, **fields: object) -> VoteRequest:
+    return VoteRequest(epoch, host, candidacy_id=f"{host}{epoch}", **fields)
 
 
-def renewal(version: int = 2, **words: object) -> Ask:
-    return ask("m", 4, version=version, **{"in_sync": ("m", "s"), **words})
+def renewal(version: int = 2, **fields: object) -> VoteRequest:
+    return request("m", 4, version=version, **{"in_sync": ("m", "s"), **fields})
 
 
 @pytest.mark.statement("SH-3")
 def test_the_first_ask_is_granted_and_binds_for_the_lease() -> None:
-    voter = Voter(Promise(), T)
-    assert voter.answer(ask("m", 1), T) == Vote(True, 1, "m", LEASE_S)
-    assert voter.promise == Promise(1, "m", life="m1")
-    vote = voter.answer(ask("s", 2), T + LEASE_S - 0.01)
+    voter = Voter(VoteRecord(), T)
+    assert voter.answer(request("m", 1), T) == VoteResponse(True, 1, "m", LEASE_S)
+    assert voter.record == VoteRecord(1, "m", candidacy_id="m1")
+    vote = voter.answer(request("s", 2), T + LEASE_S - 0.01)
     assert not vote.granted and (vote.epoch, vote.holder) == (1, "m") and "bound to m for another" in vote.reason
-    assert vote.bound_s == pytest.approx(0.01)
-    assert voter.answer(ask("s", 2), FAR).granted
+    assert vote.granted_s == pytest.approx(0.01)
+    assert voter.answer(request("s", 2), FAR).granted
 
 
 def test_a_renewal_binds_anew() -> None:
     voter = Voter(HELD, T)
-    assert voter.answer(renewal(), T + 5).bound_s == LEASE_S
-    assert not voter.answer(ask(), T + 10.9).granted
-    assert voter.promise == HELD
+    assert voter.answer(renewal(), T + 5).granted_s == LEASE_S
+    assert not voter.answer(request(), T + 10.9).granted
+    assert voter.record == HELD
 
 
 @pytest.mark.statement("SH-3")
 def test_a_voter_that_was_started_again_is_bound_for_a_whole_lease() -> None:
-    assert not Voter(HELD, T).answer(ask(), T + LEASE_S - 0.01).granted
-    assert Voter(HELD, T).answer(ask(), FAR).granted
-    assert Voter(Promise(), T).answer(ask(), T).granted
+    assert not Voter(HELD, T).answer(request(), T + LEASE_S - 0.01).granted
+    assert Voter(HELD, T).answer(request(), FAR).granted
+    assert Voter(VoteRecord(), T).answer(request(), T).granted
 
 
-@pytest.mark.parametrize("late", [ask("s", 3), ask("s", 4), ask("m", 3), Ask(4, "m", life="another"), Ask(4, "m")])
-def test_an_epoch_that_is_not_later_is_refused_for_ever(late: Ask) -> None:
+@pytest.mark.parametrize("late", [request("s", 3), request("s", 4), request("m", 3), VoteRequest(4, "m", candidacy_id="another"), VoteRequest(4, "m")])
+def test_an_epoch_that_is_not_later_is_refused_for_ever(late: VoteRequest) -> None:
     voter = Voter(HELD, T)
     vote = voter.answer(late, FAR + 99)
     assert (vote.granted, vote.epoch, vote.holder) == (False, 4, "m") and "epoch 4 is promised to m" in vote.reason
-    assert voter.promise == HELD
+    assert voter.record == HELD
 
 
 def test_the_holder_itself_has_a_later_epoch_at_once() -> None:
     voter = Voter(HELD, T)
-    assert voter.answer(ask("m", 5), T).granted
-    assert voter.promise == Promise(5, "m", ("m", "s"), life="m5")
+    assert voter.answer(request("m", 5), T).granted
+    assert voter.record == VoteRecord(5, "m", ("m", "s"), candidacy_id="m5")
 
 
 @pytest.mark.parametrize(("position", "granted"), [((7, 1), True), ((6, 99), False)])
 def test_a_copy_of_its_own_incarnation_may_be_ahead_of_a_holder(position: tuple[int, int], granted: bool) -> None:
-    assert Voter(HELD, T).answer(ask("m", 5, position=position), T, (7, 3)).granted is granted
-    assert not Voter(HELD, T).answer(ask("m", 5, position=position), FAR, (7, 3)).granted
+    assert Voter(HELD, T).answer(request("m", 5, position=position), T, (7, 3)).granted is granted
+    assert not Voter(HELD, T).answer(request("m", 5, position=position), FAR, (7, 3)).granted
 
 
 def test_a_candidate_that_was_not_elected_is_looked_at_again() -> None:
     voter = Voter(HELD, T)
-    assert voter.answer(ask("s", 5, position=(7, 3)), FAR, (7, 3)).granted
-    assert not voter.answer(ask("s", 6, position=(7, 3)), FAR, (7, 4)).granted
+    assert voter.answer(request("s", 5, position=(7, 3)), FAR, (7, 3)).granted
+    assert not voter.answer(request("s", 6, position=(7, 3)), FAR, (7, 4)).granted
 
 
 def test_only_who_is_in_sync_is_elected() -> None:
-    vote = Voter(HELD, T).answer(ask("x"), FAR)
+    vote = Voter(HELD, T).answer(request("x"), FAR)
     assert not vote.granted and vote.reason == "x lacks what was acknowledged: only m, s may lead"
 
 
 def test_no_copy_that_is_behind_is_elected() -> None:
-    behind = ask(position=(7, 3))
+    behind = request(position=(7, 3))
     assert not Voter(HELD, T).answer(behind, FAR, (7, 4)).granted
     assert not Voter(HELD, T).answer(behind, FAR, (8, 1)).granted
     assert Voter(HELD, T).answer(behind, FAR, (7, 3)).granted
@@ -87,73 +87,73 @@ def test_no_copy_that_is_behind_is_elected() -> None:
 
 
 def test_who_was_elected_by_others_needs_no_more_than_that_nobody_else_holds() -> None:
-    elected = ask("x", 5, in_sync=("x",), version=3)
+    elected = request("x", 5, in_sync=("x",), version=3)
     assert not Voter(HELD, T).answer(elected, T).granted
     voter = Voter(HELD, T)
     assert voter.answer(elected, FAR, (9, 9)).granted
-    assert voter.promise == Promise(5, "x", ("x",), life="x5", version=3)
+    assert voter.record == VoteRecord(5, "x", ("x",), candidacy_id="x5", version=3)
 
 
 def test_an_election_leaves_the_list_and_words_change_it() -> None:
     voter = Voter(HELD, T)
-    voter.answer(ask("s", 5, in_sync=("s",)), FAR)
-    assert voter.promise.in_sync == ("m", "s")
-    voter.answer(ask("s", 5, in_sync=("s",), version=1), FAR)
-    assert voter.promise == Promise(5, "s", ("s",), life="s5", version=1)
+    voter.answer(request("s", 5, in_sync=("s",)), FAR)
+    assert voter.record.in_sync == ("m", "s")
+    voter.answer(request("s", 5, in_sync=("s",), version=1), FAR)
+    assert voter.record == VoteRecord(5, "s", ("s",), candidacy_id="s5", version=1)
 
 
 def test_a_late_word_binds_but_puts_no_earlier_list_back() -> None:
     voter = Voter(HELD, T)
     voter.answer(renewal(3, in_sync=("m",)), T)
-    assert voter.answer(renewal(2), T + 3).bound_s == LEASE_S
-    assert voter.promise.in_sync == ("m",)
+    assert voter.answer(renewal(2), T + 3).granted_s == LEASE_S
+    assert voter.record.in_sync == ("m",)
 
 
 @pytest.mark.statement("SH-3")
 def test_a_master_that_was_stopped_on_purpose_is_not_replaced() -> None:
     voter = Voter(HELD, T)
     voter.answer(renewal(3, close=True), T)
-    assert voter.promise.closed
-    assert voter.answer(ask(), FAR).reason == "the master on m was stopped on purpose"
-    assert voter.answer(ask("m", 6), FAR).granted and not voter.promise.closed
-    assert voter.answer(ask(epoch=7), FAR + LEASE_S).granted
+    assert voter.record.closed
+    assert voter.answer(request(), FAR).reason == "the master on m was stopped on purpose"
+    assert voter.answer(request("m", 6), FAR).granted and not voter.record.closed
+    assert voter.answer(request(epoch=7), FAR + LEASE_S).granted
 
 
 def test_a_renewal_opens_again() -> None:
     voter = Voter(HELD, T)
     voter.answer(renewal(3, close=True), T)
     voter.answer(renewal(4), T)
-    assert not voter.promise.closed
+    assert not voter.record.closed
 
 
 def test_force_overrides_all_but_the_lease() -> None:
-    voter = Voter(Promise(4, "m", ("m",), True, "m4", 2), T)
-    assert not voter.answer(ask(force=True), T).granted
-    assert voter.answer(ask(force=True), FAR, (9, 9)).granted
+    voter = Voter(VoteRecord(4, "m", ("m",), True, "m4", 2), T)
+    assert not voter.answer(request(force=True), T).granted
+    assert voter.answer(request(force=True), FAR, (9, 9)).granted
 
 
 def test_release_frees_at_once_whom_it_is_about() -> None:
     voter = Voter(HELD, T)
-    for other in (ask("s", 4, release=True), ask("m", 3, release=True), ask("m", 5, release=True), Ask(4, "m", release=True)):
+    for other in (request("s", 4, release=True), request("m", 3, release=True), request("m", 5, release=True), VoteRequest(4, "m", release=True)):
         assert voter.answer(other, T).reason == "there is nothing to release"
-        assert not voter.answer(ask(), T).granted
-    assert voter.answer(renewal(release=True), T) == Vote(True, 4, "m")
-    assert voter.promise == HELD
-    assert voter.answer(ask(), T).granted
+        assert not voter.answer(request(), T).granted
+    assert voter.answer(renewal(release=True), T) == VoteResponse(True, 4, "m")
+    assert voter.record == HELD
+    assert voter.answer(request(), T).granted
 
 
-def elected(sets: Sets = THREE, votes: dict[str, float] | None = None) -> Lease:
+def elected(sets: VoterSets = THREE, votes: dict[str, float] | None = None) -> Lease:
     lease = Lease("m", 5, sets, "m5")
     for voter, sent in (votes or {"m": T, "s": T}).items():
-        lease.note(voter, Vote(True, 5, "m", LEASE_S), ask("m", 5), sent)
+        lease.handle_response(voter, VoteResponse(True, 5, "m", LEASE_S), request("m", 5), sent)
     return lease
 
 
-def tell(lease: Lease, voters: str, in_sync: tuple[str, ...], sent: float = T) -> Ask:
-    said = lease.ask(in_sync, (1, 1))
+def announce_list(lease: Lease, voters: str, in_sync: tuple[str, ...], sent: float = T) -> VoteRequest:
+    sent_request = lease.request(in_sync, (1, 1))
     for voter in voters.split():
-        lease.note(voter, Vote(True, 5, "m", LEASE_S), said, sent)
-    return said
+        lease.handle_response(voter, VoteResponse(True, 5, "m", LEASE_S), sent_request, sent)
+    return sent_request
 
 
 @pytest.mark.parametrize(
@@ -169,77 +169,77 @@ def tell(lease: Lease, voters: str, in_sync: tuple[str, ...], sent: float = T) -
 def test_it_holds_as_long_as_a_majority_is_bound_counted_from_the_sending(votes: dict[str, float], sent: float) -> None:
     lease = Lease("m", 5, THREE, "m5")
     for voter, when in votes.items():
-        lease.note(voter, Vote(True, 5, "m", LEASE_S), ask("m", 5), when)
-    assert lease.until() == sent + LEASE_S - MARGIN_S
+        lease.handle_response(voter, VoteResponse(True, 5, "m", LEASE_S), request("m", 5), when)
+    assert lease.valid_until() == sent + LEASE_S - MARGIN_S
 
 
 def test_an_answer_that_comes_late_takes_nothing_back() -> None:
     lease = elected()
-    lease.note("s", Vote(True, 5, "m"), ask("m", 5), T - 4)
-    assert lease.until() == T + LEASE_S - MARGIN_S
+    lease.handle_response("s", VoteResponse(True, 5, "m"), request("m", 5), T - 4)
+    assert lease.valid_until() == T + LEASE_S - MARGIN_S
 
 
 def test_each_set_must_have_its_majority() -> None:
-    assert elected((*THREE, frozenset({"x", "y", "z"}))).until() == -inf
+    assert elected((*THREE, frozenset({"x", "y", "z"}))).valid_until() == -inf
     both = elected((*THREE, frozenset({"x", "y", "z"})), {"m": T, "s": T, "x": T - 2, "y": T - 1})
-    assert both.until() == T - 2 + LEASE_S - MARGIN_S
+    assert both.valid_until() == T - 2 + LEASE_S - MARGIN_S
     assert both.voters == {"m", "s", "w", "x", "y", "z"}
-    assert Lease("m", 5, (), "m5").until() == -inf
+    assert Lease("m", 5, (), "m5").valid_until() == -inf
 
 
 def test_nothing_of_lists_is_said_before_the_election() -> None:
     lease = Lease("m", 5, THREE, "m5")
-    assert lease.ask(("s",), (1, 1)) == Ask(5, "m", position=(1, 1), life="m5")
-    assert elected().ask(("s",), (1, 1)) == Ask(5, "m", ("m", "s"), (1, 1), life="m5", version=1)
+    assert lease.request(("s",), (1, 1)) == VoteRequest(5, "m", position=(1, 1), candidacy_id="m5")
+    assert elected().request(("s",), (1, 1)) == VoteRequest(5, "m", ("m", "s"), (1, 1), candidacy_id="m5", version=1)
 
 
 def test_words_are_numbered_by_their_changes() -> None:
     lease = elected()
-    said = [lease.ask(hosts, (1, 1), close) for hosts, close in [(("s",), False), (("s", "m"), False), ((), False), ((), True)]]
-    assert [each.version for each in said] == [1, 1, 2, 3]
+    sent_request = [lease.request(hosts, (1, 1), close) for hosts, close in [(("s",), False), (("s", "m"), False), ((), False), ((), True)]]
+    assert [each.version for each in sent_request] == [1, 1, 2, 3]
 
 
 def test_a_list_is_agreed_by_a_majority_and_whoever_may_still_be_gone_by_counts() -> None:
     lease = elected()
-    assert lease.agreed() == ()
-    tell(lease, "m", ("s",))
-    assert lease.agreed() == ()
-    tell(lease, "w", ("s",))
-    assert lease.agreed() == ("m", "s")
-    tell(lease, "m", ())
-    assert lease.agreed() == ("m", "s")
-    tell(lease, "s", ())
-    assert lease.agreed() == ("m",)
-    tell(lease, "", ("x",))
-    assert lease.agreed() == ("m", "x")
+    assert lease.agreed_hosts() == ()
+    announce_list(lease, "m", ("s",))
+    assert lease.agreed_hosts() == ()
+    announce_list(lease, "w", ("s",))
+    assert lease.agreed_hosts() == ("m", "s")
+    announce_list(lease, "m", ())
+    assert lease.agreed_hosts() == ("m", "s")
+    announce_list(lease, "s", ())
+    assert lease.agreed_hosts() == ("m",)
+    announce_list(lease, "", ("x",))
+    assert lease.agreed_hosts() == ("m", "x")
 
 
 def test_an_answer_to_an_earlier_word_agrees_to_that_alone() -> None:
     lease = elected()
-    first = tell(lease, "m s", ("s",))
-    tell(lease, "m", ())
-    lease.note("w", Vote(True, 5, "m"), first, T)
-    assert lease.agreed() == ("m", "s")
+    first = announce_list(lease, "m s", ("s",))
+    announce_list(lease, "m", ())
+    lease.handle_response("w", VoteResponse(True, 5, "m"), first, T)
+    assert lease.agreed_hosts() == ("m", "s")
 
 
 def test_a_later_epoch_outbids_and_so_does_the_same_of_another() -> None:
     lease = Lease("m", 5, THREE, "m5")
     for voter, epoch in (("m", 4), ("s", 7), ("w", 5)):
-        lease.note(voter, Vote(False, epoch, "s"), ask("m", 5), T)
-    assert lease.outbid == 7
+        lease.handle_response(voter, VoteResponse(False, epoch, "s"), request("m", 5), T)
+    assert lease.superseded_by == 7
     same = Lease("m", 5, THREE, "m5")
-    same.note("w", Vote(False, 5, "s"), ask("m", 5), T)
-    assert same.outbid == 5
+    same.handle_response("w", VoteResponse(False, 5, "s"), request("m", 5), T)
+    assert same.superseded_by == 5
 
 
 def test_who_gives_up_holds_no_longer_whatever_is_answered() -> None:
     lease = elected()
     gone = lease.give_up()
-    assert gone == Ask(5, "m", release=True, life="m5")
+    assert gone == VoteRequest(5, "m", release=True, candidacy_id="m5")
     for voter in "msw":
-        lease.note(voter, Vote(True, 5, "m"), gone, T)
-        lease.note(voter, Vote(True, 5, "m"), ask("m", 5), T)
-    assert lease.until() == -inf
+        lease.handle_response(voter, VoteResponse(True, 5, "m"), gone, T)
+        lease.handle_response(voter, VoteResponse(True, 5, "m"), request("m", 5), T)
+    assert lease.valid_until() == -inf
 
 
 @pytest.mark.statement("SH-4")
@@ -250,10 +250,10 @@ def test_who_gives_up_for_an_heir_is_followed_by_that_one_alone() -> None:
     assert voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1).granted
     voter.answer(renewal(), T + 1)  # was on its way before
     for host in ("m", "w"):
-        vote = voter.answer(ask(host, 5, position=(9, 9), version=1), T + 2)
+        vote = voter.answer(request(host, 5, position=(9, 9), version=1), T + 2)
         assert not vote.granted and "bound to s for another" in vote.reason
-    assert voter.answer(ask("s", 5), T + 2).granted
-    assert voter.answer(ask("s", 5, release=True), T + 3).granted and voter.answer(ask("m", 6), T + 3).granted, "that was once"
+    assert voter.answer(request("s", 5), T + 2).granted
+    assert voter.answer(request("s", 5, release=True), T + 3).granted and voter.answer(request("m", 6), T + 3).granted, "that was once"
 
 
 @pytest.mark.statement("SH-4")
@@ -261,43 +261,43 @@ def test_an_heir_that_does_not_come_keeps_nobody_waiting_for_longer_than_a_lease
     voter = Voter(HELD, T)
     voter.answer(renewal(), T)
     voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1)
-    assert not voter.answer(ask("m", 5), FAR - 0.1).granted and voter.answer(ask("m", 5), FAR).granted
+    assert not voter.answer(request("m", 5), FAR - 0.1).granted and voter.answer(request("m", 5), FAR).granted
 
 
 def test_whom_a_successor_has_told_of_counts_too_and_sets_stay() -> None:
     lease = elected()
-    tell(lease, "m s", ())
-    heir = lease.succeed(7, "m7")
-    lease.change((frozenset({"m"}),))
-    tell(lease, "m", ())
-    assert (heir.epoch, heir.sets, lease.sets, heir.agreed()) == (7, THREE, THREE, ())
+    announce_list(lease, "m s", ())
+    later = lease.begin_epoch(7, "m7")
+    lease.change_voters((frozenset({"m"}),))
+    announce_list(lease, "m", ())
+    assert (later.epoch, later.sets, lease.sets, later.agreed_hosts()) == (7, THREE, THREE, ())
     for voter in "ms":
-        heir.note(voter, Vote(True, 7, "m"), heir.ask((), (1, 1)), T)
-    heir.ask(("x",), (1, 1))
-    assert lease.agreed() == ("m", "x")
+        later.handle_response(voter, VoteResponse(True, 7, "m"), later.request((), (1, 1)), T)
+    later.request(("x",), (1, 1))
+    assert lease.agreed_hosts() == ("m", "x")
 
 
 def test_sets_change_when_the_next_hold_and_have_agreed() -> None:
     lease = elected()
-    tell(lease, "m s", ("s",))
+    announce_list(lease, "m s", ("s",))
     sets = (*THREE, frozenset({"m", "s", "x"}))
-    lease.change(sets)
+    lease.change_voters(sets)
     assert lease.sets == THREE and "x" in lease.voters
-    lease.note("x", Vote(True, 5, "m"), ask("m", 5), T)
+    lease.handle_response("x", VoteResponse(True, 5, "m"), request("m", 5), T)
     assert lease.sets == sets, "m and s are a majority of both"
-    lease.change((frozenset({"x", "y", "z"}),))
-    tell(lease, "x", ("s",))
+    lease.change_voters((frozenset({"x", "y", "z"}),))
+    announce_list(lease, "x", ("s",))
     assert lease.sets == sets
-    tell(lease, "y", ("s",), T - 2)
+    announce_list(lease, "y", ("s",), T - 2)
     assert lease.sets == sets, "it would hold much shorter"
-    tell(lease, "y", ("s",))
-    assert lease.sets == (frozenset({"x", "y", "z"}),) and lease.until() == T + LEASE_S - MARGIN_S
+    announce_list(lease, "y", ("s",))
+    assert lease.sets == (frozenset({"x", "y", "z"}),) and lease.valid_until() == T + LEASE_S - MARGIN_S
 
 
 def test_sets_do_not_change_before_a_list_is_agreed() -> None:
     lease = elected()
-    lease.change((frozenset({"m"}),))
-    lease.note("m", Vote(True, 5, "m"), ask("m", 5), T)
+    lease.change_voters((frozenset({"m"}),))
+    lease.handle_response("m", VoteResponse(True, 5, "m"), request("m", 5), T)
     assert lease.sets == THREE
 
 

@@ -33,7 +33,7 @@ from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.qmaster.serve.port_tries import PortTries
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import snapshot_calls
-from daemons.qmaster.serve.seat_link import SeatLink, seat_link
+from daemons.qmaster.serve.leader_link import LeaderLink, leader_link
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
 from daemons.qmaster.spooling.cell_identity import read_identity
@@ -109,14 +109,14 @@ class QmasterActor:
 
         spool = Spool(self._cell.spool, self._cell_id)
         patches = RecentPatches(spool.position)
-        if seat := seat_link(self._cell, self._host):
+        if link := leader_link(self._cell, self._host):
             spool.follow(patches.add)
-            spool.epoch = seat.epoch()
+            spool.epoch = link.epoch()
         with looking_for_no_cycles():
             self._master = Master(spool, self._cell.common / "accounting", world)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
-        replication = self._replication(seat, patches) if seat is not None else None
+        replication = self._replication(link, patches) if link is not None else None
         seldom_look_for_cycles()
         follow_loglevel(self._master)
         log_interventions(self._master)
@@ -138,17 +138,17 @@ class QmasterActor:
         self._run(self._start()).result(60)
         _log.info("qmaster is up: %d jobs, revision %d", len(self._master.state.jobs), self._master.state.revision)
 
-    def _replication(self, seat: SeatLink, patches: RecentPatches) -> Replication:
+    def _replication(self, link: LeaderLink, patches: RecentPatches) -> Replication:
         cell = self._cell
         return Replication(
             self._master,
             patches,
             self._host,
-            cell.candidates,
+            cell.candidate_hosts,
             cell.answers_wait_for,
-            seat.post,
-            seat.agree,
-            seat.held,
+            link.post,
+            link.agree,
+            link.is_leader,
             known_hosts(cell).parent,
         )
 

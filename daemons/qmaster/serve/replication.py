@@ -19,12 +19,12 @@ from typing import Literal
 import msgspec
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.shadow_sender import Post, ShadowSender
+from daemons.qmaster.serve.replica_sender import Post, ReplicaSender
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import CellFault
-from gridengine.lease import Sets, choose_voters
+from gridengine.lease import VoterSets, choose_voters
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
 
 
 class Replication:
-    """`listed()`: hosts that may be the master, as the cell's file names them now; raises CellFault. `held()`: whether this host
-    is the master. `progressed` is called when more may be announced than before."""
+    """`listed()`: hosts that may be the master, as the cell's file names them now; raises CellFault. `is_leader()`: whether this host
+    is the master. `on_progress` is called when more may be announced than before."""
 
     def __init__(
         self,
@@ -55,61 +55,61 @@ class Replication:
         mode: Mode,
         post: Post,
         agree: Agree,
-        held: Callable[[], bool],
+        is_leader: Callable[[], bool],
         authority: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.held = held
-        self.progressed: Callable[[], None] = lambda: None
+        self.is_leader = is_leader
+        self.on_progress: Callable[[], None] = lambda: None
         self._master, self._patches, self._own, self._mode = master, patches, own_host, mode
         self._listed, self._agree, self._clock = listed, agree, clock
         self._post, self._authority = post, authority
-        self._candidates = [own_host]  # by preference
-        self._shadows: dict[str, ShadowSender] = {}
+        self._candidate_hosts = [own_host]  # by preference
+        self._senders: dict[str, ReplicaSender] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by shadow, and "" for the one that tends
-        self._told, self._joining = set[str](), dict[str, int]()
-        self._sets = self._may_vote = self._stored_sets() or (frozenset((own_host,)),)
-        self._sets_commit = patches.last.commit
-        self._follow_list()
+        self._possibly_in_sync, self._joining = set[str](), dict[str, int]()
+        self._voter_sets = self._possible_voter_sets = self._stored_voter_sets() or (frozenset((own_host,)),)
+        self._voter_sets_commit = patches.last.commit
+        self._update_senders()
         # after a start hosts must have said first that they are up
-        self._sets_changed, self._chosen_from = clock(), self._candidates if self._stored_sets() else []
-        self._allowed = -1
+        self._voter_sets_changed, self._chosen_from = clock(), self._candidate_hosts if self._stored_voter_sets() else []
+        self._announceable_commit = -1
         # what the voters may believe, whom else is waited for, and what a majority of the voters is known to believe
-        self._told = set(self._shadows)
-        self._agreed: frozenset[str] | None = None
-        self._seen: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
+        self._possibly_in_sync = set(self._senders)
+        self._confirmed_in_sync: frozenset[str] | None = None
+        self._history: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
         self._away_since: dict[str, float] = {}
-        self._complaint = ""
+        self._last_logged = ""
         patches.added = self._wake
 
     # --- what the service asks -----------------------------------------------------------------------------
 
-    def allowed(self) -> int:
+    def announceable_commit(self) -> int:
         """The commit up to which everything may be announced, -1 for nothing: this host is not the master."""
-        if not self.held():
+        if not self.is_leader():
             return -1
-        self._allowed = max(self._allowed, self._safe())
-        return self._allowed
+        self._announceable_commit = max(self._announceable_commit, self._safe_commit())
+        return self._announceable_commit
 
     @property
     def in_sync(self) -> list[str]:
         """The hosts that may be the master by the voters' word, as far as that is known."""
-        return sorted([self._own, *(self._agreed or ())])
+        return sorted([self._own, *(self._confirmed_in_sync or ())])
 
     def start(self) -> None:
         """Begin to send, on the running loop."""
-        self._tasks[""] = asyncio.get_running_loop().create_task(self._tending())
-        self._send()
+        self._tasks[""] = asyncio.get_running_loop().create_task(self._update_repeatedly())
+        self._start_senders()
 
-    async def settle(self, patience_s: float = _END_S) -> None:
+    async def wait_for_shadows(self, patience_s: float = _END_S) -> None:
         """Return when all shadows that may take over have everything, or they have had their time."""
         end = self._clock() + patience_s
-        while self._clock() < end and self.held() and self._tasks and self._least(self._waited_for) < self._patches.last.commit:
+        while self._clock() < end and self.is_leader() and self._tasks and self._lowest_commit(self._awaited) < self._patches.last.commit:
             await asyncio.sleep(TICK_S / 10)
 
     async def stop(self) -> None:
-        """End, after what `settle` waits for."""
-        await self.settle()
+        """End, after what `wait_for_shadows` waits for."""
+        await self.wait_for_shadows()
         tasks, self._tasks = list(self._tasks.values()), {}
         for task in tasks:
             task.cancel()
@@ -118,174 +118,174 @@ class Replication:
     # --- what may be announced ------------------------------------------------------------------------------
 
     @property
-    def _waited_for(self) -> set[str]:
-        return self._told | self._joining.keys()
+    def _awaited(self) -> set[str]:
+        return self._possibly_in_sync | self._joining.keys()
 
-    def _least(self, hosts: set[str]) -> int:
+    def _lowest_commit(self, hosts: set[str]) -> int:
         """The commit that all of these have."""
-        return min((self._shadows[host].acked for host in hosts), default=self._patches.last.commit)
+        return min((self._senders[host].acked for host in hosts), default=self._patches.last.commit)
 
-    def _safe(self) -> int:
+    def _safe_commit(self) -> int:
         """The commit that no host lacks that may be elected, and that so many have as are wanted."""
         last = self._patches.last.commit
         if self._mode == "none":
             return last
-        waited_for = self._waited_for
-        acks = sorted((self._shadows[host].acked for host in waited_for), reverse=True)
-        wanted = min(1 if self._mode == "one" else len(self._candidates) // 2, len(acks))
+        awaited = self._awaited
+        acks = sorted((self._senders[host].acked for host in awaited), reverse=True)
+        desired = min(1 if self._mode == "one" else len(self._candidate_hosts) // 2, len(acks))
         # of voters that have it a majority would elect nobody who lacks it; else everybody who may be elected must have it
-        voted = min(self._had_by_majority(voters) for voters in self._may_vote)
-        return min(acks[wanted - 1] if wanted else last, max(voted, acks[-1] if acks else last))
+        majority_commit = min(self._majority_commit(voters) for voters in self._possible_voter_sets)
+        return min(acks[desired - 1] if desired else last, max(majority_commit, acks[-1] if acks else last))
 
-    def _had_by_majority(self, voters: frozenset[str]) -> int:
+    def _majority_commit(self, voters: frozenset[str]) -> int:
         """The commit that more than half of them have on their disks."""
         last = self._patches.last.commit
-        had = [last if host == self._own else self._shadows[host].acked if host in self._shadows else -1 for host in voters]
+        had = [last if host == self._own else self._senders[host].acked if host in self._senders else -1 for host in voters]
         return sorted(had, reverse=True)[len(had) // 2]
 
-    def _reckon(self) -> None:
+    def _announce_progress(self) -> None:
         """A shadow has more, or one is not waited for any longer."""
-        before = self._allowed
-        if self.allowed() > before:
-            self.progressed()
+        before = self._announceable_commit
+        if self.announceable_commit() > before:
+            self.on_progress()
 
     def _wake(self) -> None:
-        for shadow in self._shadows.values():
+        for shadow in self._senders.values():
             shadow.wake()
 
     # --- who may take over ----------------------------------------------------------------------------------
 
-    def _follow_list(self) -> None:
+    def _update_senders(self) -> None:
         """Send to the hosts that are listed now. One that was removed stays until the voters know that it is out of sync.
         Raises CellFault."""
         others = [host for host in self._listed() if host != self._own]
-        self._candidates = [self._own, *others]
+        self._candidate_hosts = [self._own, *others]
         for host in others:
-            if host not in self._shadows:
+            if host not in self._senders:
                 spool = self._master.spool.path
-                sender = ShadowSender(host, self._patches, spool, self._post, self.held, self._reckon, self._authority)
-                self._shadows[host] = sender
-        for host in self._shadows.keys() - {*others, *self._waited_for}:
-            del self._shadows[host]
+                sender = ReplicaSender(host, self._patches, spool, self._post, self.is_leader, self._announce_progress, self._authority)
+                self._senders[host] = sender
+        for host in self._senders.keys() - {*others, *self._awaited}:
+            del self._senders[host]
             if task := self._tasks.pop(host, None):
                 task.cancel()
         if self._tasks:
-            self._send()
+            self._start_senders()
 
-    def _send(self) -> None:
+    def _start_senders(self) -> None:
         """Start to send to each shadow to which nothing is sent yet."""
-        for host in self._shadows.keys() - self._tasks.keys():
-            self._tasks[host] = asyncio.get_running_loop().create_task(self._shadows[host].run())
+        for host in self._senders.keys() - self._tasks.keys():
+            self._tasks[host] = asyncio.get_running_loop().create_task(self._senders[host].run())
 
-    async def _tending(self) -> None:
+    async def _update_repeatedly(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            if self.held():
-                await self.tend()
+            if self.is_leader():
+                await self.update_membership()
 
-    async def tend(self) -> None:
+    async def update_membership(self) -> None:
         """Take shadows off the list and put them on it, and change the voters: what is due now."""
-        now = self._note_time()
+        now = self._record_position()
         try:
-            self._follow_list()
+            self._update_senders()
         except CellFault as error:
-            self._complain("the hosts that may be the master stay as they are", error)
-        late = {host for host in self._waited_for if host not in self._candidates or self._is_late(host, now)}
+            self._log_once("the hosts that may be the master stay as they are", error)
+        late = {host for host in self._awaited if host not in self._candidate_hosts or self._is_late(host, now)}
         for host in late & self._joining.keys():
             del self._joining[host]
-        for host, shadow in self._shadows.items():
-            listed = host in self._candidates
-            if listed and host not in self._waited_for and shadow.acked >= self._seen[-2 if len(self._seen) > 1 else -1][1]:
-                self._joining[host] = self._allowed  # from now on it is waited for; this much it must have at least
-        ready = {host for host, commit in self._joining.items() if self._shadows[host].acked >= commit}
+        for host, shadow in self._senders.items():
+            listed = host in self._candidate_hosts
+            if listed and host not in self._awaited and shadow.acked >= self._history[-2 if len(self._history) > 1 else -1][1]:
+                self._joining[host] = self._announceable_commit  # from now on it is waited for; this much it must have at least
+        ready = {host for host, commit in self._joining.items() if self._senders[host].acked >= commit}
         try:
             self._choose_voters(now)
         except SpoolError as error:  # who votes stays as it is; this loop would end, and nobody be taken off the list any more
-            self._complain("the voters stay as they are", error)
-        wanted = frozenset(self._told - late | ready)
-        if self._agreed is None and self._least(set(wanted)) < self._seen[0][1]:
+            self._log_once("the voters stay as they are", error)
+        desired = frozenset(self._possibly_in_sync - late | ready)
+        if self._confirmed_in_sync is None and self._lowest_commit(set(desired)) < self._history[0][1]:
             return  # nothing is known yet of some; soon they are late, or not
-        await self._have_agreed(wanted, now)
-        self._reckon()
+        await self._update_voters(desired, now)
+        self._announce_progress()
 
-    def _note_time(self) -> float:
+    def _record_position(self) -> float:
         """Remember how far the spool was when, for as long as a shadow may be silent; a pause of this process does not count."""
         now = self._clock()
-        if (stalled := now - self._seen[-1][0]) > _STALLED_S:
-            self._seen = deque((then + stalled, commit) for then, commit in self._seen)
-        self._seen.append((now, self._patches.last.commit))
-        while len(self._seen) > 1 and self._seen[1][0] <= now - SILENT_S:
-            self._seen.popleft()
+        if (stalled := now - self._history[-1][0]) > _STALLED_S:
+            self._history = deque((then + stalled, commit) for then, commit in self._history)
+        self._history.append((now, self._patches.last.commit))
+        while len(self._history) > 1 and self._history[1][0] <= now - SILENT_S:
+            self._history.popleft()
         return now
 
     def _is_late(self, host: str, now: float) -> bool:
-        then, commit = self._seen[0]
-        return then <= now - SILENT_S and self._shadows[host].acked < commit
+        then, commit = self._history[0]
+        return then <= now - SILENT_S and self._senders[host].acked < commit
 
-    async def _have_agreed(self, wanted: frozenset[str], now: float) -> None:
+    async def _update_voters(self, desired: frozenset[str], now: float) -> None:
         """Have the voters know who is in sync, and who votes, if that is news."""
-        sets = self._stored_sets() or self._sets
-        if self._least(set(wanted) | self._told) < self._sets_commit:
-            sets = self._sets  # who is elected later must know who votes
-        if (wanted, sets) == (self._agreed, self._sets):
+        sets = self._stored_voter_sets() or self._voter_sets
+        if self._lowest_commit(set(desired) | self._possibly_in_sync) < self._voter_sets_commit:
+            sets = self._voter_sets  # who is elected later must know who votes
+        if (desired, sets) == (self._confirmed_in_sync, self._voter_sets):
             return
-        self._told |= wanted
+        self._possibly_in_sync |= desired
         try:
-            await self._agree(sorted([self._own, *wanted]), [sorted(voters) for voters in sets])
+            await self._agree(sorted([self._own, *desired]), [sorted(voters) for voters in sets])
         except Exception as error:  # noqa: BLE001 - whatever it was: the voters may know it or not, it is said again
-            self._complain("the voters cannot be told which shadows have everything", error)
+            self._log_once("the voters cannot be told which shadows have everything", error)
             return
-        self._complaint = ""
-        self._log_changes(wanted, now)
-        self._agreed, self._told = wanted, set(wanted)
-        self._joining = {host: commit for host, commit in self._joining.items() if host not in wanted}
-        if sets != self._sets:
-            self._sets = self._may_vote = sets
-            self._sets_changed = now
+        self._last_logged = ""
+        self._log_changes(desired, now)
+        self._confirmed_in_sync, self._possibly_in_sync = desired, set(desired)
+        self._joining = {host: commit for host, commit in self._joining.items() if host not in desired}
+        if sets != self._voter_sets:
+            self._voter_sets = self._possible_voter_sets = sets
+            self._voter_sets_changed = now
 
-    def _complain(self, what: str, why: Exception) -> None:
+    def _log_once(self, what: str, why: Exception) -> None:
         """Say it once, until something else is the matter."""
-        if str(why) != self._complaint:
-            self._complaint = str(why)
+        if str(why) != self._last_logged:
+            self._last_logged = str(why)
             _log.warning("%s: %s", what, why)
 
-    def _log_changes(self, wanted: frozenset[str], now: float) -> None:
-        before = self._agreed if self._agreed is not None else frozenset(self._told)
-        for host in sorted(wanted if self._agreed is None else wanted - before):
+    def _log_changes(self, desired: frozenset[str], now: float) -> None:
+        before = self._confirmed_in_sync if self._confirmed_in_sync is not None else frozenset(self._possibly_in_sync)
+        for host in sorted(desired if self._confirmed_in_sync is None else desired - before):
             since = self._away_since.pop(host, None)
             after = f" again, after {now - since:.0f} s" if since is not None else ""
             _log.warning("shadow %s has everything%s: it may take over", host, after)
-        for host in sorted(before - wanted):
-            if host not in self._candidates:
+        for host in sorted(before - desired):
+            if host not in self._candidate_hosts:
                 _log.warning("shadow %s was removed: it cannot take over any more", host)
                 continue
             self._away_since[host] = now
-            why = self._shadows[host].complaint
+            why = self._senders[host].last_error
             what = f"does not answer ({why})" if why else "does not keep up"
             _log.error("shadow %s %s: it cannot take over until it has caught up", host, what)
 
     # --- who votes ------------------------------------------------------------------------------------------
 
-    def _stored_sets(self) -> Sets:
+    def _stored_voter_sets(self) -> VoterSets:
         """The sets of voters that the spool says, () if none."""
         text = self._master.spool.recall(spool_file.VOTERS)
         return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
     def _choose_voters(self, now: float) -> None:
         """Begin a change of the voters, or end one: who is elected finds in his spool whom to ask."""
-        if len(self._sets) > 1 and self._stored_sets() == self._sets:
-            self._store_sets(self._sets[-1:])  # both count by now, so the former may go
+        if len(self._voter_sets) > 1 and self._stored_voter_sets() == self._voter_sets:
+            self._store_voter_sets(self._voter_sets[-1:])  # both count by now, so the former may go
             return
-        due = now >= self._sets_changed + VOTERS_S or self._chosen_from != self._candidates
-        if due and len(self._sets) == 1 and (self._stored_sets() or self._sets) == self._sets:
-            self._sets_changed, self._chosen_from = now, self._candidates
-            current = self._sets[0]
+        due = now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
+        if due and len(self._voter_sets) == 1 and (self._stored_voter_sets() or self._voter_sets) == self._voter_sets:
+            self._voter_sets_changed, self._chosen_from = now, self._candidate_hosts
+            current = self._voter_sets[0]
             up = [name for name, host in self._master.state.hosts.items() if host.up]
-            chosen = frozenset(choose_voters(self._candidates, up, current))
+            chosen = frozenset(choose_voters(self._candidate_hosts, up, current))
             if chosen != current:
-                self._store_sets((current, chosen))
+                self._store_voter_sets((current, chosen))
 
-    def _store_sets(self, sets: Sets) -> None:
-        self._may_vote = tuple({*self._may_vote, *sets})
+    def _store_voter_sets(self, sets: VoterSets) -> None:
+        self._possible_voter_sets = tuple({*self._possible_voter_sets, *sets})
         self._master.spool.remember(spool_file.VOTERS, msgspec.json.encode([sorted(voters) for voters in sets]).decode())
-        self._sets_commit = self._patches.last.commit
+        self._voter_sets_commit = self._patches.last.commit

@@ -83,8 +83,8 @@ class Service:
         self._replication = replication
         self._deliver_call = deliver
         if replication is not None:
-            master.replicate(replication.allowed)
-            replication.progressed = self._announce
+            master.replicate(replication.announceable_commit)
+            replication.on_progress = self._announce
         self._room = SpoolRoom(master.spool)
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
@@ -132,7 +132,7 @@ class Service:
     ) -> None:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. The rest: see `GdiServer`."""
         lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
-        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held, joins)
+        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.is_leader, joins)
         self._pulses.port, self._pulses.connections = port, self._gdi.connections
         self.requests.sessions = Sessions(key_of)
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
@@ -174,7 +174,7 @@ class Service:
             await self._gdi.stop()
         self.flush()
         if self._replication is not None:
-            await self._replication.settle()
+            await self._replication.wait_for_shadows()
         if self._writer is not None:
             await self._writer.stop()
         self._compact(ends=True)
@@ -209,7 +209,7 @@ class Service:
 
     def _answer_ready(self) -> None:
         """Let those go on who wait for what is announced by now."""
-        if not self._durable or not self.held():
+        if not self._durable or not self.is_leader():
             return
         ready, self._durable = self._durable, []
         for revision, future in ready:
@@ -220,18 +220,18 @@ class Service:
             else:
                 self._durable.append((revision, future))
 
-    def held(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this host is the master now. If not, nobody is told anything."""
-        return self._replication is None or self._replication.held()
+        return self._replication is None or self._replication.is_leader()
 
     async def _deliver(self, host: str, data: bytes) -> bytes:
-        if not self.held():
+        if not self.is_leader():
             raise NotServing("this host is not the master at the moment")
         return await self._deliver_call(host, data)
 
     async def durable(self) -> None:
         """Return when all that was decided until now is on disk, and shadows have it; many callers share one commit."""
-        if self.master.announced and self.held():
+        if self.master.announced and self.is_leader():
             return
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -257,7 +257,7 @@ class Service:
 
     async def reports(self, host: str, data: bytes) -> bytes:
         """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
-        if not self.held():
+        if not self.is_leader():
             raise NotServing("this host is not the master at the moment")
         if self._room.refusal:
             raise NotServing(self._room.refusal)
@@ -322,7 +322,7 @@ class Service:
         while True:
             await asyncio.sleep(BEAT_S)
             self._pulses.turned(EVENTS)
-            if self.held():
+            if self.is_leader():
                 self._mirrors.beat()
 
     async def _timers(self) -> None:

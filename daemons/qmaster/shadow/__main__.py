@@ -13,7 +13,7 @@ import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
-from daemons.qmaster.shadow.program import master_program, take_a_seat
+from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
@@ -42,7 +42,7 @@ def serve(
     try:
         cell = read_cell()
         host = cell.own_name()
-        if host not in cell.candidates():
+        if host not in cell.candidate_hosts():
             raise CellFault(f"host {host} is not in {cell.shadow_masters}: gridengine shadow add {host} on the master host")
         make_closed(cell.qmaster_spool_dir)
         cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def serve(
         open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "shadowd", cell.json_log)
         renewal = Renewal(lambda: master_program(cell, host))
         status = run_until_stopped(
-            lambda stop: take_a_seat(cell, host, startup, stop, renewal, stands=False), pid_file, renewal
+            lambda stop: run_participant(cell, host, startup, stop, renewal, campaign_at_once=False), pid_file, renewal
         )
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:

@@ -16,9 +16,9 @@ import msgspec
 from daemons.qmaster.shadow.promotion import voters
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import known_hosts, own_keys
-from daemons.runtime.lease_voter import PROMISE, LeaseVoter
+from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
 from daemons.runtime.peers import PeerAway, Peers
-from gridengine.lease import LEASE_S, RENEW_S, Ask, Promise, Vote
+from gridengine.lease import LEASE_S, RENEW_S, VoteRequest, VoteRecord, VoteResponse
 
 _log = logging.getLogger(__name__)
 
@@ -32,15 +32,15 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
 
     `force`: a later master was lost for good, with what it acknowledged; this host is bound to itself from now on.
     """
-    if any(len(names) > 1 for names in voters(cell)) and host in cell.candidates():
+    if any(len(names) > 1 for names in voters(cell)) and host in cell.candidate_hosts():
         return  # a majority of the voters decides
-    serving, promises = await _ask_hosts(cell, host)
+    serving, records = await _ask_hosts(cell, host)
     if serving:
         raise CellFault(
             f"host {serving[0]} serves as the master of this cell: where the files here are old, name it in {cell.act_qmaster} "
             f"and gridengine start; to move the master here, gridengine shadow add {host} on {serving[0]}, then take-over here"
         )
-    later, why = _later_master(host, voter.promise, promises)
+    later, why = _find_later_leader(host, voter.record, records)
     if not why:
         return
     if not force:
@@ -49,10 +49,10 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
             "sge_qmaster --force"
         )
     _log.warning("%s, which is given up", why)
-    await _bind(voter, host, later.epoch + 1)
+    await _grant_to_itself(voter, host, later.epoch + 1)
 
 
-def _later_master(host: str, own: Promise, others: list[Promise]) -> tuple[Promise, str]:
+def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> tuple[VoteRecord, str]:
     """Who was the master after this host, and why it seems so, "" for nobody.
 
     A promise of version 0 is to a candidate that may not have been elected. One of another voter says nothing then; this host's
@@ -63,7 +63,7 @@ def _later_master(host: str, own: Promise, others: list[Promise]) -> tuple[Promi
     if own.holder not in ("", host):
         known.append(own)
     if known:
-        later = max(known, key=lambda promise: promise.epoch)
+        later = max(known, key=lambda record: record.epoch)
         after = f"host {later.holder} was the master after this host (epoch {later.epoch})"
         return later, f"{after}, and the spool here lacks what it acknowledged"
     if own.holder == host and not epoch:
@@ -71,22 +71,22 @@ def _later_master(host: str, own: Promise, others: list[Promise]) -> tuple[Promi
     return own, ""
 
 
-async def _bind(voter: LeaseVoter, host: str, epoch: int) -> None:
+async def _grant_to_itself(voter: LeaseVoter, host: str, epoch: int) -> None:
     """Promise this host to itself; while it may still be bound to another one, wait. Raises CellFault."""
-    ask = msgspec.json.encode(Ask(epoch, host, in_sync=(host,), version=1, force=True))  # as one that is elected
+    request = msgspec.json.encode(VoteRequest(epoch, host, in_sync=(host,), version=1, force=True))  # as one that is elected
     for _ in range(int(2 * LEASE_S / RENEW_S)):
-        vote = msgspec.json.decode(await voter.answer(ask), type=Vote)
+        vote = msgspec.json.decode(await voter.answer(request), type=VoteResponse)
         if vote.granted:
             return
         await asyncio.sleep(RENEW_S)
     raise CellFault(f"this host cannot promise itself to itself: {vote.reason}")
 
 
-async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[Promise]]:
+async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]]:
     """The other hosts with keys of the cell that serve as its master, by name, and what hosts have promised as voters.
     Raises CellFault."""
     keys = own_keys(cell, host)
-    context, turn = keys.client_context(), asyncio.Semaphore(_AT_A_TIME)
+    context, limit = keys.client_context(), asyncio.Semaphore(_AT_A_TIME)
     try:
         own = cell.address(host)
         hosts = sorted(path.name for path in known_hosts(cell).iterdir() if path.name != host)
@@ -94,18 +94,18 @@ async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[Promise]]:
         return [], []
     peers = Peers(cell, keys)
 
-    async def ask(other: str) -> tuple[str, Promise]:
-        async with turn:
+    async def request(other: str) -> tuple[str, VoteRecord]:
+        async with limit:
             try:
                 address = await asyncio.to_thread(cell.address, other)
             except CellFault:
-                return "", Promise()
+                return "", VoteRecord()
             if address == own:
-                return "", Promise()  # a host that this machine plays, too
-            serves, promise = await asyncio.gather(_serves(cell, other, address, context), _promise(peers, other))
-            return other if serves else "", promise
+                return "", VoteRecord()  # a host that this machine plays, too
+            serves, record = await asyncio.gather(_serves(cell, other, address, context), _fetch_record(peers, other))
+            return other if serves else "", record
 
-    tasks = [asyncio.create_task(ask(other)) for other in hosts]
+    tasks = [asyncio.create_task(request(other)) for other in hosts]
     try:
         done, late = await asyncio.wait(tasks, timeout=_ALL_S) if tasks else (set(), set())
         for task in late:
@@ -114,7 +114,7 @@ async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[Promise]]:
     finally:
         await peers.close()
     answers = [task.result() for task in done]
-    return sorted(name for name, _ in answers if name), [promise for _, promise in answers]
+    return sorted(name for name, _ in answers if name), [record for _, record in answers]
 
 
 async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) -> bool:
@@ -128,10 +128,10 @@ async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) 
     return True
 
 
-async def _promise(peers: Peers, host: str) -> Promise:
+async def _fetch_record(peers: Peers, host: str) -> VoteRecord:
     """What the host has promised as a voter; nothing where it does not answer, or is of an earlier release."""
     try:
-        status, said = await peers.call(host, PROMISE)
-        return msgspec.json.decode(said, type=Promise) if status == 200 else Promise()
+        status, body = await peers.call(host, VOTE_RECORD)
+        return msgspec.json.decode(body, type=VoteRecord) if status == 200 else VoteRecord()
     except (PeerAway, msgspec.MsgspecError, UnicodeDecodeError):
-        return Promise()
+        return VoteRecord()

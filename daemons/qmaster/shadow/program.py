@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from daemons.qmaster.serve.seat_link import LEASE
+from daemons.qmaster.serve.leader_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
-from daemons.qmaster.shadow.seat import Seat
+from daemons.qmaster.shadow.participant import Participant
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys, take_keys
-from daemons.runtime.peers import until_shadowed
+from daemons.runtime.peers import wait_for_candidate_hosts
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 
@@ -43,32 +43,32 @@ async def serve_cell(
         _log.error("%s", plain_fault(fault))
         startup.failed(f"sge_qmaster: {plain_fault(fault)}")
         return 1
-    if host not in cell.candidates():
+    if host not in cell.candidate_hosts():
         (cell.run_dir / LEASE).unlink(missing_ok=True)
-        status = await _alone(cell, host, startup, stop)
+        status = await _run_alone(cell, host, startup, stop)
         if status or stop.is_set():
             return status
         _log.warning("%s names several hosts: the qmaster starts anew as one of them", cell.shadow_masters)
-    return await take_a_seat(cell, host, startup, stop, renewal, stands=True)
+    return await run_participant(cell, host, startup, stop, renewal, campaign_at_once=True)
 
 
-async def take_a_seat(
-    cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, stands: bool
+async def run_participant(
+    cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, campaign_at_once: bool
 ) -> int:
-    """Be one of several hosts that may be the master; `stands`: and be it as soon as the others agree."""
+    """Be one of several hosts that may be the master; `campaign_at_once`: and be it as soon as the others agree."""
     try:
-        return await Seat(cell, host, startup, stands, renewal).run(stop)
+        return await Participant(cell, host, startup, campaign_at_once, renewal).run(stop)
     except (CellFault, OSError) as fault:
         _log.error("%s", plain_fault(fault))
-        startup.failed(f"{'sge_qmaster' if stands else 'sge_shadowd'}: {plain_fault(fault)}")
+        startup.failed(f"{'sge_qmaster' if campaign_at_once else 'sge_shadowd'}: {plain_fault(fault)}")
         return 1
 
 
-async def _alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
+async def _run_alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
     """Be the only one, until `stop` is set or the cell has several."""
     end = asyncio.Event()
     serving = asyncio.create_task(QmasterSupervisor(cell, host, startup).run(end))
-    others = asyncio.create_task(_until_one_of_several(cell, host))
+    others = asyncio.create_task(_wait_until_candidate(cell, host))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait((serving, others, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -80,17 +80,17 @@ async def _alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -
         await asyncio.gather(others, stopped, return_exceptions=True)
 
 
-async def _until_one_of_several(cell: Cell, host: str) -> None:
+async def _wait_until_candidate(cell: Cell, host: str) -> None:
     """Wait until the cell has several hosts that may be the master, and this one the keys to be one of them."""
-    complaint = ""
+    last_error = ""
     while True:
-        if host in await until_shadowed(cell):
+        if host in await wait_for_candidate_hosts(cell):
             try:
                 take_keys(cell, host)
                 own_keys(cell, host).require()
                 return
             except (CellFault, OSError) as fault:
-                if plain_fault(fault) != complaint:
+                if plain_fault(fault) != last_error:
                     _log.error("cannot be one of several hosts that may be the master: %s", plain_fault(fault))
-                complaint = plain_fault(fault)
+                last_error = plain_fault(fault)
         await asyncio.sleep(2.0)

@@ -36,7 +36,7 @@ def own_voter(cell: Cell, host: str) -> LeaseVoter:
     return LeaseVoter(shadow_directory(cell) / "promise", other=cell.execd_spool(host) / "promise")
 
 
-def latest(cell: Cell) -> Path:
+def latest_spool(cell: Cell) -> Path:
     """The spool of this host that knows most: its own from when it was the master, or the copy. Raises SpoolError."""
     copy = shadow_directory(cell) / cell.spool.name
     return max((cell.spool, copy), key=lambda path: (spool_file.position(path), path == cell.spool))
@@ -44,20 +44,20 @@ def latest(cell: Cell) -> Path:
 
 def position(cell: Cell) -> tuple[int, int]:
     """How far this host's latest spool is: (incarnation, commit); (0, 0) without one. Raises SpoolError."""
-    return spool_file.position(latest(cell))
+    return spool_file.position(latest_spool(cell))
 
 
 def voters(cell: Cell) -> tuple[frozenset[str], ...]:
     """Who grants the lease, as this host's latest spool says; () if it says nothing. Raises SpoolError."""
-    text = spool_file.fact(latest(cell), spool_file.VOTERS)
+    text = spool_file.fact(latest_spool(cell), spool_file.VOTERS)
     return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
 
-def take_office(cell: Cell, host: str) -> None:
+def become_leader(cell: Cell, host: str) -> None:
     """Make this host's latest spool the cell's, and this host the one that everybody asks. Raises SpoolError, CellFault, OSError,
     BackupFault."""
     swap.complete(cell.common)
-    if latest(cell) != cell.spool:
+    if latest_spool(cell) != cell.spool:
         _supersede(cell)
     settle(cell, False, time.time())
     _provide_keys(cell, host)

@@ -15,18 +15,18 @@ from daemons.runtime.qmaster_link import QmasterLink, read_proof
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 
-_AGAIN_S = 1.0
+_RETRY_S = 1.0
 
 
-async def serve_commands(cell: Cell, host: str, renewal: Renewal, complain: Callable[[str], None]) -> None:
-    """Serve until cancelled. `complain(text)`: is called with each fault."""
+async def serve_commands(cell: Cell, host: str, renewal: Renewal, log_error: Callable[[str], None]) -> None:
+    """Serve until cancelled. `log_error(text)`: is called with each fault."""
     link = QmasterLink(cell, host, read_proof(cell, host))
     try:
         while True:
             try:
                 await Gateway(cell, link, Room(), lambda: renewal.due).run()
             except (OSError, CellFault) as error:
-                complain(f"gateway: {plain_fault(error)}")
-            await asyncio.sleep(_AGAIN_S)
+                log_error(f"gateway: {plain_fault(error)}")
+            await asyncio.sleep(_RETRY_S)
     finally:
         await link.close()

@@ -1,7 +1,7 @@
 """A directory of small files that goes to another host as a whole: read here, put in the place of the old one there.
 
 Owns which files that are, and that the tree is never half of each. Its files and directories are for their owner alone. Called by
-the sender (`serve.shadow_sender`) and by `shadow.copy_door`.
+the sender (`serve.replica_sender`) and by `shadow.replica_endpoint`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns how a commit is recorded (a patchset of SQLite's session extension), the recent ones in memory, and how they look on the
 way to another host. Patchsets carry rows alone: tables are never made or altered by them. Called by `spool` within its commits,
-by the sender (`serve.replication`) and by the copy (`shadow.spool_copy`). Source: https://www.sqlite.org/sessionintro.html.
+by the sender (`serve.replication`) and by the copy (`shadow.replica`). Source: https://www.sqlite.org/sessionintro.html.
 """
 
 from __future__ import annotations

@@ -15,20 +15,20 @@ from daemons.runtime.lease_file import LeaseFile
 def test_who_reads_knows_at_once_when_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(lease_file, "boottime", lambda: now)
-    seat = LeaseFile(tmp_path / "lease")
+    participant = LeaseFile(tmp_path / "lease")
     qmaster = LeaseFile(tmp_path / "lease")
-    assert not qmaster.held()
-    seat.extend(105.0, 3)
-    assert qmaster.held()
+    assert not qmaster.is_leader()
+    participant.extend(105.0, 3)
+    assert qmaster.is_leader()
     assert qmaster.epoch() == 3
     now = 105.0
-    assert not qmaster.held()
-    seat.extend(110.0, 3)
-    assert qmaster.held()
-    seat.extend(-math.inf, 0)
-    assert not qmaster.held()
+    assert not qmaster.is_leader()
+    participant.extend(110.0, 3)
+    assert qmaster.is_leader()
+    participant.extend(-math.inf, 0)
+    assert not qmaster.is_leader()
 
 
 def test_a_file_of_another_size_says_that_nobody_is(tmp_path: Path) -> None:
     (tmp_path / "lease").write_bytes(b"something else")
-    assert not LeaseFile(tmp_path / "lease").held()
+    assert not LeaseFile(tmp_path / "lease").is_leader()

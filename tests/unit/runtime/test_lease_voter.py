@@ -15,7 +15,7 @@ import pytest
 from daemons.runtime import lease_voter
 from daemons.runtime.cell import CellFault
 from daemons.runtime.lease_voter import LeaseVoter, boottime
-from gridengine.lease import LEASE_S, Promise, Vote
+from gridengine.lease import LEASE_S, VoteRecord, VoteResponse
 
 
 class Clock:
@@ -30,40 +30,40 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "promise"
 
 
-def vote(voter: LeaseVoter, said: object, **words: Any) -> Vote:
-    body = said if isinstance(said, bytes) else json.dumps(said).encode()
-    return msgspec.json.decode(asyncio.run(voter.answer(body, **words)), type=Vote)
+def vote(voter: LeaseVoter, message: object, **fields: Any) -> VoteResponse:
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return msgspec.json.decode(asyncio.run(voter.answer(body, **fields)), type=VoteResponse)
 
 
-def ask(epoch: int = 1, host: str = "m", **words: object) -> dict[str, object]:
-    return {"epoch": epoch, "host": host, "life": f"{host}{epoch}", **words}
+def request(epoch: int = 1, host: str = "m", **fields: object) -> dict[str, object]:
+    return {"epoch": epoch, "host": host, "life": f"{host}{epoch}", **fields}
 
 
 @pytest.mark.statement("SH-3")
 def test_what_was_promised_holds_after_a_restart(path: Path) -> None:
     clock = Clock()
-    assert vote(LeaseVoter(path, clock), ask(3)).granted
+    assert vote(LeaseVoter(path, clock), request(3)).granted
     again = LeaseVoter(path, clock)
-    assert again.promise == Promise(3, "m", life="m3")
-    refused = vote(again, ask(4, "s"))
-    assert not refused.granted and (refused.holder, refused.bound_s) == ("m", LEASE_S)
+    assert again.record == VoteRecord(3, "m", candidacy_id="m3")
+    refused = vote(again, request(4, "s"))
+    assert not refused.granted and (refused.holder, refused.granted_s) == ("m", LEASE_S)
     clock.now += LEASE_S
-    assert vote(again, ask(4, "s")).granted
+    assert vote(again, request(4, "s")).granted
 
 
 def test_a_host_is_one_voter_in_both_roles(path: Path) -> None:
     """A witness that may be the master from now on, and the other way."""
     clock, witness = Clock(), path.with_name("witness")
-    seat = LeaseVoter(path, clock, witness)
-    assert vote(LeaseVoter(witness, clock), ask(3)).granted
-    assert seat.promise.epoch == 0
-    seat.load()
-    assert seat.promise == LeaseVoter(witness, clock, path).promise and seat.unbound_s < 0
+    participant = LeaseVoter(path, clock, witness)
+    assert vote(LeaseVoter(witness, clock), request(3)).granted
+    assert participant.record.epoch == 0
+    participant.load()
+    assert participant.record == LeaseVoter(witness, clock, path).record and participant.grant_expired_s < 0
 
 
 def test_the_file_is_the_daemons_alone_and_no_draft_stays(path: Path) -> None:
     path.with_name(".promise").write_text("left of one that died")
-    vote(LeaseVoter(path, Clock()), ask())
+    vote(LeaseVoter(path, Clock()), request())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == ["promise"]
 
@@ -83,10 +83,10 @@ def test_the_promise_is_on_disk_before_the_vote(path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "rename", renamed)
     voter = LeaseVoter(path, Clock())
-    assert vote(voter, ask()).granted
+    assert vote(voter, request()).granted
     assert done == ["file", "rename", "directory"]
-    assert vote(voter, ask()).granted
-    assert not vote(voter, ask(1, "s")).granted
+    assert vote(voter, request()).granted
+    assert not vote(voter, request(1, "s")).granted
     assert len(done) == 3, "a renewal and a refusal write nothing"
 
 
@@ -98,10 +98,10 @@ def test_what_cannot_be_kept_is_not_promised(path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(lease_voter, "_write", full)
-        refused = vote(voter, ask())
+        refused = vote(voter, request())
     assert not refused.granted and refused.reason == f"cannot write {path}: No space left on device"
-    assert voter.promise == Promise()
-    assert vote(voter, ask()).granted and LeaseVoter(path, Clock()).promise.epoch == 1, "it is written when it can be"
+    assert voter.record == VoteRecord()
+    assert vote(voter, request()).granted and LeaseVoter(path, Clock()).record.epoch == 1, "it is written when it can be"
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_a_promise_that_cannot_be_read_is_a_fault(path: Path) -> None:
         (b"\xff", "this is no ask"),
         (b"[]", "this is no ask"),
         ({"epoch": 1}, "missing required field `host`"),
-        (ask(0), "`$.epoch`"),
-        (ask(2**53), "`$.epoch`"),
-        (ask(host=""), "`$.host`"),
-        (ask(in_sync="m"), "`$.in_sync`"),
-        (ask(position=[1]), "`$.position`"),
-        (ask(release=1), "`$.release`"),
-        (ask(in_sync=["x" * 70000]), "an ask has at most 65536 bytes, and this one 70"),
+        (request(0), "`$.epoch`"),
+        (request(2**53), "`$.epoch`"),
+        (request(host=""), "`$.host`"),
+        (request(in_sync="m"), "`$.in_sync`"),
+        (request(position=[1]), "`$.position`"),
+        (request(release=1), "`$.release`"),
+        (request(in_sync=["x" * 70000]), "an ask has at most 65536 bytes, and this one 70"),
     ],
 )
 def test_what_is_no_ask_is_refused_and_changes_nothing(path: Path, body: object, reason: str) -> None:
@@ -146,39 +146,39 @@ def test_what_is_no_ask_is_refused_and_changes_nothing(path: Path, body: object,
 
 def test_a_host_asks_for_itself_alone(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
-    assert vote(voter, ask(), caller="s").reason == "s asks for m: a host asks for itself alone"
-    assert vote(voter, ask(), caller="m").granted
+    assert vote(voter, request(), caller="s").reason == "s asks for m: a host asks for itself alone"
+    assert vote(voter, request(), caller="m").granted
 
 
 def test_its_own_copy_is_looked_at(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
-    assert not vote(voter, ask(position=[7, 2]), position=lambda: (7, 3)).granted
-    assert vote(voter, ask(position=[7, 3]), position=lambda: (7, 3)).granted
+    assert not vote(voter, request(position=[7, 2]), position=lambda: (7, 3)).granted
+    assert vote(voter, request(position=[7, 3]), position=lambda: (7, 3)).granted
 
 
 def test_of_many_that_ask_at_once_one_has_the_vote(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
 
     async def all_at_once() -> list[bytes]:
-        return await asyncio.gather(*(voter.answer(json.dumps(ask(1, f"h{number}")).encode()) for number in range(9)))
+        return await asyncio.gather(*(voter.answer(json.dumps(request(1, f"h{number}")).encode()) for number in range(9)))
 
-    votes = [msgspec.json.decode(each, type=Vote) for each in asyncio.run(all_at_once())]
+    votes = [msgspec.json.decode(each, type=VoteResponse) for each in asyncio.run(all_at_once())]
     assert [each.granted for each in votes] == [True] + 8 * [False]
-    assert LeaseVoter(path, Clock()).promise.holder == "h0"
+    assert LeaseVoter(path, Clock()).record.holder == "h0"
 
 
 def test_a_caller_that_goes_away_leaves_a_whole_promise(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
 
     async def cut_off() -> bytes:
-        first = asyncio.create_task(voter.answer(json.dumps(ask(2)).encode()))
+        first = asyncio.create_task(voter.answer(json.dumps(request(2)).encode()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()
-        return await voter.answer(json.dumps(ask(2)).encode())
+        return await voter.answer(json.dumps(request(2)).encode())
 
-    assert msgspec.json.decode(asyncio.run(cut_off()), type=Vote).granted
-    assert LeaseVoter(path, Clock()).promise.epoch == 2
+    assert msgspec.json.decode(asyncio.run(cut_off()), type=VoteResponse).granted
+    assert LeaseVoter(path, Clock()).record.epoch == 2
 
 
 def test_the_clock_counts_sleep_and_is_not_set() -> None:

@@ -105,7 +105,7 @@ def test_the_last_host_of_the_list_is_still_heard(cell: Cell, authority: Signed,
     """A master whose only shadow was removed keeps its lease with the votes of witnesses."""
     served, caller = keys(tmp_path / "m", authority, "m"), keys(tmp_path / "s", authority, "s")
     cell.shadow_masters.write_text("s\n")
-    assert cell.candidates() == () and ask(cell, served, caller)[0] == 200
+    assert cell.candidate_hosts() == () and ask(cell, served, caller)[0] == 200
     assert ask(cell, served, served)[0] == 403
 
 

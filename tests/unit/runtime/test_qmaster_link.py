@@ -121,6 +121,6 @@ def test_a_link_asks_the_next_host_that_may_be_the_master(two_hosts: Cell, monke
 
 
 def test_one_host_alone_has_nobody_in_its_place(cell: Cell) -> None:
-    assert cell.candidates() == ()
+    assert cell.candidate_hosts() == ()
     cell.shadow_masters.write_text("m\nm\n")
-    assert cell.candidates() == ()
+    assert cell.candidate_hosts() == ()

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.shadow.spool_copy import SpoolCopy
-from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell
+from daemons.qmaster.shadow.replica import Replica
+from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell
 
 
 @pytest.fixture
-def cell(tmp_path: Path) -> FollowedCell:
+def cell(tmp_path: Path) -> ReplicatedCell:
     (tmp_path / "master").mkdir()
-    return FollowedCell(tmp_path / "master")
+    return ReplicatedCell(tmp_path / "master")
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Iterator[SpoolCopy]:
-    copy = SpoolCopy(tmp_path / "shadow", CELL_ID)
+def copy(tmp_path: Path) -> Iterator[Replica]:
+    copy = Replica(tmp_path / "shadow", CELL_ID)
     yield copy
     if (db := copy._db) is not None:
         db.close()

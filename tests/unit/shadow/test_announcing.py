@@ -16,33 +16,33 @@ from daemons.runtime.call_faults import NotServing
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import LOAD, Cell
-from tests.unit.shadow.followed_cell import FollowedCell
+from tests.unit.shadow.replicated_cell import ReplicatedCell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")
 JOB = msgspec.json.encode({"binary": True, "script_file": "/bin/true"})
 
 
-class Gate(Replication):
+class FakeReplication(Replication):
     """Shadows have what the test says."""
 
     def __init__(self, had: int) -> None:
         self.had, self.leads = had, True
-        self.progressed = lambda: None
+        self.on_progress = lambda: None
 
-    def held(self) -> bool:  # type: ignore[override]
+    def is_leader(self) -> bool:  # type: ignore[override]
         return self.leads
 
-    def allowed(self) -> int:
+    def announceable_commit(self) -> int:
         return self.had if self.leads else -1
 
     def have(self, commit: int) -> None:
         self.had = commit
-        self.progressed()
+        self.on_progress()
 
     def start(self) -> None:
         """Nothing is sent."""
 
-    async def settle(self, patience_s: float = 0.0) -> None:
+    async def wait_for_shadows(self, patience_s: float = 0.0) -> None:
         """Nothing comes."""
 
     async def stop(self) -> None:
@@ -50,18 +50,18 @@ class Gate(Replication):
 
 
 class Waiting:
-    """A service whose shadows have everything at first; `told`: revisions that subscribers heard of; `delivered`: to hosts."""
+    """A service whose shadows have everything at first; `announced`: revisions that subscribers heard of; `delivered`: to hosts."""
 
-    def __init__(self, cell: FollowedCell) -> None:
-        self.cell, self.gate = cell, Gate(cell.patches.last.commit)
-        self.told: list[int] = []
+    def __init__(self, cell: ReplicatedCell) -> None:
+        self.cell, self.gate = cell, FakeReplication(cell.patches.last.commit)
+        self.announced: list[int] = []
         self.delivered: list[Batch[Any]] = []
         self.service = Service(
             *(cell.master, self._nothing, self._deliver, self._nothing, dict, self._nothing),
             replication=self.gate,
         )
-        self.gate.progressed()
-        cell.master.subscribers.append(lambda transaction: self.told.append(transaction.revision))
+        self.gate.on_progress()
+        cell.master.subscribers.append(lambda transaction: self.announced.append(transaction.revision))
 
     async def _nothing(self, *_arguments: Any) -> Any:
         return b""
@@ -79,7 +79,7 @@ class Waiting:
 
 
 @pytest.fixture
-def waiting(cell: FollowedCell) -> Waiting:
+def waiting(cell: ReplicatedCell) -> Waiting:
     return Waiting(cell)
 
 
@@ -101,14 +101,14 @@ def test_answers_wait_for_shadows_and_come_in_order(waiting: Waiting) -> None:
         second = waiting.asks("submit", JOB)
         await rounds()
         assert waiting.last == before + 2, "both are on the disk"
-        assert not first.done() and not second.done() and not waiting.told
+        assert not first.done() and not second.done() and not waiting.announced
         assert waiting.cell.master.committed == revision
         waiting.gate.have(before + 1)
         await rounds()
-        assert first.done() and not second.done() and waiting.told == [revision + 1]
+        assert first.done() and not second.done() and waiting.announced == [revision + 1]
         waiting.gate.have(before + 2)
         await rounds()
-        assert second.result().status == 0 and waiting.told == [revision + 1, revision + 2]
+        assert second.result().status == 0 and waiting.announced == [revision + 1, revision + 2]
 
     play(answers)
 
@@ -145,7 +145,7 @@ def test_a_remembered_answer_waits_as_the_first_one_did(waiting: Waiting) -> Non
 
 
 @pytest.mark.statement("SH-2")
-def test_what_was_on_disk_at_the_start_waits_as_well(cell: FollowedCell) -> None:
+def test_what_was_on_disk_at_the_start_waits_as_well(cell: ReplicatedCell) -> None:
     """The earlier qmaster may have been killed before it told the shadows."""
     cell.submit()
     cell.restart()
@@ -198,14 +198,14 @@ def test_who_is_not_the_master_answers_nobody_until_he_is_again(waiting: Waiting
         await rounds()
         waiting.service.flush()
         await rounds()
-        assert not submitted.done() and not read.done() and not waiting.told
+        assert not submitted.done() and not read.done() and not waiting.announced
         report = encode(Batch(reports=[Load(waiting.cell.now, dict(LOAD), full=True, incarnation="boot1")]))
         with pytest.raises(NotServing):
             await waiting.service.reports("h1", report)
         waiting.gate.leads = True
         waiting.service.flush()
         await rounds()
-        assert submitted.done() and read.done() and waiting.told
+        assert submitted.done() and read.done() and waiting.announced
         waiting.gate.leads = False
         read = waiting.asks("status", b"{}")
         await rounds()
@@ -271,7 +271,7 @@ def test_who_comes_to_follow_is_told_each_thing_once(waiting: Waiting, tmp_path:
     play(follows)
 
 
-def test_the_scheduler_gets_each_thing_once(cell: FollowedCell) -> None:
+def test_the_scheduler_gets_each_thing_once(cell: ReplicatedCell) -> None:
     calls: list[tuple[bool, int, int]] = []
     waiting = Waiting(cell)
 
@@ -298,14 +298,14 @@ def test_without_shadows_all_is_announced_with_the_commit(tmp_path: Path) -> Non
     """No transaction waits anywhere, no commit is counted, no patchset is made."""
     cell = Cell(tmp_path)
     service = Service(cell.master, *[Waiting._nothing] * 3, dict, Waiting._nothing)  # type: ignore[arg-type]
-    told: list[int] = []
-    cell.master.subscribers.append(lambda transaction: told.append(transaction.revision))
+    announced: list[int] = []
+    cell.master.subscribers.append(lambda transaction: announced.append(transaction.revision))
 
     async def submits() -> None:
         answer = asyncio.ensure_future(service.answer("submit", JOB, ALICE))
         await rounds()
         assert answer.result().status == 0
-        assert told == [cell.state.revision] == [cell.master.committed]
+        assert announced == [cell.state.revision] == [cell.master.committed]
 
     play(submits)
     assert cell.master.spool.position.commit == 0

@@ -26,7 +26,7 @@ from daemons.qmaster.shadow.promotion import shadow_directory
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import Keys
 from daemons.runtime.lease_voter import LeaseVoter
-from gridengine.lease import Promise
+from gridengine.lease import VoteRecord
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def voter(cell: Cell, holder: str = "", epoch: int = 7, version: int = 1) -> Lea
     """That of host m, with what it has promised."""
     path = shadow_directory(cell) / "promise"
     if holder:
-        path.write_bytes(msgspec.json.encode(Promise(epoch, holder, version=version)))
+        path.write_bytes(msgspec.json.encode(VoteRecord(epoch, holder, version=version)))
     seconds = itertools.count(0.0, 10.0)  # each look at the clock finds it later than any promise binds
     return LeaseVoter(path, lambda: next(seconds))
 
@@ -87,7 +87,7 @@ def test_a_host_that_another_one_followed_as_the_master_does_not_serve(cell: Cel
     with pytest.raises(CellFault, match=r"host n was the master after this host \(epoch 7\).*sge_qmaster --force"):
         begin(cell, own)
     begin(cell, own, force=True)
-    assert (own.promise.holder, own.promise.epoch) == ("m", 8)
+    assert (own.record.holder, own.record.epoch) == ("m", 8)
     begin(cell, voter(cell))
 
 
@@ -123,7 +123,7 @@ def test_exec_hosts_say_whom_they_followed_later(cell: Cell, theirs: int, own: i
     keys = cell.execd_spool("n") / "keys"
     shutil.copytree(cell.secrets / "n", keys)
     if theirs:
-        (keys.parent / "promise").write_bytes(msgspec.json.encode(Promise(theirs, "x", version=1)))
+        (keys.parent / "promise").write_bytes(msgspec.json.encode(VoteRecord(theirs, "x", version=1)))
 
     async def start() -> None:
         witness = asyncio.create_task(Witness(cell, "n").run())

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
+from daemons.qmaster.shadow.replica import OutOfStep, Replica
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.answer_table import KEEP_S, Receipt
 from daemons.qmaster.spooling.followed_file import NOTE_S
@@ -20,22 +20,22 @@ from gridengine.gdi.requests import Caller, decode_request
 from gridengine.ranges import Ranges
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State
-from tests.unit.shadow.followed_cell import FollowedCell, tables
+from tests.unit.shadow.replicated_cell import ReplicatedCell, tables
 
 
-def run_job(cell: FollowedCell) -> None:
+def run_job(cell: ReplicatedCell) -> None:
     """A script with an environment, to its end: journal, payload, accounting, reporting."""
     job = cell.submit(binary=False, script=b"#!/bin/sh\n" + bytes(range(256)), environment={"A": "\u00e4\n"})
     cell.cycle()
     cell.end(job)
 
 
-def configure(cell: FollowedCell) -> None:
+def configure(cell: ReplicatedCell) -> None:
     """The history of the configuration; from then on lines for the reporting file."""
     cell.configure("configuration", "global", reporting_params="reporting=true joblog=true")
 
 
-def write_and_forget_lines(cell: FollowedCell) -> None:
+def write_and_forget_lines(cell: ReplicatedCell) -> None:
     configure(cell)
     run_job(cell)
     assert cell.master.spool.last_record()
@@ -44,31 +44,31 @@ def write_and_forget_lines(cell: FollowedCell) -> None:
     assert not list(cell.master.spool.records(0)), "they are in the file and forgotten"
 
 
-def tell_stories(cell: FollowedCell) -> None:
+def tell_stories(cell: ReplicatedCell) -> None:
     for _ in range(AT_ONCE):
         cell.submit()
     assert tables(cell.master.spool.path)["story"]
 
 
-def reserve(cell: FollowedCell) -> None:
+def reserve(cell: ReplicatedCell) -> None:
     answer = cell.admin("reserve", start_time=cell.now + 10, end_time=cell.now + 60)
     assert answer.status == 0, answer.answers
     assert tables(cell.master.spool.path)["held_slots"]
 
 
-def make_snapshots(cell: FollowedCell) -> None:
+def make_snapshots(cell: ReplicatedCell) -> None:
     for _ in range(2):
         cell.submit()
         cell.master.spool.snapshot(cell.state)
     assert not tables(cell.master.spool.path)["journal"]
 
 
-def remember_facts(cell: FollowedCell) -> None:
+def remember_facts(cell: ReplicatedCell) -> None:
     for value in ("1", "", "2"):
         cell.master.spool.remember("fact", value)
 
 
-def answer_under_keys(cell: FollowedCell) -> None:
+def answer_under_keys(cell: ReplicatedCell) -> None:
     """And forget the answers when they are old."""
     for number in range(3):
         request = decode_request("submit", b'{"binary":true,"script_file":"/bin/true"}')
@@ -83,7 +83,7 @@ def answer_under_keys(cell: FollowedCell) -> None:
     assert len(tables(cell.master.spool.path)["answered"]) == 1
 
 
-def start_again(cell: FollowedCell) -> None:
+def start_again(cell: ReplicatedCell) -> None:
     """A new qmaster on the same spool goes on where the earlier one was, so its copies do, too."""
     before = cell.patches.last
     cell.restart()
@@ -99,7 +99,7 @@ WRITES = [
 
 @pytest.mark.statement("SH-2")
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
-def test_all_that_is_written_arrives(cell: FollowedCell, copy: SpoolCopy, write: Callable[[FollowedCell], None]) -> None:
+def test_all_that_is_written_arrives(cell: ReplicatedCell, copy: Replica, write: Callable[[ReplicatedCell], None]) -> None:
     cell.whole(copy)
     before = copy.position()
     write(cell)
@@ -112,7 +112,7 @@ def test_all_that_is_written_arrives(cell: FollowedCell, copy: SpoolCopy, write:
     assert taken_over.last_record() == cell.master.spool.last_record()
 
 
-def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, copy: SpoolCopy) -> None:
+def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, copy: Replica) -> None:
     path = tmp_path / "spool.db"
     spool_file.mark(path, "5f")
     spool = Spool(path)
@@ -122,7 +122,7 @@ def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path
     spool.commit([Transaction(number, 1.0, "alice", "h1", list(events)) for number in range(1, KEEP_JOURNAL + 1)])
     draft = copy.draft()
     spool_file.copy(path, draft)
-    position = copy.take(draft)
+    position = copy.install(draft)
     assert position == spool.position
     assert spool.wants_snapshot
     state = State()
@@ -153,7 +153,7 @@ def test_who_follows_hears_of_commits_alone(tmp_path: Path) -> None:
     assert spool_file.position(spool.path) == (0, 2)
 
 
-def test_no_patches_lead_over_a_change_of_the_tables(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, copy: Replica) -> None:
     """A later program makes tables, or another version of what is in them: copies of before are made anew."""
     cell.whole(copy)
     position = copy.position()
@@ -171,7 +171,7 @@ def test_no_patches_lead_over_a_change_of_the_tables(cell: FollowedCell, copy: S
         position = cell.patches.last
 
 
-def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: ReplicatedCell, copy: Replica) -> None:
     cell.whole(copy)
     before = cell.master.spool.position
     cell.master.spool.close()
@@ -209,7 +209,7 @@ def test_frames_are_read_back_and_a_torn_one_is_refused() -> None:
 
 
 def test_a_copy_is_at_one_position_while_the_master_writes(
-    cell: FollowedCell, copy: SpoolCopy, monkeypatch: pytest.MonkeyPatch
+    cell: ReplicatedCell, copy: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is committed while pages are copied is not in it, and follows."""
     cell.submit()

@@ -48,7 +48,7 @@ def test_the_copy_takes_the_place_of_an_older_spool(cell: Cell) -> None:
     spool(cell.spool, 5, 120)
     spool(copy_of(cell), 6, 3, voters='[["h1","m","s"]]')
     assert promotion.voters(cell) == (frozenset(("h1", "m", "s")),)
-    promotion.take_office(cell, "s")
+    promotion.become_leader(cell, "s")
     assert spool_file.position(cell.spool) == (6, 3)
     assert not copy_of(cell).exists()
     assert spool_file.position(cell.qmaster_spool_dir / "superseded" / "spool.db") == (5, 120)
@@ -60,21 +60,21 @@ def test_the_copy_takes_the_place_of_an_older_spool(cell: Cell) -> None:
 def test_the_spool_of_a_master_that_comes_back_first_stays(cell: Cell, own: tuple[int, int], copied: tuple[int, int]) -> None:
     spool(cell.spool, *own)
     spool(copy_of(cell), *copied)
-    promotion.take_office(cell, "s")
+    promotion.become_leader(cell, "s")
     assert spool_file.position(cell.spool) == own
     assert not (cell.qmaster_spool_dir / "superseded").exists()
 
 
 def test_killed_between_its_renames_it_is_done_the_next_time(cell: Cell) -> None:
     spool(copy_of(cell), 6, 3)  # the older spool has moved already
-    promotion.take_office(cell, "s")
+    promotion.become_leader(cell, "s")
     assert spool_file.position(cell.spool) == (6, 3)
 
 
 def test_a_copy_of_another_cell_is_no_spool(cell: Cell) -> None:
     spool(copy_of(cell), 6, 3, cell="d" * 32)
     with pytest.raises(CellFault, match="of another cell"):
-        promotion.take_office(cell, "s")
+        promotion.become_leader(cell, "s")
     assert cell.master_host() == "m"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from daemons.qmaster.shadow.spool_copy import SpoolCopy
+from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
@@ -15,7 +15,7 @@ from tests.harness import Cell
 CELL_ID = "5f"
 
 
-class FollowedCell(Cell):
+class ReplicatedCell(Cell):
     """A cell with `patches`, whose spool says of which cell it is."""
 
     patches: RecentPatches
@@ -29,7 +29,7 @@ class FollowedCell(Cell):
         spool.follow(self.patches.add)
         return spool
 
-    def bring_up(self, copy: SpoolCopy) -> None:
+    def bring_up(self, copy: Replica) -> None:
         """Give a copy all patches that follow on it."""
         position = copy.position()
         while (found := self.patches.after(position, 1)) and found[1]:
@@ -37,11 +37,11 @@ class FollowedCell(Cell):
             position = found[0]
             assert copy.position() == position
 
-    def whole(self, copy: SpoolCopy) -> None:
+    def whole(self, copy: Replica) -> None:
         """Give a copy all of the spool."""
         draft = copy.draft()
         spool_file.copy(self.master.spool.path, draft)
-        copy.take(draft)
+        copy.install(draft)
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from daemons.qmaster.serve.replication import Mode, Replication
-from daemons.qmaster.shadow.copy_door import CopyDoor
-from daemons.qmaster.shadow.spool_copy import SpoolCopy
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
+from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.spooling.spool_file import VOTERS
 from tests.harness import MASTER
-from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell
+from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell
 
 PATIENCE_S = 60.0
 
@@ -42,19 +42,19 @@ class Stream:
                 yield part
 
 
-class Hall:
+class ReplicationHarness:
     """A master with shadows s1 … sN and voters. `log`: what happened; `silent`: shadows or requests that get no answer now."""
 
-    def __init__(self, cell: FollowedCell, directory: Path, shadows: int = 1, mode: Mode = "one", old: bool = True) -> None:
+    def __init__(self, cell: ReplicatedCell, directory: Path, shadows: int = 1, mode: Mode = "one", old: bool = True) -> None:
         """old: the voters are chosen already, with h1 as a witness where that is needed."""
         self.cell, self.now = cell, 100.0
         self.names = [f"s{number}" for number in range(1, shadows + 1)]
         if old:
             voters = sorted([MASTER, *self.names, *(["h1"] if shadows % 2 else [])])
             cell.master.spool.remember(VOTERS, json.dumps([voters]))
-        self.copies = {name: SpoolCopy(directory / name / "shadow", CELL_ID) for name in self.names}
-        self.promised = dict.fromkeys(self.names, (MASTER, 3))
-        self.doors = {name: self._door(name, directory / name) for name in self.names}
+        self.replicas = {name: Replica(directory / name / "shadow", CELL_ID) for name in self.names}
+        self.granted_to = dict.fromkeys(self.names, (MASTER, 3))
+        self.endpoints = {name: self._endpoint(name, directory / name) for name in self.names}
         self.silent: set[str] = set()
         self.listed = [MASTER, *self.names]
         self.requests: list[tuple[str, str]] = []
@@ -67,13 +67,13 @@ class Hall:
         self.authority = directory / "master" / "authority"
         self.replication = Replication(
             *(cell.master, cell.patches, MASTER, lambda: self.listed, mode, self._post, self._agree),
-            held=lambda: self.leads,
+            is_leader=lambda: self.leads,
             authority=self.authority,
             clock=lambda: self.now,
         )
 
-    def _door(self, name: str, home: Path) -> CopyDoor:
-        return CopyDoor(self.copies[name], home, lambda: self.promised[name])
+    def _endpoint(self, name: str, home: Path) -> ReplicaEndpoint:
+        return ReplicaEndpoint(self.replicas[name], home, lambda: self.granted_to[name])
 
     async def _post(
         self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
@@ -81,7 +81,7 @@ class Hall:
         self.requests.append((host, name))
         while host in self.silent or name in self.silent:
             await asyncio.sleep(0)
-        return await self.doors[host].handlers[name](MASTER, headers, Stream(body, self.cut.pop((host, name), None)))
+        return await self.endpoints[host].handlers[name](MASTER, headers, Stream(body, self.cut.pop((host, name), None)))
 
     async def _agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
         if self.refuse:
@@ -95,7 +95,7 @@ class Hall:
         async def played() -> None:
             tasks = self.replication._tasks
             tasks[""] = asyncio.ensure_future(asyncio.Event().wait())  # type: ignore[assignment]  # plays say when it tends
-            self.replication._send()
+            self.replication._start_senders()
             try:
                 await play()
             finally:
@@ -106,8 +106,8 @@ class Hall:
         try:
             asyncio.run(played())
         finally:
-            for copy in self.copies.values():
-                copy._hang_up()
+            for replica in self.replicas.values():
+                replica._disconnect()
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Wait for something; it must come soon."""
@@ -117,15 +117,15 @@ class Hall:
 
     def has(self, name: str) -> bool:
         """Whether a shadow has acknowledged everything."""
-        return self.replication._shadows[name].acked == self.cell.patches.last.commit
+        return self.replication._senders[name].acked == self.cell.patches.last.commit
 
     async def begin(self) -> None:
         """All shadows have everything, and the voters know."""
         await self.until(lambda: all(map(self.has, self.names)))
-        await self.replication.tend()
+        await self.replication.update_membership()
         assert self.voters == [MASTER, *self.names]
 
     async def pass_time(self, seconds: float) -> None:
         for _ in range(round(seconds * 4)):
             self.now += 0.25
-            await self.replication.tend()
+            await self.replication.update_membership()

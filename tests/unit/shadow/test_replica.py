@@ -8,14 +8,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
+from daemons.qmaster.shadow.replica import OutOfStep, Replica
 from daemons.qmaster.spooling import ended_payloads, spool_file
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell, tables
+from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables
 
 
-def four_patches(cell: FollowedCell, copy: SpoolCopy) -> tuple[SpoolPosition, list[Patch]]:
+def four_patches(cell: ReplicatedCell, copy: Replica) -> tuple[SpoolPosition, list[Patch]]:
     """A copy, where it is, and what follows on it."""
     cell.whole(copy)
     position = copy.position()
@@ -26,13 +26,13 @@ def four_patches(cell: FollowedCell, copy: SpoolCopy) -> tuple[SpoolPosition, li
     return position, found[1]
 
 
-def test_there_is_nothing_at_first(copy: SpoolCopy) -> None:
+def test_there_is_nothing_at_first(copy: Replica) -> None:
     assert copy.position() == (0, 0)
     with pytest.raises(OutOfStep):
         copy.apply(0, [Patch(1, b"")])
 
 
-def test_what_is_there_already_is_passed_over(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_what_is_there_already_is_passed_over(cell: ReplicatedCell, copy: Replica) -> None:
     position, patches = four_patches(cell, copy)
     assert copy.apply(position.incarnation, patches[:3]).commit == position.commit + 3
     assert copy.apply(position.incarnation, patches[:2]).commit == position.commit + 3
@@ -41,7 +41,7 @@ def test_what_is_there_already_is_passed_over(cell: FollowedCell, copy: SpoolCop
     assert tables(copy.path) == tables(cell.master.spool.path)
 
 
-def test_gaps_and_patches_out_of_order_and_of_another_master_are_refused(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_gaps_and_patches_out_of_order_and_of_another_master_are_refused(cell: ReplicatedCell, copy: Replica) -> None:
     position, patches = four_patches(cell, copy)
     before = tables(copy.path)
     for incarnation, wrong in (
@@ -58,7 +58,7 @@ def test_gaps_and_patches_out_of_order_and_of_another_master_are_refused(cell: F
     assert tables(copy.path) == before
 
 
-def test_patches_are_written_all_or_none(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_patches_are_written_all_or_none(cell: ReplicatedCell, copy: Replica) -> None:
     """A disk that is full says nothing against the copy."""
     position, patches = four_patches(cell, copy)
     cell.submit(binary=False, script="x" * 100_000)
@@ -80,7 +80,7 @@ def test_patches_are_written_all_or_none(cell: FollowedCell, copy: SpoolCopy) ->
     "change", ["delete from payload", "insert into journal select max(revision) + 2, 0, '', '', '' from journal"]
 )
 def test_a_copy_that_is_none_is_removed(
-    cell: FollowedCell, copy: SpoolCopy, change: str, monkeypatch: pytest.MonkeyPatch
+    cell: ReplicatedCell, copy: Replica, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody has written into it: patches meet rows that they don't expect."""
     monkeypatch.setattr(ended_payloads, "KEPT_JOBS", 0)  # the payload of an ended job goes at once
@@ -100,23 +100,23 @@ def test_a_copy_that_is_none_is_removed(
     assert tables(copy.path) == tables(cell.master.spool.path)
 
 
-def test_what_was_acknowledged_outlives_the_process(cell: FollowedCell, copy: SpoolCopy, tmp_path: Path) -> None:
+def test_what_was_acknowledged_outlives_the_process(cell: ReplicatedCell, copy: Replica, tmp_path: Path) -> None:
     position, patches = four_patches(cell, copy)
     reached = copy.apply(position.incarnation, patches)
     killed = tmp_path / "killed"
     shutil.copytree(copy.path.parent, killed)
-    assert SpoolCopy(killed, CELL_ID).position() == reached
+    assert Replica(killed, CELL_ID).position() == reached
     assert tables(killed / "spool.db") == tables(cell.master.spool.path)
 
 
 @pytest.mark.parametrize("readable", [True, False])
-def test_a_whole_copy_takes_the_place_of_one_with_side_files(cell: FollowedCell, copy: SpoolCopy, readable: bool) -> None:
+def test_a_whole_copy_takes_the_place_of_one_with_side_files(cell: ReplicatedCell, copy: Replica, readable: bool) -> None:
     """What a killed daemon left in them belongs to the old one alone, also if that cannot be read."""
     position, patches = four_patches(cell, copy)
     copy.apply(position.incarnation, patches[:1])
     sides = [copy.path.with_name(f"{copy.path.name}{side}") for side in ("-wal", "-shm")]
     kept = [side.read_bytes() for side in sides]
-    copy._hang_up()
+    copy._disconnect()
     for side, data in zip(sides, kept, strict=True):
         side.write_bytes(data)
     if not readable:
@@ -128,7 +128,7 @@ def test_a_whole_copy_takes_the_place_of_one_with_side_files(cell: FollowedCell,
     assert not spool_file.damage(copy.path)
 
 
-def test_a_transfer_that_ends_in_the_middle_leaves_the_copy_as_it_was(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_a_transfer_that_ends_in_the_middle_leaves_the_copy_as_it_was(cell: ReplicatedCell, copy: Replica) -> None:
     position, _ = four_patches(cell, copy)
     before = tables(copy.path)
     whole = cell.directory / "whole"
@@ -138,15 +138,15 @@ def test_a_transfer_that_ends_in_the_middle_leaves_the_copy_as_it_was(cell: Foll
         draft = copy.draft()
         draft.write_bytes(data[:length])
         with pytest.raises(SpoolError):
-            copy.take(draft)
+            copy.install(draft)
         assert (copy.position(), tables(copy.path)) == (position, before)
     draft = copy.draft()
     assert not draft.exists()
     draft.write_bytes(data)
-    assert copy.take(draft) == cell.master.spool.position
+    assert copy.install(draft) == cell.master.spool.position
 
 
-def test_an_older_spool_and_one_of_another_cell_are_refused(cell: FollowedCell, copy: SpoolCopy, tmp_path: Path) -> None:
+def test_an_older_spool_and_one_of_another_cell_are_refused(cell: ReplicatedCell, copy: Replica, tmp_path: Path) -> None:
     """The older one comes from a master that does not know yet that it is none."""
     cell.whole(copy)
     older = copy.draft()
@@ -157,15 +157,15 @@ def test_an_older_spool_and_one_of_another_cell_are_refused(cell: FollowedCell, 
     position = copy.position()
     copy.draft().write_bytes(data)
     with pytest.raises(OutOfStep):
-        copy.take(older)
+        copy.install(older)
     assert copy.position() == position
-    other = SpoolCopy(tmp_path / "other", "07")
+    other = Replica(tmp_path / "other", "07")
     with pytest.raises(SpoolError):
         cell.whole(other)
     assert other.position() == (0, 0)
 
 
-def test_a_closed_copy_is_one_file_and_takes_nothing_more(cell: FollowedCell, copy: SpoolCopy) -> None:
+def test_a_closed_copy_is_one_file_and_takes_nothing_more(cell: ReplicatedCell, copy: Replica) -> None:
     position, patches = four_patches(cell, copy)
     copy.apply(position.incarnation, patches[:1])
     copy.close()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from daemons.qmaster.spooling.spool import Spool, Transaction
 
 
-class Written(NamedTuple):
+class WrittenBatch(NamedTuple):
     """What one flush has written. `commit`: the spool's, by which all of it is there; `rows`: the last ones for the accounting
     and the reporting file."""
 
@@ -22,24 +22,24 @@ class Written(NamedTuple):
     rows: tuple[int, int]
 
 
-class Unannounced:
-    """`allowed()`: the commit of the spool up to which everything may be announced."""
+class ReplicationQueue:
+    """`announceable_commit()`: the commit of the spool up to which everything may be announced."""
 
-    def __init__(self, spool: Spool, allowed: Callable[[], int]) -> None:
-        self._spool, self._allowed = spool, allowed
-        self._written: deque[Written] = deque()
+    def __init__(self, spool: Spool, announceable_commit: Callable[[], int]) -> None:
+        self._spool, self._announceable_commit = spool, announceable_commit
+        self._batches: deque[WrittenBatch] = deque()
 
     def __len__(self) -> int:
-        return len(self._written)
+        return len(self._batches)
 
-    def add(self, revision: int, transactions: list[Transaction]) -> Written:
+    def add(self, revision: int, transactions: list[Transaction]) -> WrittenBatch:
         """Transactions up to a revision are on the disk."""
         rows = self._spool.accounted.last(), self._spool.last_record()
-        self._written.append(Written(self._spool.last_commit, revision, transactions, rows))
-        return self._written[-1]
+        self._batches.append(WrittenBatch(self._spool.last_commit, revision, transactions, rows))
+        return self._batches[-1]
 
-    def due(self) -> Iterator[Written]:
+    def due(self) -> Iterator[WrittenBatch]:
         """Take out what may be announced by now, in order."""
-        allowed = self._allowed() if self._written else 0
-        while self._written and self._written[0].commit <= allowed:
-            yield self._written.popleft()
+        announceable_commit = self._announceable_commit() if self._batches else 0
+        while self._batches and self._batches[0].commit <= announceable_commit:
+            yield self._batches.popleft()

@@ -22,7 +22,7 @@ from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
-_PASSING = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError, apsw.NoMemError, apsw.InterruptError)
+_TRANSIENT = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError, apsw.NoMemError, apsw.InterruptError)
 """Errors that say nothing about the copy."""
 
 
@@ -30,7 +30,7 @@ class OutOfStep(Exception):
     """What came does not follow on the copy as it is; nothing was done."""
 
 
-class SpoolCopy:
+class Replica:
     """The copy in `directory`, of the cell of this id. After `close` it is a spool like any other; this takes nothing more."""
 
     def __init__(self, directory: Path, cell_id: str) -> None:
@@ -39,7 +39,7 @@ class SpoolCopy:
         self._db: apsw.Connection | None = None
         self._lock = threading.Lock()
         self._closed = False
-        self._complaint = ""
+        self._last_logged = ""
 
     def position(self) -> SpoolPosition:
         """How far the copy is, (0, 0) without one. Raises SpoolError."""
@@ -60,15 +60,15 @@ class SpoolCopy:
             if [patch.number for patch in new] != list(range(known.commit + 1, known.commit + 1 + len(new))):
                 raise OutOfStep(f"the copy has commit {known.commit}, which commit {new[0].number} does not follow")
             try:
-                return self._written(new) if new else known
-            except _PASSING as error:
+                return self._apply_all(new) if new else known
+            except _TRANSIENT as error:
                 raise spool_file.write_fault(self.path, error) from error
             except (apsw.Error, OutOfStep) as error:
                 _log.error("%s is no copy of the master's spool and is removed: %s", self.path, error)
                 self._remove()
                 raise OutOfStep(str(error)) from error
 
-    def _written(self, patches: list[Patch]) -> SpoolPosition:
+    def _apply_all(self, patches: list[Patch]) -> SpoolPosition:
         """Raises apsw.Error; OutOfStep if the patches lead elsewhere."""
         assert self._db is not None
         with spool_file.transaction(self._db):
@@ -80,7 +80,7 @@ class SpoolCopy:
         return reached
 
     def draft(self) -> Path:
-        """Where a whole copy is to be written, for `take`; what an earlier one left there is gone. Raises SpoolError."""
+        """Where a whole copy is to be written, for `install`; what an earlier one left there is gone. Raises SpoolError."""
         draft = self.path.with_name(f"{NAME}.part")
         try:
             spool_file.make_closed(self.path.parent)
@@ -89,22 +89,22 @@ class SpoolCopy:
             raise spool_file.write_fault(draft, error) from error
         return draft
 
-    def take(self, draft: Path) -> SpoolPosition:
+    def install(self, draft: Path) -> SpoolPosition:
         """Have a whole spool, which is on the disk, in the place of the copy.
 
         Raises SpoolError if it is none of this cell, or one that this program cannot read; OutOfStep if the copy is further.
         """
         with self._lock:
-            self._look(draft)
+            self._check(draft)
             if (offered := spool_file.position(draft)) < self._position():
                 raise OutOfStep(f"the copy is further than {offered}")
             try:
                 spool_file.remove_sides(draft)
-                self._hang_up()
+                self._disconnect()
                 # a side file of the old copy beside the new one would be taken for a part of it
                 spool_file.remove_sides(self.path)
                 draft.rename(self.path)
-                _bring_to_disk(self.path.parent)
+                _sync_directory(self.path.parent)
             except (OSError, apsw.Error) as error:
                 raise spool_file.write_fault(self.path, error) from error
             return self._position()
@@ -114,7 +114,7 @@ class SpoolCopy:
         with self._lock:
             self._closed = True
             try:
-                self._hang_up()
+                self._disconnect()
             except apsw.Error as error:
                 raise SpoolError(f"cannot make {self.path} whole: {error}") from error
             spool_file.make_whole(self.path)
@@ -135,23 +135,23 @@ class SpoolCopy:
         if not self.path.exists():
             return False
         try:
-            self._look(self.path)
+            self._check(self.path)
             self._db = spool_file.connect(self.path)
         except SpoolError as error:
-            if str(error) != self._complaint:
-                self._complaint = str(error)
+            if str(error) != self._last_logged:
+                self._last_logged = str(error)
                 _log.error("the copy of the spool is of no use: %s", error)
             return False
         return True
 
-    def _look(self, path: Path) -> None:
+    def _check(self, path: Path) -> None:
         """Raises SpoolError for what is no spool of this cell that this program can read."""
         spool_versions.check(path)
         holds, cell_id = spool_file.look(path)
         if not holds or cell_id != self._cell_id:
             raise SpoolError(f"{path} is no spool of this cell")
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         """Raises apsw.Error."""
         if self._db is not None:
             self._db.close()
@@ -159,13 +159,13 @@ class SpoolCopy:
 
     def _remove(self) -> None:
         with suppress(apsw.Error):
-            self._hang_up()
+            self._disconnect()
         self._db = None
         with suppress(OSError):
             spool_file.remove(self.path)
 
 
-def _bring_to_disk(directory: Path) -> None:
+def _sync_directory(directory: Path) -> None:
     """Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:

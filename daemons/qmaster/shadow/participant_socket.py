@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.serve.seat_link import NotAgreed
+from daemons.qmaster.serve.leader_link import AgreementError
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, unix_listener
 from daemons.runtime.http_door import HttpDoors
@@ -24,32 +24,32 @@ from daemons.runtime.peers import PeerAway
 
 _SHARE = 64
 
-Asked = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+LocalHandler = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-async def serve_seat(path: Path, asked: Asked) -> None:
+async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
     """Answer until cancelled. Raises OSError when the socket cannot be made."""
 
     async def answer(name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
-        if not _may_ask(request):
+        if not _is_allowed(request):
             return _reply({"error": "denied: only root and the admin user may ask the seat of the master"})
         try:
             fields = msgspec.json.decode(await request.content.read() or b"{}", type=dict[str, Any])
-            return _reply(await asked(name, fields))
-        except (NotAgreed, PeerAway, msgspec.DecodeError, KeyError, TypeError) as fault:
+            return _reply(await handler(name, fields))
+        except (AgreementError, PeerAway, msgspec.DecodeError, KeyError, TypeError) as fault:
             return _reply({"error": str(fault) or type(fault).__name__})
 
-    doors = HttpDoors(Room(), answer)
+    listeners = HttpDoors(Room(), answer)
     try:
-        doors.open(unix_listener(path), _SHARE)
+        listeners.open(unix_listener(path), _SHARE)
         await asyncio.Event().wait()
     finally:
-        await doors.close()
+        await listeners.close()
         with suppress(OSError):
             path.unlink()
 
 
-def _may_ask(request: web.BaseRequest) -> bool:
+def _is_allowed(request: web.BaseRequest) -> bool:
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
     return peer is not None and credentials(peer)[0] in (0, os.geteuid())
 

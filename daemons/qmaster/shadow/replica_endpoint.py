@@ -16,18 +16,18 @@ from typing import Protocol
 
 import msgspec
 
-from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
+from daemons.qmaster.shadow.replica import OutOfStep, Replica
 from daemons.qmaster.spooling.file_tree import replace_tree
 from daemons.qmaster.spooling.patches import POSITION, MalformedFrames, decode_frames
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 
 _OK, _MALFORMED, _NOT_THE_MASTER, _OUT_OF_STEP, _FAILED = 200, 400, 403, 409, 500
 _BLOCK = 2**20
-_SILENT_S = 10.0
+_STALL_S = 10.0
 TREES = frozenset({"authority"})
 """Directories beside the spool that a master needs."""
 
-Answer = tuple[int, bytes]
+Response = tuple[int, bytes]
 """HTTP status, and JSON or a text for people."""
 
 
@@ -38,33 +38,33 @@ class Body(Protocol):
         """Its bytes as they come. Raises if it ends too early."""
 
 
-class CopyDoor:
-    """`promised()`: the host and the epoch that this one, as a voter, has promised itself to; ("", 0): none yet. `home`: where
+class ReplicaEndpoint:
+    """`granted_to()`: the host and the epoch that this one, as a voter, has promised itself to; ("", 0): none yet. `home`: where
     the files beside the spool go."""
 
-    def __init__(self, copy: SpoolCopy, home: Path, promised: Callable[[], tuple[str, int]]) -> None:
-        self._copy, self._home, self._promised = copy, home, promised
-        self._turn = asyncio.Lock()
+    def __init__(self, replica: Replica, home: Path, granted_to: Callable[[], tuple[str, int]]) -> None:
+        self._replica, self._home, self._granted_to = replica, home, granted_to
+        self._lock = asyncio.Lock()
 
     @property
-    def handlers(self) -> Mapping[str, Callable[[str, Mapping[str, str], Body], Awaitable[Answer]]]:
+    def handlers(self) -> Mapping[str, Callable[[str, Mapping[str, str], Body], Awaitable[Response]]]:
         """By names of requests: (host that asks, headers, body) -> status and answer."""
-        of = {"position": self._position, "commits": self._commits, "copy": self._whole, "files": self._files}
-        return {name: partial(self._answer, handler) for name, handler in of.items()}
+        by_name = {"position": self._report_position, "commits": self._apply_commits, "copy": self._receive_whole, "files": self._receive_files}
+        return {name: partial(self._answer, handler) for name, handler in by_name.items()}
 
     async def _answer(
         self,
-        handler: Callable[[Mapping[str, str], Body], Awaitable[Answer]],
+        handler: Callable[[Mapping[str, str], Body], Awaitable[Response]],
         caller: str,
         headers: Mapping[str, str],
         body: Body,
-    ) -> Answer:
+    ) -> Response:
         if not self._follows(caller):
             return self._refusal()
         try:
             answer = await handler(headers, body)
         except OutOfStep:
-            answer = _OUT_OF_STEP, await self._where()
+            answer = _OUT_OF_STEP, await self._encoded_position()
         except SpoolError as error:
             answer = _FAILED, str(error).encode()
         except TimeoutError:
@@ -77,37 +77,37 @@ class CopyDoor:
         return answer if self._follows(caller) else self._refusal()
 
     def _follows(self, caller: str) -> bool:
-        return self._promised()[0] in ("", caller)
+        return self._granted_to()[0] in ("", caller)
 
-    def _refusal(self) -> Answer:
-        return _NOT_THE_MASTER, f"this host follows {self._promised()[0]}".encode()
+    def _refusal(self) -> Response:
+        return _NOT_THE_MASTER, f"this host follows {self._granted_to()[0]}".encode()
 
-    async def _position(self, _headers: Mapping[str, str], _body: Body) -> Answer:
-        return _OK, await self._where()
+    async def _report_position(self, _headers: Mapping[str, str], _body: Body) -> Response:
+        return _OK, await self._encoded_position()
 
-    async def _where(self) -> bytes:
+    async def _encoded_position(self) -> bytes:
         """Raises SpoolError."""
-        position = await asyncio.to_thread(self._copy.position)
-        return msgspec.json.encode({**position._asdict(), "epoch": self._promised()[1]})
+        position = await asyncio.to_thread(self._replica.position)
+        return msgspec.json.encode({**position._asdict(), "epoch": self._granted_to()[1]})
 
-    async def _commits(self, headers: Mapping[str, str], body: Body) -> Answer:
+    async def _apply_commits(self, headers: Mapping[str, str], body: Body) -> Response:
         incarnation = int(headers.get(POSITION, "0").split()[0])
         patches = decode_frames(b"".join([chunk async for chunk in _chunks(body)]))
-        reached = await asyncio.to_thread(self._copy.apply, incarnation, patches)
+        reached = await asyncio.to_thread(self._replica.apply, incarnation, patches)
         return _OK, msgspec.json.encode({"commit": reached.commit})
 
-    async def _whole(self, headers: Mapping[str, str], body: Body) -> Answer:
+    async def _receive_whole(self, headers: Mapping[str, str], body: Body) -> Response:
         """Written a block at a time, in a thread: the loop has votes to give meanwhile."""
         offered = SpoolPosition(*map(int, headers.get(POSITION, "0 0").split()))
-        if offered < await asyncio.to_thread(self._copy.position):
+        if offered < await asyncio.to_thread(self._replica.position):
             raise OutOfStep("the copy is further")
-        async with self._turn:
-            draft = await asyncio.to_thread(self._copy.draft)
-            await _write_down(draft, body)
-            await asyncio.to_thread(self._copy.take, draft)
-        return _OK, await self._where()
+        async with self._lock:
+            draft = await asyncio.to_thread(self._replica.draft)
+            await _write_body(draft, body)
+            await asyncio.to_thread(self._replica.install, draft)
+        return _OK, await self._encoded_position()
 
-    async def _files(self, _headers: Mapping[str, str], body: Body) -> Answer:
+    async def _receive_files(self, _headers: Mapping[str, str], body: Body) -> Response:
         data = b"".join([chunk async for chunk in _chunks(body)])
         trees: dict[str, dict[str, bytes]] = {}
         for name, text in msgspec.json.decode(data, type=dict[str, str]).items():
@@ -115,7 +115,7 @@ class CopyDoor:
             if tree not in TREES:
                 raise ValueError(f'"{name}" is not for shadows')
             trees.setdefault(tree, {})[path] = base64.b64decode(text, validate=True)
-        async with self._turn:
+        async with self._lock:
             for tree, files in trees.items():
                 await asyncio.to_thread(replace_tree, self._home / tree, files)
         return _OK, b"{}"
@@ -126,14 +126,14 @@ async def _chunks(body: Body) -> AsyncIterator[bytes]:
     chunks = body.iter_any()
     while True:
         try:
-            async with asyncio.timeout(_SILENT_S):
+            async with asyncio.timeout(_STALL_S):
                 chunk = await anext(chunks)
         except StopAsyncIteration:
             return
         yield chunk
 
 
-async def _write_down(path: Path, body: Body) -> None:
+async def _write_body(path: Path, body: Body) -> None:
     """Bring a body to the disk. Raises OSError, TimeoutError, and what its reader raises."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
         block = bytearray()

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.shadow import succession
-from daemons.qmaster.shadow.succession import Wish
+from daemons.qmaster.shadow import handover
+from daemons.qmaster.shadow.handover import TakeoverRequest
 from daemons.runtime.peers import PeerAway
-from gridengine.lease import Promise
+from gridengine.lease import VoteRecord
 
 ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no road"), "old": (404, b"unknown"), "s1": (200, b"")}
 
@@ -31,7 +31,7 @@ class Shadows:
         self._most = most
 
     async def call(self, host: str, name: str) -> tuple[int, bytes]:
-        assert name == succession.INHERIT
+        assert name == handover.ACCEPT_HANDOVER
         self.asked.append(host)
         if len(self.asked) > self._most:
             raise Enough
@@ -42,7 +42,7 @@ class Shadows:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether the next looks find room; those behind them find none."""
     found: list[bool] = []
 
@@ -51,21 +51,21 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", allocate)
-    monkeypatch.setattr(succession, "LOOK_S", 0.0)
+    monkeypatch.setattr(handover, "LOOK_S", 0.0)
     yield found
 
 
-def resigned(directory: Path, heirs: list[str], most: int) -> tuple[list[str], list[str]]:
+def run_handover(directory: Path, successors: list[str], most: int) -> tuple[list[str], list[str]]:
     """Hosts that were asked until there were so many, and the complaints."""
     shadows, complaints = Shadows(most), []
     with pytest.raises(Enough):
-        asyncio.run(succession.resign_without_room(directory, shadows, lambda: heirs, complaints.append))  # type: ignore[arg-type]
+        asyncio.run(handover.hand_over_when_unwritable(directory, shadows, lambda: successors, complaints.append))  # type: ignore[arg-type]
     return shadows.asked, complaints
 
 
 @pytest.mark.statement("SH-1", "SP-3")
-def test_those_that_cannot_are_passed_over(tmp_path: Path, looks: list[bool]) -> None:
-    asked, complaints = resigned(tmp_path, ["full", "away", "old", "s1", "full"], 4)
+def test_those_that_cannot_are_passed_over(tmp_path: Path, checks: list[bool]) -> None:
+    asked, complaints = run_handover(tmp_path, ["full", "away", "old", "s1", "full"], 4)
     assert asked[:4] == ["full", "away", "old", "s1"]
     assert complaints == [
         "host full does not go on as the master: it cannot write either",
@@ -75,14 +75,14 @@ def test_those_that_cannot_are_passed_over(tmp_path: Path, looks: list[bool]) ->
     ]
 
 
-def test_a_disk_that_is_full_for_a_moment_moves_no_master(tmp_path: Path, looks: list[bool]) -> None:
-    looks += [False, False, True] * 5
-    resigned(tmp_path, ["s1"], 0)
-    assert looks == [], "all of them were looked at before anybody was asked"
+def test_a_disk_that_is_full_for_a_moment_moves_no_master(tmp_path: Path, checks: list[bool]) -> None:
+    checks += [False, False, True] * 5
+    run_handover(tmp_path, ["s1"], 0)
+    assert checks == [], "all of them were looked at before anybody was asked"
 
 
-def test_while_none_will_they_are_asked_again(tmp_path: Path, looks: list[bool]) -> None:
-    asked, complaints = resigned(tmp_path, ["full"], 3)
+def test_while_none_will_they_are_asked_again(tmp_path: Path, checks: list[bool]) -> None:
+    asked, complaints = run_handover(tmp_path, ["full"], 3)
     assert asked == ["full"] * 4
     assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow goes on as the master"
 
@@ -91,13 +91,13 @@ def test_while_none_will_they_are_asked_again(tmp_path: Path, looks: list[bool])
 @pytest.mark.parametrize(
     ("wish", "promise", "over"),
     [
-        (Wish(), Promise(4, "m"), True),
-        (Wish(after=4), Promise(4, "m"), False),
-        (Wish(after=4), Promise(5, "s"), False),
-        (Wish(after=4), Promise(5, "w"), True),
-        (Wish(force=True), Promise(), False),
+        (TakeoverRequest(), VoteRecord(4, "m"), True),
+        (TakeoverRequest(after=4), VoteRecord(4, "m"), False),
+        (TakeoverRequest(after=4), VoteRecord(5, "s"), False),
+        (TakeoverRequest(after=4), VoteRecord(5, "w"), True),
+        (TakeoverRequest(force=True), VoteRecord(), False),
     ],
 )
-def test_a_wish_to_follow_a_master_ends_when_another_host_has_followed_it(wish: Wish, promise: Promise, over: bool) -> None:
+def test_a_wish_to_follow_a_master_ends_when_another_host_has_followed_it(takeover: TakeoverRequest, record: VoteRecord, over: bool) -> None:
     """Not already when that master's lease has not run out yet on this host: nobody would wish then, and it comes back."""
-    assert wish.is_over("s", promise) is over
+    assert takeover.is_obsolete("s", record) is over

@@ -18,19 +18,19 @@ from gridengine.protocol import PROTOCOL
 _RESTART = b"restart"
 
 
-def release_word(renewal: Renewal) -> bytes:
+def release_report(renewal: Renewal) -> bytes:
     """What a host says of itself."""
-    word = {"release": own_release(), "installed": renewal.installed, "protocol": PROTOCOL, "refusal": renewal.refusal}
-    return msgspec.json.encode(word)
+    report = {"release": own_release(), "installed": renewal.installed, "protocol": PROTOCOL, "refusal": renewal.refusal}
+    return msgspec.json.encode(report)
 
 
-async def releases_of(peers: Peers, hosts: Sequence[str], restart: str) -> dict[str, Any]:
+async def collect_release_reports(peers: Peers, hosts: Sequence[str], restart: str) -> dict[str, Any]:
     """The words of other hosts by name, {"away": why} of one that gives none. `restart`: the one that is to go on as another."""
-    words: dict[str, Any] = {}
+    reports: dict[str, Any] = {}
     for host in hosts:
         try:
-            status, word = await peers.call(host, "release", _RESTART if host == restart else b"")
-            words[host] = msgspec.json.decode(word) if status == 200 else {"away": f"its daemon answers {status}"}
+            status, report = await peers.call(host, "release", _RESTART if host == restart else b"")
+            reports[host] = msgspec.json.decode(report) if status == 200 else {"away": f"its daemon answers {status}"}
         except (PeerAway, msgspec.DecodeError) as error:
-            words[host] = {"away": str(error)}
-    return {"releases": words}
+            reports[host] = {"away": str(error)}
+    return {"releases": reports}

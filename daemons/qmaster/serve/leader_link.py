@@ -16,23 +16,23 @@ from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile
 from daemons.runtime.peers import Peers
 
-LEASE, SEAT_SOCKET = "lease", "seat.sock"
-"""In `run_dir`: see `LeaseFile` and daemons/qmaster/shadow/seat.py."""
+LEASE, PARTICIPANT_SOCKET = "lease", "seat.sock"
+"""In `run_dir`: see `LeaseFile` and daemons/qmaster/shadow/participant.py."""
 _AGREE_S = 8.0
 #: seconds that a whole copy of the spool may take
 _COPY_S = 3600.0
 
 
-class NotAgreed(Exception):
+class AgreementError(Exception):
     """The voters were not told; the text says why."""
 
 
-def seat_link(cell: Cell, host: str) -> SeatLink | None:
+def leader_link(cell: Cell, host: str) -> LeaderLink | None:
     """The link to this host's seat; None where it needs no lease. Raises CellFault, OSError."""
-    return SeatLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.listed_masters() else None
+    return LeaderLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.listed_masters() else None
 
 
-class SeatLink:
+class LeaderLink:
     """For the loop in which it is first used. Raises CellFault without keys, OSError without the seat's file."""
 
     def __init__(self, cell: Cell, host: str) -> None:
@@ -40,9 +40,9 @@ class SeatLink:
         self._file = LeaseFile(cell.run_dir / LEASE)
         self._peers: Peers | None = None
 
-    def held(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this host is the master at this moment."""
-        return self._file.held()
+        return self._file.is_leader()
 
     def epoch(self) -> int:
         """The epoch in which it is."""
@@ -58,7 +58,7 @@ class SeatLink:
 
     async def agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
         """Return when a majority of the voters knows which hosts are in sync, and which voters count. Raises NotAgreed."""
-        connector = aiohttp.UnixConnector(str(self._cell.run_dir / SEAT_SOCKET))
+        connector = aiohttp.UnixConnector(str(self._cell.run_dir / PARTICIPANT_SOCKET))
         fields = {"in_sync": list(in_sync), "sets": [list(names) for names in sets]}
         timeout = aiohttp.ClientTimeout(total=_AGREE_S)
         try:
@@ -66,11 +66,11 @@ class SeatLink:
                 aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
                 session.post("http://seat/v1/in_sync", data=json.dumps(fields)) as answer,
             ):
-                said = await answer.json(content_type=None)
+                reply = await answer.json(content_type=None)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise NotAgreed(str(error) or type(error).__name__) from error
-        if "error" in said:
-            raise NotAgreed(said["error"])
+            raise AgreementError(str(error) or type(error).__name__) from error
+        if "error" in reply:
+            raise AgreementError(reply["error"])
 
     async def close(self) -> None:
         """End all connections."""

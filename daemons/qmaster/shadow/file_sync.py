@@ -29,23 +29,23 @@ class _State(msgspec.Struct):
     files_mark: str
 
 
-class SeatFiles:
-    """`leads()`: whether this host is the master; `followed()`: which other host is, "" for none. `still`: held by who takes
+class FileSync:
+    """`is_leader()`: whether this host is the master; `followed_leader()`: which other host is, "" for none. `transition_lock`: held by who takes
     office, so that no late answer of an earlier master is written after it."""
 
     def __init__(
-        self, cell: Cell, host: str, leads: Callable[[], bool], followed: Callable[[], str], still: asyncio.Lock
+        self, cell: Cell, host: str, is_leader: Callable[[], bool], followed_leader: Callable[[], str], transition_lock: asyncio.Lock
     ) -> None:
-        self._leads, self._followed, self._still = leads, followed, still
+        self._is_leader, self._followed_leader, self._transition_lock = is_leader, followed_leader, transition_lock
         self._copy, self._offers = CellCopy(cell.common), Offers(cell.common, host)
 
-    async def asked(self, _: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
+    async def handle_request(self, _: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         """Answer a shadow: HTTP status and body. The master alone hands files out."""
-        if not self._leads():
+        if not self._is_leader():
             return 409, b"this host is not the master"
         try:
-            said = await body.read(_MOST_BYTES)
-            state = msgspec.json.decode(said, type=_State)
+            data = await body.read(_MOST_BYTES)
+            state = msgspec.json.decode(data, type=_State)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return 400, b"no state of a copy"
         return 200, msgspec.json.encode(await self._offers.to(state.files, state.files_mark))
@@ -53,18 +53,18 @@ class SeatFiles:
     async def follow(self, peers: Peers) -> None:
         """Keep the files of this host as those of the master that it follows, until cancelled."""
         while True:
-            if master := self._followed():
+            if master := self._followed_leader():
                 try:
-                    await self._ask(peers, master)
+                    await self._fetch(peers, master)
                 except (PeerAway, msgspec.DecodeError):
                     pass  # it is asked again, and a master that is away is noticed elsewhere
             await asyncio.sleep(_PAUSE_S)
 
-    async def _ask(self, peers: Peers, master: str) -> None:
+    async def _fetch(self, peers: Peers, master: str) -> None:
         state = await asyncio.to_thread(self._copy.state)
-        status, said = await peers.call(master, FILES, msgspec.json.encode(state))
-        if status != 200 or not (offered := msgspec.json.decode(said)):
+        status, data = await peers.call(master, FILES, msgspec.json.encode(state))
+        if status != 200 or not (offered := msgspec.json.decode(data)):
             return
-        async with self._still:
-            if self._followed() == master:
+        async with self._transition_lock:
+            if self._followed_leader() == master:
                 await asyncio.to_thread(self._copy.take, offered)

@@ -9,8 +9,8 @@ import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
 from clients.admin.free_ports import free_ports
-from daemons.qmaster.shadow import seat as seat_module
-from daemons.qmaster.shadow.seat import Seat
+from daemons.qmaster.shadow import participant as participant_module
+from daemons.qmaster.shadow.participant import Participant
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import Keys
@@ -37,12 +37,12 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     made = make_certificate(authority, "m", ["127.0.0.1"], utc_now())
     for name, text in (("tls.crt", made.certificate), ("tls.key", made.key), ("authority", authority.certificate)):
         (keys / name).write_bytes(text)
-    monkeypatch.setattr(seat_module, "own_keys", lambda *_: Keys(keys, keys / "authority", "make keys"))
-    monkeypatch.setattr(seat_module, "voters", lambda _: (frozenset(("m",)),))
-    monkeypatch.setattr(seat_module, "position", lambda _: (1, 1))
-    monkeypatch.setattr(seat_module, "take_office", lambda *_: None)
-    monkeypatch.setattr(seat_module, "RENEW_S", 0.05)
-    monkeypatch.setattr(seat_module, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(participant_module, "own_keys", lambda *_: Keys(keys, keys / "authority", "make keys"))
+    monkeypatch.setattr(participant_module, "voters", lambda _: (frozenset(("m",)),))
+    monkeypatch.setattr(participant_module, "position", lambda _: (1, 1))
+    monkeypatch.setattr(participant_module, "take_office", lambda *_: None)
+    monkeypatch.setattr(participant_module, "RENEW_S", 0.05)
+    monkeypatch.setattr(participant_module, "_AGAIN_S", 0.05)
     return read_cell({"SGE_ROOT": str(tmp_path), "SGE_CELL": "c"})
 
 
@@ -72,11 +72,11 @@ def test_a_master_that_has_served_begins_again_until_it_can(
         def abandon(self) -> None:
             pass
 
-    monkeypatch.setattr(seat_module, "QmasterSupervisor", Supervisor)
+    monkeypatch.setattr(participant_module, "QmasterSupervisor", Supervisor)
 
     async def play() -> int:
         async with asyncio.timeout(PATIENCE_S):
-            return await Seat(cell, "m", Startup(), True, Renewal(lambda: "sge_qmaster")).run(stop)
+            return await Participant(cell, "m", Startup(), True, Renewal(lambda: "sge_qmaster")).run(stop)
 
     assert asyncio.run(play()) == status
     assert terms == list(begins[:served])

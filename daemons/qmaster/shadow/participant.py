@@ -1,0 +1,398 @@
+"""A seat: one of the hosts that may be the master. It follows whoever is, stands when nobody is, and leads.
+
+Owns what the host is at the moment, the door for the other hosts (`shadow_port`), and `run_dir/seat.sock`, where the qmaster of
+this host and administrators speak with it. The process is `sge_qmaster` or `sge_shadowd`; it outlives the qmaster's actors, which
+it starts and ends.
+Source: docs/adr/0146; statements SH-1 to SH-4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import aiohttp
+
+from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.serve.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
+from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
+from daemons.qmaster.shadow.other_masters import refuse_second_master
+from daemons.qmaster.shadow.promotion import own_voter, position, shadow_directory, become_leader, voters
+from daemons.qmaster.shadow.file_sync import FILES, FileSync
+from daemons.qmaster.shadow.release_reports import release_report, collect_release_reports
+from daemons.qmaster.shadow.participant_socket import serve_local_requests
+from daemons.qmaster.shadow.shadow_gateway import serve_commands
+from daemons.qmaster.shadow.replica import Replica
+from daemons.qmaster.shadow.handover import ACCEPT_HANDOVER, TakeoverRequest, find_write_error, hand_over_when_unwritable
+from daemons.qmaster.shadow.term import LeaderTerm
+from daemons.qmaster.spooling.cell_identity import read_identity
+from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.daemon import Startup, pause
+from daemons.runtime.keys import own_keys
+from daemons.runtime.lease_file import LeaseFile, boottime
+from daemons.runtime.lease_voter import VOTE_RECORD
+from daemons.runtime.peers import PeerAway, PeerHandler, Peers, serve_peers
+from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
+from gridengine.lease import LEASE_S, RENEW_S
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 0.2
+#: seconds: at most so long two shadows that miss the master at the same moment wait for each other, and a failed try for the next
+_MAX_JITTER_S, _RETRY_S, _MAX_RETRY_S = 0.5, 1.0, 30.0
+#: seconds after which the program that was started says that it runs, though it does not lead yet
+_PATIENCE_S = 20.0
+#: seconds that the qmaster may take to end; it takes one on a machine that is not busy
+_HAND_OVER_S = 90.0
+
+
+class Participant:
+    """This host among those that may be the master. `campaign_at_once`: it does so at once, without waiting for anybody's silence.
+
+    Raises CellFault without keys, OSError.
+    """
+
+    def __init__(self, cell: Cell, host: str, startup: Startup, campaign_at_once: bool, renewal: Renewal) -> None:
+        self._cell, self._host, self._startup, self._renewal = cell, host, startup, renewal
+        self._keys = own_keys(cell, host)
+        self._keys.require()
+        make_closed(shadow_directory(cell))
+        self._takeover: TakeoverRequest | None = TakeoverRequest() if campaign_at_once else None
+        self._term: LeaderTerm | None = None
+        self._successor = ""  # who is to be the master after this host
+        self._accepting: asyncio.Task[None] | None = None
+        self._handover_requested = asyncio.Event()
+        self._voter = own_voter(cell, host)
+        self._file = LeaseFile(cell.run_dir / LEASE)
+        self._replica, self._endpoint = self._open_replica()
+        self._is_campaigning, self._transition_lock = False, asyncio.Lock()
+        self._has_heard_leader = False  # of a master, since the start
+        self._latest_epoch = 0  # the latest epoch that somebody told
+        self._logged_errors: set[str] = set()
+        self._candidate_hosts: tuple[str, ...] = ()
+        self._file_sync = FileSync(cell, host, self._is_leader, self._followed_leader, self._transition_lock)
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Take part until `stop` is set; the exit code of the daemon."""
+        self._peers = Peers(self._cell, self._keys)
+        opened = asyncio.Event()
+        def is_open() -> None:
+            self._voter.load()  # sge_execd may have answered here, as a witness, until now
+            opened.set()
+        requests: dict[str, PeerHandler] = {
+            "lease": self._handle_vote_request,
+            "hand_over": self._handle_hand_over,
+            ACCEPT_HANDOVER: self._handle_accept_handover,
+            "release": self._handle_release_request,
+            FILES: self._file_sync.handle_request,
+            **{name: partial(self._handle_replica_request, name) for name in self._endpoint.handlers},
+        }
+        tasks = [
+            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, is_open, {VOTE_RECORD: self._voter.answer_record_request})),
+            asyncio.create_task(serve_local_requests(self._cell.run_dir / PARTICIPANT_SOCKET, self._handle_local_request)),
+            asyncio.create_task(self._file_sync.follow(self._peers)),
+        ]
+        ended = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((*tasks, asyncio.create_task(opened.wait())), return_when=asyncio.FIRST_COMPLETED)
+            running = asyncio.create_task(self._follow_and_lead(stop))
+            await asyncio.wait((*tasks, running), return_when=asyncio.FIRST_COMPLETED)
+            for failed in tasks:
+                if failed.done():
+                    running.cancel()
+                    failed.result()
+            return await running
+        except OSError as error:
+            self._startup.failed(f"sge_qmaster: cannot listen at port {self._cell.shadow_port}: {error.strerror}")
+            return 1
+        finally:
+            for task in (*tasks, ended):
+                task.cancel()
+            await asyncio.gather(*tasks, ended, return_exceptions=True)
+            await self._peers.close()
+            self._replica.close()
+
+    def _open_replica(self) -> tuple[Replica, ReplicaEndpoint]:
+        """Of the spool of whoever is the master, until this host is."""
+        replica = Replica(shadow_directory(self._cell), read_identity(self._cell).id)
+        return replica, ReplicaEndpoint(replica, self._cell.qmaster_spool_dir, lambda: (self._voter.record.holder, self._voter.record.epoch))
+
+    async def _follow_and_lead(self, stop: asyncio.Event) -> int:
+        """Follow and lead in turn."""
+        began, wait_s = boottime(), _RETRY_S
+        while not stop.is_set():
+            takeover = await self._follow(stop, began)
+            if stop.is_set():
+                break
+            term = await self._campaign(takeover)
+            if term is None:
+                if takeover.force:
+                    self._takeover = None
+                await pause(stop, _RETRY_S * (0.5 + random.random()))
+                continue
+            self._takeover = None
+            if not await self._lead(term, stop):
+                wait_s = _RETRY_S
+            elif self._startup.is_ready:  # a master that cannot begin now may do so soon, and another host meanwhile
+                await pause(stop, wait_s)
+                wait_s = min(2 * wait_s, _MAX_RETRY_S)
+            else:
+                return 1
+        return 0
+
+    # --- following -------------------------------------------------------------------------------------------------
+
+    async def _follow(self, stop: asyncio.Event, began: float) -> TakeoverRequest:
+        """Return when this host is to stand."""
+        gateway = asyncio.create_task(serve_commands(self._cell, self._host, self._renewal, self._log_error_once))
+        jitter = _MAX_JITTER_S * random.random()
+        try:
+            while not stop.is_set():
+                if self._takeover is None or boottime() - began > _PATIENCE_S:
+                    self._startup.ready()
+                if self._takeover is not None:
+                    return self._takeover
+                # a seat that has just been taken has not heard of the master yet, who asks every second
+                patience = jitter if self._has_heard_leader else jitter + 2 * RENEW_S
+                if self._voter.grant_expired_s > patience and self._may_campaign():
+                    self._log_error_once(f"nothing was heard of the master, host {self._voter.record.holder}, for {LEASE_S:.0f} s")
+                    return TakeoverRequest()
+                await pause(stop, _POLL_S)
+        finally:
+            gateway.cancel()
+            await asyncio.gather(gateway, return_exceptions=True)
+        return TakeoverRequest()
+
+    def _may_campaign(self) -> bool:
+        """Whether this host may take over by itself, as far as it knows; the voters know better."""
+        record = self._voter.record
+        return bool(record.epoch) and not record.closed and self._host in record.in_sync and self._position() > (0, 0)
+
+    # --- standing --------------------------------------------------------------------------------------------------
+
+    async def _campaign(self, takeover: TakeoverRequest) -> LeaderTerm | None:
+        """Ask for the lease; None when it is not granted."""
+        self._is_campaigning = True
+        try:
+            async with self._transition_lock:
+                return await self._request_lease(takeover)
+        finally:
+            self._is_campaigning = False
+
+    async def _request_lease(self, takeover: TakeoverRequest) -> LeaderTerm | None:
+        """The copy of the spool, which says who votes, stays as it is meanwhile."""
+        try:
+            sets = voters(self._cell)
+            if not sets:  # nobody else is asked for a vote
+                await refuse_second_master(self._cell, self._host, self._voter, takeover.force)
+                sets = (frozenset((self._host,)),)
+        except (SpoolError, CellFault) as error:
+            self._log_error_once(str(error))
+            return None
+        epoch = max(self._voter.record.epoch, self._latest_epoch) + 1
+        term = LeaderTerm(self._host, epoch, sets, self._send_vote_request, self._file, self._position)
+        if await term.campaign(takeover.force):
+            self._logged_errors.clear()
+            _log.warning("host %s is the master now, in epoch %d", self._host, epoch)
+            return term
+        self._latest_epoch = max(self._latest_epoch, term.lease.superseded_by)
+        self._log_error_once(f"cannot be the master: {'; '.join(f'{voter}: {why}' for voter, why in sorted(term.away.items()))}")
+        if self._voter.grant_expired_s <= 0 and takeover.is_obsolete(self._host, self._voter.record):
+            self._takeover = None
+        return None
+
+    async def _send_vote_request(self, voter: str, request: bytes) -> bytes:
+        if voter == self._host:
+            return await self._voter.answer(request, self._position)
+        status, grant = await self._peers.call(voter, "lease", request)
+        if status != 200:
+            raise PeerAway(f"it answers {status}")
+        return grant
+
+    async def _handle_vote_request(
+        self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        vote = await self._voter.answer(await body.read(), self._position, caller)
+        if self._voter.record.holder == caller and self._voter.grant_expired_s < 0:
+            self._has_heard_leader = True
+            self._logged_errors.clear()
+        return 200, vote
+
+    def _position(self) -> tuple[int, int]:
+        """How far this host's spool is, (0, 0) where it cannot be read."""
+        try:
+            return position(self._cell)
+        except SpoolError as error:
+            self._log_error_once(str(error))
+            return 0, 0
+
+    # --- leading ---------------------------------------------------------------------------------------------------
+
+    async def _lead(self, term: LeaderTerm, stop: asyncio.Event) -> int:
+        """Be the master until the lease is lost, somebody else is to be it, or `stop` is set; then the cell rests. The daemon's
+        exit code, 1 when it could not begin."""
+        self._term, self._successor = term, ""
+        self._handover_requested.clear()
+        keeping = asyncio.create_task(term.keep_renewing(self._list_candidate_hosts))
+        end = asyncio.Event()
+        serving: asyncio.Task[int] | None = None
+        stopped = asyncio.create_task(stop.wait())
+        done = asyncio.create_task(self._handover_requested.wait())
+        spool = self._cell.qmaster_spool_dir
+        watching = asyncio.create_task(hand_over_when_unwritable(spool, self._peers, term.successors, self._log_error_once))
+        status = 0
+        try:
+            await asyncio.to_thread(self._become_leader)
+            supervisor = QmasterSupervisor(self._cell, self._host, self._startup)
+            serving = asyncio.create_task(supervisor.run(end))
+            await asyncio.wait((keeping, serving, stopped, done), return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                _log.critical("host %s is the master no more: %s", self._host, "; ".join(term.failures.values()) or "outbid")
+                supervisor.abandon()
+            end.set()
+            status = await serving
+        except (SpoolError, CellFault, BackupFault, OSError) as error:
+            self._log_error_once(f"cannot be the master: {plain_fault(error)}")
+            self._startup.failed(f"sge_qmaster: {plain_fault(error)}")
+            status = 1
+        finally:
+            for task in (keeping, stopped, done, watching, *([serving] if serving else [])):
+                task.cancel()
+            await asyncio.gather(keeping, stopped, done, watching, return_exceptions=True)
+            await self._end_term(term, stop.is_set())
+            self._replica, self._endpoint = self._open_replica()
+        return status
+
+    def _become_leader(self) -> None:
+        self._replica.close()
+        become_leader(self._cell, self._host)
+
+    async def _end_term(self, term: LeaderTerm, for_good: bool) -> None:
+        """Say to the voters what follows on this term."""
+        if for_good and not self._successor:
+            await term.close()
+        else:
+            await term.release_lease(self._successor)
+        self._term = None
+
+    # --- asked -----------------------------------------------------------------------------------------------------
+
+    async def _handle_replica_request(
+        self, name: str, caller: str, headers: Mapping[str, str], body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """A host that leads is no shadow of another one."""
+        if self._term is not None or self._is_campaigning:
+            return 503, b"this host is the master, or wants to be"
+        async with self._transition_lock:
+            return await self._endpoint.handlers[name](caller, headers, body)
+
+    async def _handle_hand_over(
+        self, successor: str, _headers: Mapping[str, str], _body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """Another host is to be the master: end, and answer when nothing of this one is left."""
+        term = self._term
+        if term is None or not term.is_leader:
+            return 409, b"this host is not the master"
+        if successor not in term.successors():
+            return 409, f"host {successor} does not have everything yet".encode()
+        _log.warning("host %s is to be the master: this one ends its term", successor)
+        self._successor = successor
+        self._handover_requested.set()
+        end = boottime() + _HAND_OVER_S
+        while self._term is not None and boottime() < end:
+            await asyncio.sleep(_POLL_S / 4)
+        return (200, b"") if self._term is None else (504, b"it has not ended in time")
+
+    async def _handle_accept_handover(
+        self, holder: str, _headers: Mapping[str, str], _body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """The master cannot write on its disk: be the master in its place. What it hands over is asked for after the answer."""
+        if holder != self._voter.record.holder or self._term is not None:
+            return 409, b"it follows another master"
+        if why := await asyncio.to_thread(find_write_error, self._cell.qmaster_spool_dir):
+            return 409, f"it cannot write in {self._cell.qmaster_spool_dir} either: {why}".encode()
+        if self._accepting is None or self._accepting.done():  # it is asked again every few seconds
+            self._accepting = asyncio.create_task(self._accept_handover())
+        return 200, b""
+
+    async def _accept_handover(self) -> None:
+        try:
+            await self._take_over(force=False)
+        except PeerAway as error:
+            self._log_error_once(str(error))
+
+    async def _handle_release_request(
+        self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """The master asks which release this is, or has this host go on as the one that is installed."""
+        if await body.read() and caller == self._voter.record.holder and self._term is None:
+            self._renewal.begin()
+        return 200, release_report(self._renewal)
+
+    def _list_candidate_hosts(self) -> tuple[str, ...]:
+        """The hosts that may be the master, as they were where the file cannot be read."""
+        try:
+            self._candidate_hosts = self._cell.candidate_hosts()
+        except CellFault as error:
+            self._log_error_once(str(error))
+        return self._candidate_hosts
+
+    def _is_leader(self) -> bool:
+        return self._term is not None and self._term.is_leader
+
+    def _followed_leader(self) -> str:
+        """The other host that is the master by this host's promise, "" for none."""
+        holder = self._voter.record.holder
+        return holder if self._term is None and holder != self._host and self._voter.grant_expired_s <= 0 else ""
+
+    async def _handle_local_request(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """What the qmaster of this host and administrators ask. Raises NotAgreed, PeerAway."""
+        if name == "in_sync":
+            if self._term is None:
+                raise AgreementError("this host is not the master")
+            await self._term.agree(fields["in_sync"], tuple(frozenset(names) for names in fields["sets"]))
+        elif name == "take_over":
+            await self._take_over(bool(fields.get("force")))
+        elif name == "releases":
+            others = [host for host in self._list_candidate_hosts() if host != self._host]
+            return await collect_release_reports(self._peers, others, str(fields.get("restart", "")))
+        return self._status()
+
+    async def _take_over(self, force: bool) -> None:
+        holder = self._voter.record.holder
+        if self._term is not None:
+            return
+        if not force and holder and self._voter.grant_expired_s <= 0:
+            status, answer = await self._peers.call(holder, "hand_over", answer_s=_HAND_OVER_S + 5)
+            if status != 200:
+                raise PeerAway(f"host {holder} does not hand over: {answer.decode(errors='replace')}")
+        self._takeover = TakeoverRequest(force, self._voter.record.epoch)
+
+    def _status(self) -> dict[str, Any]:
+        record, term = self._voter.record, self._term
+        return {
+            "host": self._host,
+            "leads": self._is_leader(),
+            "wants": self._takeover is not None,
+            "master": record.holder,
+            "epoch": record.epoch,
+            "in_sync": list(record.in_sync),
+            "closed": record.closed,
+            "known": term is not None or (self._has_heard_leader and self._voter.grant_expired_s <= 0),
+            "position": list(self._position()),
+            "voters": [sorted(names) for names in term.lease.sets] if term is not None else [],
+            "away": dict(term.failures) if term is not None else {},
+        }
+
+    def _log_error_once(self, message: str) -> None:
+        """Say once what is wrong, until that has changed."""
+        if message not in self._logged_errors:
+            _log.error("%s", message)
+        self._logged_errors.add(message)
