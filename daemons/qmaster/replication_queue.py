@@ -1,6 +1,6 @@
-"""What is on this disk and may not be announced yet, since shadows lack it; in the order of the commits.
+"""The queue of transactions that are on this disk but not yet announced, because shadows lack them; in the order of the commits.
 
-Owns that queue alone. Exists only where several hosts may be the master. Called by `master`. Source: adr/0146.
+Owns that queue only. Exists only in a cell with several candidate hosts. Called by `master`. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from daemons.qmaster.spooling.spool import Spool, Transaction
 
 
 class WrittenBatch(NamedTuple):
-    """What one flush has written. `commit`: the spool's, by which all of it is there; `rows`: the last ones for the accounting
-    and the reporting file."""
+    """The transactions written by one flush. `commit`: the commit of the spool that completes them; `rows`: the last rows for the
+    accounting and the reporting file."""
 
     commit: int
     revision: int
@@ -33,13 +33,13 @@ class ReplicationQueue:
         return len(self._batches)
 
     def add(self, revision: int, transactions: list[Transaction]) -> WrittenBatch:
-        """Transactions up to a revision are on the disk."""
+        """Add transactions up to a revision, which are on the disk."""
         rows = self._spool.accounted.last(), self._spool.last_record()
         self._batches.append(WrittenBatch(self._spool.last_commit, revision, transactions, rows))
         return self._batches[-1]
 
     def due(self) -> Iterator[WrittenBatch]:
-        """Take out what may be announced by now, in order."""
+        """Take out the batches that may be announced now, in order."""
         announceable_commit = self._announceable_commit() if self._batches else 0
         while self._batches and self._batches[0].commit <= announceable_commit:
             yield self._batches.popleft()

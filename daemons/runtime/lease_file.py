@@ -1,8 +1,9 @@
-"""Until when this host is the master, as a number that all processes of the host can read at any moment.
+"""The time until which this host is the master, as a number that all processes of the host can read at any moment.
 
-Owns the file `run_dir/lease`: that number and the epoch, written by the seat as often as its lease is renewed, mapped by the
-qmaster's actor, which asks before each answer that it gives. A file, not a message: who was stopped for a while (SIGSTOP,
-swapping, a debugger) must know at once when he goes on. Times are of CLOCK_BOOTTIME, which counts sleep, too. Source: adr/0146.
+Owns the file `run_dir/lease`: that time and the epoch, written by the participant at each renewal of the lease, and mapped by the
+actor of the qmaster, which checks it before each answer. It is a file and not a message: a process that was stopped for a while
+(SIGSTOP, swapping, a debugger) must know at once when it continues. Times are of CLOCK_BOOTTIME, which counts sleep too. Source:
+adr/0146.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ _UNTIL = struct.Struct("=dq")
 
 
 def boottime() -> float:
-    """Seconds since this machine was booted, those in which it slept among them."""
+    """Seconds since this machine was booted, time asleep included."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class LeaseFile:
-    """The file of this host; made where there is none. Raises OSError."""
+    """The file of this host; created if it does not exist. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -36,7 +37,7 @@ class LeaseFile:
             os.close(descriptor)
 
     def extend(self, until: float, epoch: int) -> None:
-        """Say until when this host is the master, and in which epoch; -inf and 0 that it is not."""
+        """Set the time until which this host is the master, and the epoch; -inf and 0 if it is not."""
         self._map[:] = _UNTIL.pack(until, epoch)
 
     def epoch(self) -> int:

@@ -1,8 +1,8 @@
-"""The voter of a host: what it promised is on disk before anybody is told.
+"""The voter of a host: its vote record is on disk before a response is sent.
 
-Owns the promise file, and the answers to what comes in at the door as bytes; the rules are `gridengine.lease`'s. Must not decide
-who may ask: the door knows its callers, and says who this one is. Called by the seat of each candidate and by sge_execd on a
-host that is a witness. Source: adr/0146.
+Owns the file `promise` and the responses to requests that arrive as bytes; the rules are those of `gridengine.lease`. Does not
+decide which hosts may send requests: the listener authenticates its callers and passes their names. Called by the participant of
+each candidate, and by sge_execd on a witness. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import msgspec
 
 from daemons.runtime.cell import CellFault
 from daemons.runtime.lease_file import boottime
-from gridengine.lease import VoteRequest, VoteRecord, VoteResponse, Voter
+from gridengine.lease import Voter, VoteRecord, VoteRequest, VoteResponse
 
 VOTE_RECORD = "promise"
-"""The request of any host of the cell for what this one has promised; the answer is a `VoteRecord` as JSON."""
+"""The request for the vote record of this host, open to any host of the cell; the answer is a `VoteRecord` as JSON."""
 _MAX_BYTES = 65536
-"""Of an ask: names of a few hosts."""
+"""Maximum size of a vote request, which names a few hosts."""
 
 
 def _no_position() -> tuple[int, int]:
-    """The position of a host that has no copy of the spool."""
+    """The position of a host without a copy of the spool."""
     return 0, 0
 
 
 class LeaseVoter:
-    """Answers asks, one at a time. `other`: where this host kept its promise in another role, as a witness or as one that may be
-    the master; it is one voter in both. Raises CellFault, at the start, for a promise that cannot be read: a voter that had
-    forgotten what it promised could help a second master into being."""
+    """Responds to vote requests, one at a time. `other`: the record file of this host's other role (witness or candidate); the
+    host is one voter in both. Raises CellFault, at the start, for a record that cannot be read: a voter without its record could
+    help to elect a second master."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = boottime, other: Path | None = None) -> None:
         self._path, self._other = path, other
@@ -41,32 +41,33 @@ class LeaseVoter:
         self.load()
 
     def load(self) -> None:
-        """Begin with what is on disk: the later promise of both files. Called when the door is this voter's. Raises CellFault."""
+        """Read the record from disk: the later one of both files. Called when this voter has its listener. Raises CellFault."""
         read = [_read(path) for path in (self._path, self._other) if path]
         self._voter = Voter(max(read, key=lambda record: (record.epoch, record.version)), self._clock())
 
     @property
     def record(self) -> VoteRecord:
-        """What is promised now."""
+        """The current vote record."""
         return self._voter.record
 
     @property
     def grant_expired_s(self) -> float:
-        """For how many seconds nobody has had this voter's word; below 0 for how many somebody will still have it."""
+        """Seconds since the last grant expired; below 0 while a grant is in force."""
         return self._clock() - self._voter.granted_until
 
     async def answer_record_request(self, _caller: str, _headers: Mapping[str, str], _body: object) -> tuple[int, bytes]:
-        """What is promised, for `serve_peers`: nobody is bound by having said it."""
+        """Answer with the vote record, for `serve_peers`; this grants nothing."""
         return 200, msgspec.json.encode(self.record)
 
     async def answer(self, body: bytes, position: Callable[[], tuple[int, int]] = _no_position, caller: str = "") -> bytes:
-        """The vote on an ask, both JSON; what is no ask, and what cannot be kept, is refused.
+        """Return the response to a vote request, both as JSON. A malformed request is refused, and so is one whose grant cannot
+        be written.
 
-        `position()`: of this host's copy of the spool, (0, 0) without one; it is asked, in a thread, for a later epoch alone, so
-        that no disk keeps a master from being confirmed. Raises what that raises. `caller`: the host that sent it, as its
-        certificate says, "" if the door has looked at that.
+        `position()`: of this host's copy of the spool, (0, 0) without one; it is called in a thread, and only for a later epoch,
+        so that no disk delays the renewal of a master. Raises what that raises. `caller`: the host that sent the request,
+        according to its certificate; "" if the listener has checked it.
         """
-        # a caller that goes away must not leave a promise that is half kept
+        # a caller that disconnects must not leave a record half written
         return msgspec.json.encode(await asyncio.shield(self._vote_in_order(body, position, caller)))
 
     async def _vote_in_order(self, body: bytes, position: Callable[[], tuple[int, int]], caller: str) -> VoteResponse:
@@ -76,13 +77,13 @@ class LeaseVoter:
     async def _vote(self, body: bytes, position: Callable[[], tuple[int, int]], caller: str) -> VoteResponse:
         known = self._voter.record
         if len(body) > _MAX_BYTES:
-            return _refusal(known, f"an ask has at most {_MAX_BYTES} bytes, and this one {len(body)}")
+            return _refusal(known, f"a vote request has at most {_MAX_BYTES} bytes, and this one {len(body)}")
         try:
             request = msgspec.json.decode(body, type=VoteRequest)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            return _refusal(known, f"this is no ask: {error}")
+            return _refusal(known, f"not a vote request: {error}")
         if caller and request.host != caller:
-            return _refusal(known, f"{caller} asks for {request.host}: a host asks for itself alone")
+            return _refusal(known, f"{caller} requests votes for {request.host}: a host may do so for itself only")
         own_position = await asyncio.to_thread(position) if request.epoch > known.epoch else _no_position()
         vote = self._voter.answer(request, self._clock(), own_position)
         if self._voter.record != known:
@@ -90,7 +91,7 @@ class LeaseVoter:
                 # a slow disk must not keep this host from renewing its own lease
                 await asyncio.to_thread(_write, self._path, self._voter.record)
             except OSError as error:
-                self._voter = Voter(known, self._clock())  # as after a restart: what the disk says is what holds
+                self._voter = Voter(known, self._clock())  # as after a restart: the record on disk is the valid one
                 return _refusal(known, f"cannot write {self._path}: {error.strerror}")
         return vote
 
@@ -100,7 +101,7 @@ def _refusal(record: VoteRecord, reason: str) -> VoteResponse:
 
 
 def _read(path: Path) -> VoteRecord:
-    """What the file says; nothing is promised where there has been none. Raises CellFault."""
+    """Return the record in a file, an empty one if there is no file. Raises CellFault."""
     try:
         record = msgspec.json.decode(path.read_bytes(), type=VoteRecord)
     except FileNotFoundError:
@@ -108,14 +109,14 @@ def _read(path: Path) -> VoteRecord:
     except OSError as error:
         raise CellFault(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CellFault(f"{path} is damaged ({error}): what this host promised as a voter is not known") from error
+        raise CellFault(f"{path} is damaged ({error}): the votes of this host are not known") from error
     if not (record.epoch > 0 and record.holder):
-        raise CellFault(f"{path} is damaged (it says no epoch and holder): what this host promised as a voter is not known")
+        raise CellFault(f"{path} is damaged (it has no epoch or holder): the votes of this host are not known")
     return record
 
 
 def _write(path: Path, record: VoteRecord) -> None:
-    """Write the file for the daemon alone, whole or not at all, and see that it stays. Raises OSError."""
+    """Replace the file atomically and durably, readable by the daemon only. Raises OSError."""
     draft = path.with_name(f".{path.name}")
     draft.unlink(missing_ok=True)
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

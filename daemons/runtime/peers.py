@@ -1,7 +1,7 @@
-"""The road between the hosts that may be the master, and those that grant it: TLS at `shadow_port`, requests answered in bytes.
+"""The transport between candidates and voters: TLS at `shadow_port`, requests answered in bytes.
 
-Owns who may ask (by their certificates the hosts of `common/shadow_masters`, and for a few requests any host of the cell) and how
-long one is waited for. What is asked is the business of the seat, of the replication and of the voter. Source: docs/adr/0146.
+Owns the authorisation (by their certificates: the hosts of `common/shadow_masters`, and any host of the cell for a few requests)
+and the timeouts. The contents of requests belong to the participant, the replication and the voter. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from daemons.runtime.qmaster_link import reason_of
 
 _log = logging.getLogger(__name__)
 
-#: what answers a request: (the host that asks, headers, body) -> HTTP status and the answer's body
+#: the handler of a request: (calling host, headers, body) -> HTTP status and body of the answer
 PeerHandler = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable[tuple[int, bytes]]]
 
-#: seconds: for an answer where nothing else is said, for a connection, between two requests, for which an address is used
+#: seconds: default timeout of an answer, timeout of a connect, keep-alive of a connection, lifetime of a resolved address
 ANSWER_S, _CONNECT_S, _KEEPALIVE_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
 _POLL_S = 2.0
-#: seconds for which a port that another daemon holds is waited for
+#: seconds to wait for a port that another daemon holds, and between two tries
 _PORT_S, _PORT_RETRY_S = 10.0, 0.2
-#: letters of a host name that a certificate has room for
+#: characters of a host name that fit into the subject of a certificate
 _MAX_COMMON_NAME = 64
 
 
@@ -63,7 +63,7 @@ class Peers:
         headers: Mapping[str, str] | None = None,
         answer_s: float = ANSWER_S,
     ) -> tuple[int, bytes]:
-        """Ask a host and return HTTP status and answer. Raises PeerAway: no answer in `answer_s`, connecting included."""
+        """Send a request and return HTTP status and answer. Raises PeerAway: no answer in `answer_s`, connecting included."""
         try:
             url = f"https://{await self._address(host)}:{self._cell.shadow_port}/v1/{name}"
             timeout = aiohttp.ClientTimeout(total=answer_s, connect=_CONNECT_S)
@@ -91,13 +91,13 @@ async def serve_peers(
     on_open: Callable[[], None] = lambda: None,
     any_host_requests: Mapping[str, PeerHandler] = MappingProxyType({}),
 ) -> None:
-    """Answer the requests of other hosts that may be the master until cancelled. Raises OSError (the port), CellFault (keys).
+    """Answer the requests of the other candidate hosts until cancelled. Raises OSError (the port), CellFault (keys).
 
-    `on_open` is called when the port is open. `any_host_requests`: requests that each host with keys of the cell may make.
+    `on_open` is called when the port is open. `any_host_requests`: requests open to every host with keys of the cell.
     """
 
     async def answer(name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        # one that is left alone on the list has a lease all the same, until its qmaster is started again
+        # a host alone on the list still needs its lease until its qmaster is restarted
         names = {listed[:_MAX_COMMON_NAME]: listed for listed in cell.listed_masters()}
         caller = names.get(_caller(request), "")
         if not caller and name not in any_host_requests:
@@ -132,7 +132,7 @@ async def _listener(address: str, port: int) -> socket.socket:
 
 
 async def wait_for_candidate_hosts(cell: Cell) -> tuple[str, ...]:
-    """Wait until the cell has several hosts that may be the master, and return them."""
+    """Wait until the cell has several candidate hosts, and return them."""
     is_logged = False
     while True:
         try:
@@ -146,7 +146,7 @@ async def wait_for_candidate_hosts(cell: Cell) -> tuple[str, ...]:
 
 
 def _caller(request: web.BaseRequest) -> str:
-    """The host that the caller's certificate was made for: its subject; its other names are those of any host, too."""
+    """The host in the subject of the caller's certificate; its alternative names are the same for all hosts."""
     certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
     for part in (certificate or {}).get("subject", ()):
         for field, value in part:

@@ -1,7 +1,7 @@
-"""Which user of this host has opened the other end of a TCP connection. Called by `door`.
+"""The user of this host at the other end of a TCP connection. Called by the listeners.
 
-One question to the kernel (NETLINK_SOCK_DIAG) about one socket: its cost does not grow with the number of sockets, as that of
-/proc/net/tcp does. Source: sock_diag(7); `struct inet_diag_req_v2` and `struct inet_diag_msg` of linux/inet_diag.h.
+One query to the kernel (NETLINK_SOCK_DIAG) about one socket: its cost does not grow with the number of sockets, unlike that of
+/proc/net/tcp. Source: sock_diag(7); `struct inet_diag_req_v2` and `struct inet_diag_msg` of linux/inet_diag.h.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ERROR = 4, 20, 1, 2
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence number, port
 _QUERY = struct.Struct("=BBBxI")  # family, protocol, extensions, states
-_ENDS = struct.Struct(">HH16s16s")  # the ports and addresses of the socket asked about, its own first
+_ENDS = struct.Struct(">HH16s16s")  # ports and addresses of the queried socket, its own first
 _ANY = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)  # interface, cookie
 _ALL_STATES = 0xFFFFFFFF
 _OWNER = struct.Struct("=II")  # user id, inode
@@ -33,7 +33,7 @@ def socket_owner(accepted: socket.socket) -> int | None:
     if len(reply) < _HEADER.size + _OWNER_OFFSET + _OWNER.size or _HEADER.unpack_from(reply)[1] == _ERROR:
         return None
     uid, inode = _OWNER.unpack_from(reply, _HEADER.size + _OWNER_OFFSET)
-    return int(uid) if inode else None  # a socket that its program has closed belongs to nobody, and reads as root's
+    return int(uid) if inode else None  # a closed socket has no owner; the kernel reports user 0
 
 
 def _pack_address(accepted: socket.socket, address: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A master and two shadows in one process, over HTTP: what was acknowledged is on both, whatever happens to the road."""
+"""A master and two shadows in one process, over HTTP: acknowledged changes are on both, whatever happens to the connection."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from aiohttp import web
 
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.shadow.replica import Replica
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import unix_listener
@@ -32,7 +32,7 @@ SHADOWS = ("s1", "s2")
 
 
 class Shadows:
-    """Both of them, each at a socket of its own; `open` and `close` one."""
+    """Both shadows, each at its own socket; `open` and `close` one."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -72,7 +72,7 @@ class Shadows:
 async def until(condition: Any) -> None:
     end = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < end, "it has not come"
+        assert time.monotonic() < end, "the condition is not met"
         await asyncio.sleep(0.02)
 
 
@@ -140,8 +140,8 @@ async def submitted(session: aiohttp.ClientSession, acknowledged: list[int]) -> 
 
 
 @pytest.mark.statement("SH-3")
-def test_who_is_not_the_master_turns_everybody_away(tmp_path: Path) -> None:
-    """Surely nothing was done, so they may ask again, and somebody else."""
+def test_a_host_that_is_not_the_leader_refuses_all_clients(tmp_path: Path) -> None:
+    """Nothing was done, so clients may repeat the request, also at another host."""
     (tmp_path / "master").mkdir()
     cell = ReplicatedCell(tmp_path / "master")
 

@@ -1,9 +1,9 @@
-"""A world of candidates and voters on virtual time, in which everything goes wrong that may: for tests/property/test_lease.py.
+"""A simulation of candidates and voters on virtual time with every permitted fault: for tests/property/test_lease.py.
 
-Clocks drift as far as they may; messages are lost, late up to 10 s, doubled and mixed up; hosts are cut off; voters and
-candidates die and come back with what they had on disk; lists and sets of voters change. After each step the world asks whether
-two hold, and whether the holder has all that was ever acknowledged. The log is a tuple of entries, each with the sets of voters
-that count from it on.
+Clocks drift up to the limit; messages are lost, delayed up to 10 s, duplicated and reordered; hosts are cut off; voters and
+candidates die and return with what they had on disk; lists and sets of voters change. Each step checks that no two hosts hold the
+lease, and that the holder has every acknowledged entry. The log is a tuple of entries, each with the sets of voters that count
+from that entry on.
 """
 
 from __future__ import annotations
@@ -15,20 +15,31 @@ from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 
-from gridengine.lease import LEASE_S, RENEW_S, VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters, is_majority
+from gridengine.lease import (
+    LEASE_S,
+    RENEW_S,
+    Lease,
+    Voter,
+    VoteRecord,
+    VoteRequest,
+    VoteResponse,
+    VoterSets,
+    choose_voters,
+    is_majority,
+)
 
 DRIFT = 0.043  # (LEASE_S - MARGIN_S) / (1 - DRIFT) < LEASE_S / (1 + DRIFT)
-FOLLOW_S = 2.0  # a shadow that has said nothing for so long is taken off the list
+FOLLOW_S = 2.0  # a shadow without an answer for so many seconds leaves the list
 Entry = tuple[int, VoterSets]
 
 
 class Broken(AssertionError):
-    """The world is in a state that must not be."""
+    """The world is in a state that must not occur."""
 
 
 @dataclass
 class Rules:
-    """The rules that a world plays by; tests plant breaches here."""
+    """The rules of a world; tests plant breaches here."""
 
     voter: type[Voter] = Voter
     lease: type[Lease] = Lease
@@ -39,7 +50,7 @@ class Rules:
 
 @dataclass(eq=False)
 class Host:
-    """`record`, `log`, `incarnation` are on its disk; the rest is gone when its process dies."""
+    """`record`, `log`, `incarnation` are on its disk; the rest is lost when its process dies."""
 
     name: str
     rate: float
@@ -57,7 +68,7 @@ class Host:
     heard: float = -inf
     acknowledged: int = 0  # of its own log
     in_sync: set[str] = field(default_factory=set)
-    copies: dict[str, tuple[int, float]] = field(default_factory=dict)  # how much a shadow has, and when it said so
+    copies: dict[str, tuple[int, float]] = field(default_factory=dict)  # the length of a shadow's log, and when it was reported
 
     @property
     def position(self) -> tuple[int, int]:
@@ -78,7 +89,7 @@ class World:
         candidate_hosts = [f"c{number}" for number in range(draw.choice([2, 3, 3, 4]))]
         names = [*candidate_hosts, "w0", "w1"]
         self.sets: VoterSets = (frozenset(choose_voters(candidate_hosts, names, ())),)
-        # what this world is like: its clocks, its network, what goes wrong most, how often voters change
+        # the character of this world: its clocks, its network, its most frequent fault, how often voters change
         rates = draw.choice([(1 - DRIFT, 1 + DRIFT), (1 - DRIFT, 1 + DRIFT), (1.0,)])
         self.delays = draw.choice([(0.01, 0.1, 0.3), (0.01, 0.1, 0.3, 0.3, 0.3, 1.0, 3.0, 10.0)])
         self.usual = draw.choice(["voter", "candidate", "boot", "cut", "cut", "stop"])
@@ -118,7 +129,7 @@ class World:
                 host.leads, host.incarnation = True, host.lease.epoch
                 host.acknowledged, host.in_sync, host.copies = len(host.log), set(), {}
 
-    # what goes over the network
+    # the network
 
     def send(self, source: Host, target: Host, what: Callable[[], object]) -> None:
         draw = self.random
@@ -149,13 +160,13 @@ class World:
     def send_log(self, host: Host, shadow: Host) -> None:
         log, incarnation = host.log, host.incarnation
 
-        def told() -> None:
+        def received() -> None:
             if not shadow.up or shadow.leads or shadow.record.holder != host.name:
                 return
             if (incarnation, len(log)) > shadow.position:
                 shadow.incarnation, shadow.log = incarnation, log
                 if shadow.lease and not self.rules.deaf:
-                    self.give_up(shadow)  # there is a master, and the voters may be others than this candidate asked
+                    self.give_up(shadow)  # there is a leader, and the voters may have changed
             if shadow.incarnation == incarnation:
                 has = len(shadow.log)
                 self.send(shadow, host, lambda: heard(has))
@@ -166,9 +177,9 @@ class World:
                 host.copies[shadow.name] = (has, self.now(host))
                 self.acknowledge(host)
 
-        self.send(host, shadow, told)
+        self.send(host, shadow, received)
 
-    # what a candidate does
+    # candidates
 
     def tick(self, host: Host) -> None:
         self.later(self.random.uniform(0.3, 1.0) * RENEW_S, lambda: self.tick(host))
@@ -216,7 +227,7 @@ class World:
             if self.random.random() < 0.5:
                 host.log = (*host.log, (next(self.numbers), host.log[-1][1]))
         self.acknowledge(host)
-        # nothing may be acknowledged between this and `Lease.request`, from where on they are waited for; others must
+        # nothing may be acknowledged between this and `Lease.request`, after which these shadows are awaited; others must
         # have everything now
         fresh = {name for name, (_, when) in host.copies.items() if now - when < FOLLOW_S}
         whole = {name for name, (has, _) in host.copies.items() if has >= host.acknowledged}
@@ -226,7 +237,7 @@ class World:
                 self.send_log(host, shadow)
 
     def change_voters(self, host: Host, lease: Lease) -> None:
-        """One step, once what was written before is with all who may be elected."""
+        """One step, once all electable hosts have the step before."""
         written = host.log[-1][1]
         before = next((index for index in reversed(range(len(host.log))) if host.log[index][1] != written), -1)
         if not self.with_all(host, lease, before + 2):
@@ -244,7 +255,7 @@ class World:
         return all(name == host.name or host.copies.get(name, (0, 0.0))[0] >= length for name in lease.agreed_hosts())
 
     def acknowledge(self, host: Host) -> None:
-        """What may be, under the mode: on all that are in sync, or on so many that nobody is elected without one of them."""
+        """Acknowledge what the mode permits: entries on all hosts in sync, or on so many that each election includes one."""
         lease = host.lease
         assert lease
         if not lease.agreed_hosts() or self.now(host) >= lease.valid_until():
@@ -257,7 +268,7 @@ class World:
             host.acknowledged = length
             self.kept.add(host.log[length - 1][0])
 
-    # what goes wrong
+    # faults
 
     def harm(self) -> None:
         draw = self.random

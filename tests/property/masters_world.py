@@ -1,10 +1,10 @@
-"""A cell whose hosts have copies of common/ of their own, on virtual time: shadows are added, removed, take over, hosts lose
-their power, files are put back as they were. For tests/property/test_masters.py and `make masters`.
+"""A cell whose hosts have their own copies of common/, on virtual time: shadows are added, removed, take over, hosts lose their
+power, files are replaced by older ones. For tests/property/test_masters.py and `make masters`.
 
-What decides is the product's: the exchange of files, the lease, who votes, and what a qmaster asks before it serves; here are the
-hosts, the clock and the network between them, which loses nothing. After each second the world asks whether two serve, and
-whether a job number was given twice. At most one host is off or cut off at a time: more than that may leave a qmaster that needs
-no vote with nobody to ask, and it serves then, as a cold start must (adr/0174).
+The decisions are made by the product: the exchange of files, the lease, the choice of voters, and the check before a qmaster
+serves; simulated are the hosts, the clock and the network between them, which loses nothing. Each second checks that no two hosts
+serve, and that no job number is used twice. At most one host is off or cut off at a time: with more, a qmaster that needs no
+other vote may find no host to ask, and it serves then, as a cold start must (adr/0174).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from daemons.qmaster.shadow import other_masters
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.cell_copy import CellCopy, Offers, follow, mark
 from daemons.runtime.lease_voter import LeaseVoter
-from gridengine.lease import VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters
+from gridengine.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets, choose_voters
 
 NAMES = ("a", "b", "c", "d", "e")
 BOOTSTRAP = "admin_user root\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /r\nqmaster_port 6444\nray_port 6446\n"
 
 
 class Broken(AssertionError):
-    """The cell is in a state that must not be."""
+    """The cell is in a state that must not occur."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Spool:
 
 @dataclass(eq=False)
 class Participant:
-    """A running qmaster or shadow. `alone`: it asks nobody for a vote."""
+    """A running qmaster or shadow. `alone`: it needs no other vote."""
 
     alone: bool
     wants: bool
@@ -72,23 +72,23 @@ class Host:
     cut: bool = False
     participant: Participant | None = None
     witness: Voter | None = None
-    answered: str = ""  # the master that its sge_execd heard last
-    old: list[dict[str, str]] = field(default_factory=list)  # its files at other times
+    answered: str = ""  # the master that answered its sge_execd last
+    old: list[dict[str, str]] = field(default_factory=list)  # its files at earlier times
 
 
 def list_files(host: Host) -> dict[str, str]:
-    """The files that differ between hosts, "" for one that is not there."""
+    """The files that differ between hosts, "" for a missing one."""
     paths = (host.cell.act_qmaster, host.cell.shadow_masters)
     return {path.name: path.read_text() if path.exists() else "" for path in paths}
 
 
 def latest(host: Host) -> VoteRecord:
-    """What a host promised, in either role: it is one voter."""
+    """The latest vote record of a host in either role: it is one voter."""
     return max(host.participant_record, host.record, key=lambda record: (record.epoch, record.version))
 
 
 class ParticipantVoter(LeaseVoter):
-    """That of a host which begins, with its promise in memory."""
+    """The voter of a host that starts, with its record in memory."""
 
     def __init__(self, record: VoteRecord) -> None:
         self._voter = Voter(record, 0.0)
@@ -118,8 +118,8 @@ class World:
         return other.up and one.up and (one is other or not (one.cut or other.cut))
 
     def serves(self, host: Host) -> bool:
-        participant = host.participant
-        return host.up and participant is not None and (participant.alone or (participant.lease is not None and self.now < participant.lease.valid_until()))
+        role = host.participant
+        return host.up and role is not None and (role.alone or (role.lease is not None and self.now < role.lease.valid_until()))
 
     def serving(self) -> list[Host]:
         return [host for host in self.hosts.values() if self.serves(host)]
@@ -128,7 +128,7 @@ class World:
         if len(serving := self.serving()) > 1:
             raise Broken(f"{' and '.join(host.name for host in serving)} serve at {self.now:.0f} s: {'; '.join(self.did)}")
 
-    # --- what administrators and accidents do ----------------------------------------------------------------------
+    # --- administrators and faults ---------------------------------------------------------------------------------
 
     def act(self) -> None:
         draw, hosts = self.random, list(self.hosts.values())
@@ -140,7 +140,7 @@ class World:
         if kind in ("add", "remove"):
             self.change_list(masters[0], host.name, kind)
         elif kind in ("off", "cut"):
-            for each in ill:  # comes back; not before the next one goes
+            for each in ill:  # it returns before the next host fails
                 each.cut, each.up = False, True
             if not ill:
                 host.cut, host.up = kind == "cut", kind == "cut"
@@ -169,7 +169,7 @@ class World:
         master.cell.shadow_masters.write_text("".join(f"{each}\n" for each in listed))
 
     def put_back(self, host: Host, alone: bool) -> None:
-        """The host begins again with files of another time, or such that name it as the only master."""
+        """Restart the host with earlier files, or with files that name it as the only master."""
         if not host.up or self.serves(host):
             return
         host.participant = host.witness = None
@@ -179,7 +179,7 @@ class World:
             if text:
                 (host.cell.common / name).write_text(text)
         if self.random.random() < 0.7:
-            self.start(host)  # before sge_execd has asked anybody
+            self.start(host)  # before sge_execd has asked any master
 
     def start(self, host: Host) -> None:
         """`gridengine start`: the program that the files name."""
@@ -193,7 +193,7 @@ class World:
         host.participant = Participant(alone, named == host.name, Voter(latest(host), self.now), candidate_hosts=candidate_hosts)
 
     def may_serve(self, host: Host) -> bool:
-        """What the product asks before it serves without a vote."""
+        """The check of the product before it serves without other votes."""
         if not host.spool.incarnation:
             return False  # `settle` refuses without the spool of a cell that has run
         if not self.rule:
@@ -215,7 +215,7 @@ class World:
         return True
 
     def reported_record(self, host: Host) -> VoteRecord | None:
-        """What a host answers to `record`: by its seat, or by its sge_execd as a witness."""
+        """The answer of a host to the request `promise`: of its participant, or of its sge_execd as a witness."""
         if host.participant and not host.participant.alone:
             return host.participant_record
         return latest(host) if self.is_witness(host) else None
@@ -236,12 +236,13 @@ class World:
             self.check()
 
     def follow_files(self, host: Host) -> None:
-        """The hello of sge_execd, or the seat's question; a qmaster that serves follows nobody."""
+        """The hello of sge_execd, or the request of the participant; a serving qmaster follows no other host."""
         if host.participant and (host.participant.alone or self.serves(host)):
             return
         if host.participant:
             is_granted = self.now < host.participant.voter.granted_until
-            asked = [host.participant_record.holder] if is_granted and host.participant_record.holder != host.name else []
+            holder = host.participant_record.holder
+            asked = [holder] if is_granted and holder != host.name else []
         else:
             asked = list(dict.fromkeys((host.cell.master_host(), host.answered, *host.cell.candidate_hosts())))
         for name in filter(None, asked):
@@ -259,8 +260,8 @@ class World:
     def tick_participant(self, host: Host, participant: Participant) -> None:
         if participant.alone:
             self.give_number(host)
-            if host.name in host.cell.candidate_hosts():  # it starts anew as one of several
-                host.participant = Participant(False, True, Voter(latest(host), self.now), candidate_hosts=host.cell.candidate_hosts())
+            if host.name in (candidates := host.cell.candidate_hosts()):  # it restarts as one of several
+                host.participant = Participant(False, True, Voter(latest(host), self.now), candidate_hosts=candidates)
             return
         if participant.lease is None:
             listed = host.participant_record.in_sync
@@ -298,13 +299,13 @@ class World:
             each
             for each in self.hosts.values()
             if each is not host and each.name in host.cell.candidate_hosts() and self.reaches(host, each)
-            if each.participant and not each.participant.alone and each.participant.lease is None and each.participant_record.holder == host.name
+            if (role := each.participant) and not role.alone and not role.lease and each.participant_record.holder == host.name
         ]
         participant.in_sync = tuple(sorted(each.name for each in shadows))
         for each in shadows:
             each.spool = host.spool
         self.request_votes(host, lease, lease.request(participant.in_sync, host.spool.position))
-        for name in sorted(set(host.cell.candidate_hosts()) - lease.voters):  # they hear of it without a vote, too
+        for name in sorted(set(host.cell.candidate_hosts()) - lease.voters):  # these get requests without being voters
             self.request(host, self.hosts[name], lease, lease.request(participant.in_sync, host.spool.position))
         if self.now >= lease.valid_until():
             return
@@ -334,7 +335,7 @@ class World:
         host.spool = Spool(host.spool.incarnation, number, host.spool.voters)
 
     def resign(self, host: Host, successor: str = "") -> None:
-        """Give the lease back, if there is one, or stop serving."""
+        """Release the lease, if there is one, or stop serving."""
         if host.participant and host.participant.lease:
             lease, host.participant.lease = host.participant.lease, None
             self.request_votes(host, lease, lease.give_up(successor))
@@ -348,7 +349,7 @@ class World:
             lease.handle_response(voter.name, vote, request, self.now)
 
     def vote(self, host: Host, voter: Host, request: VoteRequest) -> VoteResponse | None:
-        """None: the door is closed, or does not know the caller as one that may be the master."""
+        """None: the host is unreachable, or does not know the caller as a candidate."""
         if not self.reaches(host, voter) or (host is not voter and host.name not in voter.cell.listed_masters()):
             return None
         if voter.participant and not voter.participant.alone:
@@ -376,7 +377,7 @@ def play(seed: int, steps: int = 60, rule: bool = True) -> World:
 
 
 def main() -> None:
-    """Play many histories and say what happened."""
+    """Play many histories and print a summary."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--from", type=int, default=0, dest="first")

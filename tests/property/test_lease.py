@@ -1,7 +1,7 @@
-"""The laws of the lease: never two masters, and never one that lacks what was acknowledged; and each breach of a rule is seen.
+"""The laws of the lease: never two leaders, and never one without an acknowledged change; and each breach of a rule is detected.
 
-Random histories from a seed (tests/property/lease_world.py), so that what fails can be played again. Of an even seed the
-holder acknowledges what a majority has, of an odd one what all have that are in sync.
+Random histories from a seed (tests/property/lease_world.py), so that a failure can be replayed. With an even seed the holder
+acknowledges what a majority has, with an odd one what all hosts in sync have.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gridengine import lease as module
-from gridengine.lease import VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter
+from gridengine.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets
 from tests.property.lease_world import DRIFT, Broken, Rules, World
 
 SECONDS = 200.0
@@ -32,7 +32,7 @@ def test_one_master_at_a_time_and_nothing_acknowledged_is_lost() -> None:
 
 
 class ForgetsTheLease(Voter):
-    """Is not bound after a restart."""
+    """Does not wait for its grant after a restart."""
 
     def __init__(self, record: VoteRecord, now: float) -> None:
         super().__init__(record, now)
@@ -40,7 +40,7 @@ class ForgetsTheLease(Voter):
 
 
 class NoList(Voter):
-    """Does not look at who is in sync."""
+    """Does not check whether a candidate is in sync."""
 
     def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
         record = self.record
@@ -52,28 +52,28 @@ class NoList(Voter):
 
 
 class NoPosition(Voter):
-    """Does not look at how far copies are."""
+    """Does not compare positions."""
 
     def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
         return super()._refusal_reason(request, now, (0, 0))
 
 
 class AnyEpoch(Voter):
-    """Grants earlier epochs than it promised."""
+    """Grants earlier epochs than the recorded one."""
 
     def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
         return super()._refusal_reason(replace(request, epoch=self.record.epoch + 1), now, position)
 
 
-class OneLife(Voter):
-    """Takes two candidacies of a host under one epoch for the same."""
+class OneCandidacy(Voter):
+    """Does not distinguish two candidacies of a host under one epoch."""
 
     def answer(self, request: VoteRequest, now: float, position: tuple[int, int] = (0, 0)) -> VoteResponse:
         return super().answer(replace(request, candidacy_id=request.host), now, position)
 
 
-class SpeaksUnelected(Lease):
-    """Tells its list before it is elected."""
+class ListsUnelected(Lease):
+    """Sends its list before it is elected."""
 
     def __init__(self, host: str, epoch: int, sets: VoterSets, candidacy_id: str) -> None:
         super().__init__(host, epoch, sets, candidacy_id)
@@ -81,7 +81,7 @@ class SpeaksUnelected(Lease):
 
 
 class LatestListAlone(Lease):
-    """Takes its latest list for agreed at once."""
+    """Treats its latest list as agreed at once."""
 
     def agreed_hosts(self) -> tuple[str, ...]:
         return self._lists[max(self._lists)] if super().agreed_hosts() else ()
@@ -89,20 +89,20 @@ class LatestListAlone(Lease):
 
 #: breach -> the rules with it, and a seed whose history shows it; after a change of the world another one may be needed
 BREACHES: dict[str, tuple[Rules, int]] = {
-    "not bound after a restart": (Rules(voter=ForgetsTheLease), 15),
+    "no grant after a restart": (Rules(voter=ForgetsTheLease), 15),
     "counted from the receipt": (Rules(from_receipt=True), 10),
-    "in sync not looked at": (Rules(voter=NoList), 0),
-    "position not looked at": (Rules(voter=NoPosition), 118),
-    "promises forgotten": (Rules(forgetful=True), 1),
+    "hosts in sync ignored": (Rules(voter=NoList), 0),
+    "positions ignored": (Rules(voter=NoPosition), 118),
+    "records lost": (Rules(forgetful=True), 1),
     "any epoch": (Rules(voter=AnyEpoch), 2223),
-    "one life": (Rules(voter=OneLife), 37),
-    "words of one not elected": (Rules(lease=SpeaksUnelected), 0),
+    "one candidacy": (Rules(voter=OneCandidacy), 37),
+    "lists of a candidate not elected": (Rules(lease=ListsUnelected), 0),
     "latest list alone": (Rules(lease=LatestListAlone), 11),
 }
 
 
 @pytest.mark.parametrize("breach", BREACHES)
-def test_a_breach_is_seen(breach: str) -> None:
+def test_a_breach_is_detected(breach: str) -> None:
     rules, seed = BREACHES[breach]
     play(seed, Rules())
     with pytest.raises(Broken):
@@ -111,7 +111,7 @@ def test_a_breach_is_seen(breach: str) -> None:
 
 @pytest.mark.parametrize("margin", [module.MARGIN_S, 0.0])
 def test_the_margin_is_what_the_drift_of_clocks_needs(margin: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The holder's clock is as slow, and the voters' as fast, as they may be; another one asks as soon as they are free."""
+    """The holder's clock is as slow, and the voters' as fast, as allowed; another host campaigns as soon as the grant expires."""
     monkeypatch.setattr(module, "MARGIN_S", margin)
     sets: VoterSets = (frozenset({"v"}),)
     voter, holder, other = Voter(VoteRecord(), 0.0), Lease("a", 1, sets, "a"), Lease("b", 2, sets, "b")
@@ -120,4 +120,4 @@ def test_the_margin_is_what_the_drift_of_clocks_needs(margin: float, monkeypatch
     free = module.LEASE_S / (1 + DRIFT)
     assert not voter.answer(other.request((), (1, 1)), (free - 0.001) * (1 + DRIFT)).granted
     assert voter.answer(other.request((), (1, 1)), (free + 0.001) * (1 + DRIFT)).granted
-    assert (free * (1 - DRIFT) < holder.valid_until()) == (margin == 0.0), "two hold without it alone"
+    assert (free * (1 - DRIFT) < holder.valid_until()) == (margin == 0.0), "only without it two hold"

@@ -1,6 +1,6 @@
-"""Never two masters where hosts have copies of common/ of their own, whatever is done to them, and no job number twice.
+"""Never two masters where hosts have their own copies of common/, whatever happens to these, and no job number twice.
 
-Random histories from a seed (tests/property/masters_world.py), so that what fails can be played again; `make masters` plays more.
+Random histories from a seed (tests/property/masters_world.py), so that a failure can be replayed; `make masters` plays more.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ SEEDS = 6
 
 
 @pytest.mark.statement("SH-2")
-def test_one_qmaster_serves_at_a_time_and_no_job_number_comes_twice() -> None:
+def test_one_qmaster_serves_at_a_time_and_no_job_number_is_used_twice() -> None:
     worlds = [play(seed) for seed in range(SEEDS)]
     assert sum(world.elections for world in worlds) > SEEDS, "the master went from host to host"
-    assert sum(world.refused for world in worlds) > SEEDS / 2, "and others wanted to serve beside it"
+    assert sum(world.refused for world in worlds) > SEEDS / 2, "and others tried to serve beside it"
     assert sum(world.followed for world in worlds) > 10 * SEEDS, "hosts took the files of the master"
 
 

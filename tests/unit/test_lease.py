@@ -1,4 +1,4 @@
-"""What a voter grants and remembers, and what a candidate may conclude: rule by rule."""
+"""The grants and the record of a voter, and the conclusions of a candidate: rule by rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from math import inf
 
 import pytest
 
-from gridengine.lease import LEASE_S, MARGIN_S, VoteRequest, Lease, VoteRecord, VoterSets, VoteResponse, Voter, choose_voters, is_majority
+from gridengine.lease import (
+    LEASE_S,
+    MARGIN_S,
+    Lease,
+    Voter,
+    VoteRecord,
+    VoteRequest,
+    VoteResponse,
+    VoterSets,
+    choose_voters,
+    is_majority,
+)
 
 T = 1000.0
 HELD = VoteRecord(4, "m", ("m", "s"), candidacy_id="m4", version=2)
@@ -23,17 +34,17 @@ def renewal(version: int = 2, **fields: object) -> VoteRequest:
 
 
 @pytest.mark.statement("SH-3")
-def test_the_first_ask_is_granted_and_binds_for_the_lease() -> None:
+def test_the_first_request_is_granted_for_the_lease() -> None:
     voter = Voter(VoteRecord(), T)
     assert voter.answer(request("m", 1), T) == VoteResponse(True, 1, "m", LEASE_S)
     assert voter.record == VoteRecord(1, "m", candidacy_id="m1")
     vote = voter.answer(request("s", 2), T + LEASE_S - 0.01)
-    assert not vote.granted and (vote.epoch, vote.holder) == (1, "m") and "bound to m for another" in vote.reason
+    assert not vote.granted and (vote.epoch, vote.holder) == (1, "m") and "granted to m for another" in vote.reason
     assert vote.granted_s == pytest.approx(0.01)
     assert voter.answer(request("s", 2), FAR).granted
 
 
-def test_a_renewal_binds_anew() -> None:
+def test_a_renewal_extends_the_grant() -> None:
     voter = Voter(HELD, T)
     assert voter.answer(renewal(), T + 5).granted_s == LEASE_S
     assert not voter.answer(request(), T + 10.9).granted
@@ -41,21 +52,24 @@ def test_a_renewal_binds_anew() -> None:
 
 
 @pytest.mark.statement("SH-3")
-def test_a_voter_that_was_started_again_is_bound_for_a_whole_lease() -> None:
+def test_a_restarted_voter_grants_nothing_else_for_a_whole_lease() -> None:
     assert not Voter(HELD, T).answer(request(), T + LEASE_S - 0.01).granted
     assert Voter(HELD, T).answer(request(), FAR).granted
     assert Voter(VoteRecord(), T).answer(request(), T).granted
 
 
-@pytest.mark.parametrize("late", [request("s", 3), request("s", 4), request("m", 3), VoteRequest(4, "m", candidacy_id="another"), VoteRequest(4, "m")])
-def test_an_epoch_that_is_not_later_is_refused_for_ever(late: VoteRequest) -> None:
+@pytest.mark.parametrize(
+    "late",
+    [request("s", 3), request("s", 4), request("m", 3), VoteRequest(4, "m", candidacy_id="another"), VoteRequest(4, "m")],
+)
+def test_an_epoch_that_is_not_later_is_refused_forever(late: VoteRequest) -> None:
     voter = Voter(HELD, T)
     vote = voter.answer(late, FAR + 99)
-    assert (vote.granted, vote.epoch, vote.holder) == (False, 4, "m") and "epoch 4 is promised to m" in vote.reason
+    assert (vote.granted, vote.epoch, vote.holder) == (False, 4, "m") and "epoch 4 is granted to m" in vote.reason
     assert voter.record == HELD
 
 
-def test_the_holder_itself_has_a_later_epoch_at_once() -> None:
+def test_the_holder_itself_gets_a_later_epoch_at_once() -> None:
     voter = Voter(HELD, T)
     assert voter.answer(request("m", 5), T).granted
     assert voter.record == VoteRecord(5, "m", ("m", "s"), candidacy_id="m5")
@@ -67,18 +81,18 @@ def test_a_copy_of_its_own_incarnation_may_be_ahead_of_a_holder(position: tuple[
     assert not Voter(HELD, T).answer(request("m", 5, position=position), FAR, (7, 3)).granted
 
 
-def test_a_candidate_that_was_not_elected_is_looked_at_again() -> None:
+def test_a_candidate_that_was_not_elected_is_checked_again() -> None:
     voter = Voter(HELD, T)
     assert voter.answer(request("s", 5, position=(7, 3)), FAR, (7, 3)).granted
     assert not voter.answer(request("s", 6, position=(7, 3)), FAR, (7, 4)).granted
 
 
-def test_only_who_is_in_sync_is_elected() -> None:
+def test_only_a_host_in_sync_is_elected() -> None:
     vote = Voter(HELD, T).answer(request("x"), FAR)
     assert not vote.granted and vote.reason == "x lacks what was acknowledged: only m, s may lead"
 
 
-def test_no_copy_that_is_behind_is_elected() -> None:
+def test_no_host_whose_copy_is_behind_is_elected() -> None:
     behind = request(position=(7, 3))
     assert not Voter(HELD, T).answer(behind, FAR, (7, 4)).granted
     assert not Voter(HELD, T).answer(behind, FAR, (8, 1)).granted
@@ -86,7 +100,7 @@ def test_no_copy_that_is_behind_is_elected() -> None:
     assert Voter(HELD, T).answer(behind, FAR).granted
 
 
-def test_who_was_elected_by_others_needs_no_more_than_that_nobody_else_holds() -> None:
+def test_an_elected_candidate_needs_only_that_no_other_host_holds() -> None:
     elected = request("x", 5, in_sync=("x",), version=3)
     assert not Voter(HELD, T).answer(elected, T).granted
     voter = Voter(HELD, T)
@@ -94,7 +108,7 @@ def test_who_was_elected_by_others_needs_no_more_than_that_nobody_else_holds() -
     assert voter.record == VoteRecord(5, "x", ("x",), candidacy_id="x5", version=3)
 
 
-def test_an_election_leaves_the_list_and_words_change_it() -> None:
+def test_an_election_leaves_the_list_and_versions_change_it() -> None:
     voter = Voter(HELD, T)
     voter.answer(request("s", 5, in_sync=("s",)), FAR)
     assert voter.record.in_sync == ("m", "s")
@@ -102,7 +116,7 @@ def test_an_election_leaves_the_list_and_words_change_it() -> None:
     assert voter.record == VoteRecord(5, "s", ("s",), candidacy_id="s5", version=1)
 
 
-def test_a_late_word_binds_but_puts_no_earlier_list_back() -> None:
+def test_a_delayed_request_is_granted_but_restores_no_earlier_list() -> None:
     voter = Voter(HELD, T)
     voter.answer(renewal(3, in_sync=("m",)), T)
     assert voter.answer(renewal(2), T + 3).granted_s == LEASE_S
@@ -132,9 +146,10 @@ def test_force_overrides_all_but_the_lease() -> None:
     assert voter.answer(request(force=True), FAR, (9, 9)).granted
 
 
-def test_release_frees_at_once_whom_it_is_about() -> None:
+def test_only_the_holder_may_release_and_it_takes_effect_at_once() -> None:
     voter = Voter(HELD, T)
-    for other in (request("s", 4, release=True), request("m", 3, release=True), request("m", 5, release=True), VoteRequest(4, "m", release=True)):
+    others = [request(host, epoch, release=True) for host, epoch in (("s", 4), ("m", 3), ("m", 5))]
+    for other in (*others, VoteRequest(4, "m", release=True)):
         assert voter.answer(other, T).reason == "there is nothing to release"
         assert not voter.answer(request(), T).granted
     assert voter.answer(renewal(release=True), T) == VoteResponse(True, 4, "m")
@@ -166,14 +181,14 @@ def announce_list(lease: Lease, voters: str, in_sync: tuple[str, ...], sent: flo
         ({"m": T, "s": T - 1, "w": T - 0.5}, T - 0.5),
     ],
 )
-def test_it_holds_as_long_as_a_majority_is_bound_counted_from_the_sending(votes: dict[str, float], sent: float) -> None:
+def test_it_holds_while_a_majority_has_granted_it_counted_from_the_sending(votes: dict[str, float], sent: float) -> None:
     lease = Lease("m", 5, THREE, "m5")
     for voter, when in votes.items():
         lease.handle_response(voter, VoteResponse(True, 5, "m", LEASE_S), request("m", 5), when)
     assert lease.valid_until() == sent + LEASE_S - MARGIN_S
 
 
-def test_an_answer_that_comes_late_takes_nothing_back() -> None:
+def test_a_delayed_response_shortens_nothing() -> None:
     lease = elected()
     lease.handle_response("s", VoteResponse(True, 5, "m"), request("m", 5), T - 4)
     assert lease.valid_until() == T + LEASE_S - MARGIN_S
@@ -187,19 +202,19 @@ def test_each_set_must_have_its_majority() -> None:
     assert Lease("m", 5, (), "m5").valid_until() == -inf
 
 
-def test_nothing_of_lists_is_said_before_the_election() -> None:
+def test_a_request_has_no_list_before_the_election() -> None:
     lease = Lease("m", 5, THREE, "m5")
     assert lease.request(("s",), (1, 1)) == VoteRequest(5, "m", position=(1, 1), candidacy_id="m5")
     assert elected().request(("s",), (1, 1)) == VoteRequest(5, "m", ("m", "s"), (1, 1), candidacy_id="m5", version=1)
 
 
-def test_words_are_numbered_by_their_changes() -> None:
+def test_the_version_counts_the_changes() -> None:
     lease = elected()
-    sent_request = [lease.request(hosts, (1, 1), close) for hosts, close in [(("s",), False), (("s", "m"), False), ((), False), ((), True)]]
-    assert [each.version for each in sent_request] == [1, 1, 2, 3]
+    contents = [(("s",), False), (("s", "m"), False), ((), False), ((), True)]
+    assert [lease.request(hosts, (1, 1), close).version for hosts, close in contents] == [1, 1, 2, 3]
 
 
-def test_a_list_is_agreed_by_a_majority_and_whoever_may_still_be_gone_by_counts() -> None:
+def test_a_list_is_agreed_by_a_majority_and_lists_that_may_still_apply_count() -> None:
     lease = elected()
     assert lease.agreed_hosts() == ()
     announce_list(lease, "m", ("s",))
@@ -214,7 +229,7 @@ def test_a_list_is_agreed_by_a_majority_and_whoever_may_still_be_gone_by_counts(
     assert lease.agreed_hosts() == ("m", "x")
 
 
-def test_an_answer_to_an_earlier_word_agrees_to_that_alone() -> None:
+def test_a_response_to_an_earlier_request_confirms_only_that() -> None:
     lease = elected()
     first = announce_list(lease, "m s", ("s",))
     announce_list(lease, "m", ())
@@ -222,7 +237,7 @@ def test_an_answer_to_an_earlier_word_agrees_to_that_alone() -> None:
     assert lease.agreed_hosts() == ("m", "s")
 
 
-def test_a_later_epoch_outbids_and_so_does_the_same_of_another() -> None:
+def test_a_later_epoch_supersedes_and_so_does_the_same_of_another_host() -> None:
     lease = Lease("m", 5, THREE, "m5")
     for voter, epoch in (("m", 4), ("s", 7), ("w", 5)):
         lease.handle_response(voter, VoteResponse(False, epoch, "s"), request("m", 5), T)
@@ -232,7 +247,7 @@ def test_a_later_epoch_outbids_and_so_does_the_same_of_another() -> None:
     assert same.superseded_by == 5
 
 
-def test_who_gives_up_holds_no_longer_whatever_is_answered() -> None:
+def test_a_lease_that_was_given_up_stays_so_whatever_the_responses() -> None:
     lease = elected()
     gone = lease.give_up()
     assert gone == VoteRequest(5, "m", release=True, candidacy_id="m5")
@@ -243,28 +258,29 @@ def test_who_gives_up_holds_no_longer_whatever_is_answered() -> None:
 
 
 @pytest.mark.statement("SH-4")
-def test_who_gives_up_for_an_heir_is_followed_by_that_one_alone() -> None:
-    """Not by whoever asks first: that is often the host which has just given up."""
+def test_a_named_successor_is_the_only_one_that_may_follow() -> None:
+    """Not the first candidate: that is often the host which has just given up."""
     voter = Voter(HELD, T)
     voter.answer(renewal(), T)
     assert voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1).granted
-    voter.answer(renewal(), T + 1)  # was on its way before
+    voter.answer(renewal(), T + 1)  # sent before
     for host in ("m", "w"):
         vote = voter.answer(request(host, 5, position=(9, 9), version=1), T + 2)
-        assert not vote.granted and "bound to s for another" in vote.reason
+        assert not vote.granted and "granted to s for another" in vote.reason
     assert voter.answer(request("s", 5), T + 2).granted
-    assert voter.answer(request("s", 5, release=True), T + 3).granted and voter.answer(request("m", 6), T + 3).granted, "that was once"
+    assert voter.answer(request("s", 5, release=True), T + 3).granted
+    assert voter.answer(request("m", 6), T + 3).granted, "the successor counts once"
 
 
 @pytest.mark.statement("SH-4")
-def test_an_heir_that_does_not_come_keeps_nobody_waiting_for_longer_than_a_lease() -> None:
+def test_an_absent_successor_delays_others_by_one_lease_at_most() -> None:
     voter = Voter(HELD, T)
     voter.answer(renewal(), T)
     voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1)
     assert not voter.answer(request("m", 5), FAR - 0.1).granted and voter.answer(request("m", 5), FAR).granted
 
 
-def test_whom_a_successor_has_told_of_counts_too_and_sets_stay() -> None:
+def test_the_lists_of_a_later_epoch_count_too_and_sets_stay() -> None:
     lease = elected()
     announce_list(lease, "m s", ())
     later = lease.begin_epoch(7, "m7")

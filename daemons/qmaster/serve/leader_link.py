@@ -1,7 +1,7 @@
-"""The qmaster's side of the seat: whether this host is the master at this moment, what voters shall know, the road to shadows.
+"""The qmaster's connection to the participant of its host: whether it is the leader, and what voters and shadows are sent.
 
-Owns the connections; what is sent is the replication's. Exists only where several hosts may be the master. Called by the actor.
-Source: docs/adr/0146.
+Owns the connections; the contents are those of the replication. Exists only in a cell with several candidate hosts. Called by the
+actor. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _COPY_S = 3600.0
 
 
 class AgreementError(Exception):
-    """The voters were not told; the text says why."""
+    """No majority of the voters has confirmed a list; the text says why."""
 
 
 def leader_link(cell: Cell, host: str) -> LeaderLink | None:
-    """The link to this host's seat; None where it needs no lease. Raises CellFault, OSError."""
+    """The link to the participant of this host; None where the qmaster needs no lease. Raises CellFault, OSError."""
     return LeaderLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.listed_masters() else None
 
 
 class LeaderLink:
-    """For the loop in which it is first used. Raises CellFault without keys, OSError without the seat's file."""
+    """Belongs to the event loop that uses it first. Raises CellFault without keys, OSError without the lease file."""
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._keys = cell, own_keys(cell, host)
@@ -41,23 +41,23 @@ class LeaderLink:
         self._peers: Peers | None = None
 
     def is_leader(self) -> bool:
-        """Whether this host is the master at this moment."""
+        """Whether this host is the leader at this moment."""
         return self._file.is_leader()
 
     def epoch(self) -> int:
-        """The epoch in which it is."""
+        """The epoch in which this host is the leader, 0 if it is not."""
         return self._file.epoch()
 
     async def post(
         self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Ask a shadow; HTTP status and answer. Raises PeerAway."""
+        """Send a request to a shadow; return HTTP status and answer. Raises PeerAway."""
         if self._peers is None:
             self._peers = Peers(self._cell, self._keys)
         return await self._peers.call(host, name, body, headers, _COPY_S if name == "copy" else 10.0)
 
     async def agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
-        """Return when a majority of the voters knows which hosts are in sync, and which voters count. Raises NotAgreed."""
+        """Return when a majority of the voters has stored the hosts in sync, and the sets of voters. Raises AgreementError."""
         connector = aiohttp.UnixConnector(str(self._cell.run_dir / PARTICIPANT_SOCKET))
         fields = {"in_sync": list(in_sync), "sets": [list(names) for names in sets]}
         timeout = aiohttp.ClientTimeout(total=_AGREE_S)

@@ -1,7 +1,7 @@
-"""The road of commits to one shadow: patches in the order of the spool, a whole copy where these do not lead on, keys beside it.
+"""Sends commits to one shadow: patches in the order of the spool, a whole copy where patches do not suffice, and keys.
 
-Owns one request at a time; what is committed meanwhile goes in the next. How far the shadow is it says itself. What that means
-for others is `replication`'s, which makes and runs these. Source: adr/0146.
+Owns one request at a time; commits made meanwhile go into the next one. The shadow reports its own position. The meaning of that
+position for other hosts belongs to `replication`, which creates and runs the senders. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from daemons.qmaster.spooling.patches import POSITION, RecentPatches, encode_fra
 from daemons.qmaster.spooling.spool_file import SpoolPosition
 
 MOST_BYTES = 4 * 2**20
-"""Patches of one request, if there are several."""
+"""Maximum size of the patches in one request, unless it has only one."""
 UNKNOWN_COMMIT = -1
-"""How far a shadow is of which nothing is known."""
+"""Commit of a shadow whose position is unknown."""
 _BLOCK = 2**18
 _MIN_BACKOFF_S, _MAX_BACKOFF_S = 0.1, 2.0
 _CHECK_S = 5.0
 _OK, _OUT_OF_STEP = 200, 409
 
 Post = Callable[[str, str, bytes | AsyncIterable[bytes], Mapping[str, str]], Awaitable[tuple[int, bytes]]]
-"""(host, request, body, headers) -> HTTP status and answer. Raises when there is none; comes to an end by itself."""
+"""(host, request, body, headers) -> HTTP status and answer. Has its own timeout; raises if there is no answer."""
 
 
 class ReplicaRefusedError(Exception):
-    """A shadow does not take what it is sent; the text says why."""
+    """A shadow has refused a request; the text says why."""
 
 
 class ReplicaSender:
-    """`acked`: the commit up to which the shadow has everything on its disk; `last_error`: why it gets nothing now, "" if it does.
+    """`acked`: the last commit that the shadow has on its disk; `last_error`: why sending fails at present, "" if it does not.
 
-    `is_leader()`: whether this host is the master; `on_progress()` is called when the shadow has more. `authority`: the directory that
+    `is_leader()`: whether this host is the leader; `on_progress()` is called when `acked` grows. `authority`: the directory that
     a master needs beside its spool.
     """
 
@@ -62,11 +62,11 @@ class ReplicaSender:
         self._post, self._is_leader, self._on_progress = post, is_leader, on_progress
         self._news = asyncio.Event()
         self._backoff_s = _MIN_BACKOFF_S
-        self._sent_digest = b""  # digest of the files that it has got
+        self._sent_digest = b""  # digest of the files that the shadow has
         self._checked_at = self._whole_at = -_CHECK_S
 
     def wake(self) -> None:
-        """There is a commit more."""
+        """Announce a new commit to the sender."""
         self._news.set()
 
     async def run(self) -> None:
@@ -77,14 +77,17 @@ class ReplicaSender:
                     await self._catch_up()
                 else:
                     await asyncio.sleep(_MIN_BACKOFF_S)
-            except Exception as error:  # noqa: BLE001 - whatever it was: it is asked again where it is
+            except Exception as error:  # noqa: BLE001 - after any error the position is requested again
                 self.last_error = str(error).partition("\n")[0] or type(error).__name__
                 self._sent_digest, self._checked_at = b"", -_CHECK_S
                 await asyncio.sleep(self._backoff_s)
                 self._backoff_s = min(2 * self._backoff_s, _MAX_BACKOFF_S)
 
     async def _catch_up(self) -> None:
-        """Bring it up and keep it so while this host is the master. Raises ShadowRefuses, SpoolError, OSError, and as `post`."""
+        """Bring the shadow up to date, and keep it so while this host is the leader.
+
+        Raises ReplicaRefusedError, SpoolError, OSError, and what `post` raises.
+        """
         _, answer = await self._request("position", b"", {})
         position = _position(answer)
         while self._is_leader():
@@ -104,9 +107,9 @@ class ReplicaSender:
             position = reached if status == _OK else self._corrected_position(position, answer)
 
     def _corrected_position(self, expected: SpoolPosition, answer: bytes) -> SpoolPosition:
-        """Where it is, which is not where it was believed to be."""
+        """The position of a shadow that differs from the expected one."""
         position = _position(answer)
-        # what does not follow where it should follow is not the copy that it seems to be
+        # patches that should fit and do not prove that the copy is another one
         return position if position != expected else SpoolPosition()
 
     def _record_position(self, position: SpoolPosition) -> None:
@@ -116,7 +119,7 @@ class ReplicaSender:
             self._on_progress()
 
     async def _wait(self) -> None:
-        """For the next commit, or until it is time to look at the files."""
+        """Wait for the next commit, or until the files are due for a check."""
         self._news.clear()
         try:
             async with asyncio.timeout(_CHECK_S):
@@ -125,17 +128,17 @@ class ReplicaSender:
             pass
 
     async def _request(self, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]) -> tuple[int, bytes]:
-        """Raises ShadowRefuses for an answer that says neither yes nor where it is, and what `post` raises."""
+        """Raises ReplicaRefusedError for an answer with neither success nor a position, and what `post` raises."""
         status, answer = await self._post(self.host, name, body, headers)
         if status not in (_OK, _OUT_OF_STEP):
             raise ReplicaRefusedError(f"{name}: {answer.decode(errors='replace') or f'HTTP {status}'}")
         return status, answer
 
     async def _send_whole(self) -> SpoolPosition:
-        """Send all of the spool, as it is at one moment. Raises ShadowRefuses, SpoolError, OSError, what `post` raises."""
+        """Send a consistent copy of the whole spool. Raises ReplicaRefusedError, SpoolError, OSError, what `post` raises."""
         clock = asyncio.get_running_loop().time
         if clock() < self._whole_at + _CHECK_S:
-            raise ReplicaRefusedError("it wants the whole spool again and again")
+            raise ReplicaRefusedError("it requests the whole spool repeatedly")
         path = self._spool.with_name(f"copy-for-{self.host}.db")
         try:
             spool_file.remove(path)
@@ -147,12 +150,12 @@ class ReplicaSender:
             with suppress(OSError):
                 spool_file.remove(path)
         if status != _OK:
-            raise ReplicaRefusedError(f"its copy is at {tuple(_position(answer))}, which is further than {tuple(position)}")
+            raise ReplicaRefusedError(f"its copy is at {tuple(_position(answer))}, which is ahead of {tuple(position)}")
         self._whole_at = clock()
         return _position(answer)
 
     async def _send_files(self) -> None:
-        """Send the authority, if it is another one than before; looks at it now and then."""
+        """Send the authority if it has changed; checked every `_CHECK_S`."""
         now = asyncio.get_running_loop().time()
         if self._authority is None or now < self._checked_at + _CHECK_S:
             return
@@ -167,12 +170,12 @@ class ReplicaSender:
 
 
 def _position(answer: bytes) -> SpoolPosition:
-    """Raises ShadowRefuses."""
+    """Raises ReplicaRefusedError."""
     try:
         fields: dict[str, Any] = msgspec.json.decode(answer, type=dict[str, Any])
         return SpoolPosition(int(fields["incarnation"]), int(fields["commit"]))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-        raise ReplicaRefusedError("it does not say how far its copy is") from error
+        raise ReplicaRefusedError("its answer has no position") from error
 
 
 async def _blocks(path: Path) -> AsyncIterator[bytes]:

@@ -1,9 +1,10 @@
-"""Replication: which shadows have what this master has on its disk, and so what may be announced.
+"""Replication: which shadows have the commits of this master, and so which commits may be announced.
 
-Owns the list of shadows that may take over (the voters keep it, too), up to which commit everything may be announced, and which
-hosts vote. A shadow is taken off the list before anything is announced that it lacks, and put on it after it has everything; so
-whoever is elected knows what anybody was told. Called by the service; sending is `shadow_sender`'s, voting the seat's, the
-rules of voting `gridengine.lease`'s. Exists only where several hosts may be the master. Source: adr/0146; statements SH-2, SH-3.
+Owns the list of shadows that may take over (the voters store it too), the commit up to which everything may be announced, and the
+choice of voters. A shadow leaves the list before anything that it lacks is announced, and joins the list after it has everything;
+so an elected host has every announced change. Called by the service; sending belongs to `replica_sender`, voting to the
+participant, the rules of voting to `gridengine.lease`. Exists only in a cell with several candidate hosts. Source: adr/0146;
+statements SH-2, SH-3.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from gridengine.lease import VoterSets, choose_voters
 _log = logging.getLogger(__name__)
 
 Mode = Literal["none", "one", "majority"]
-"""How many shadows must have what is announced, of those that may take over."""
+"""How many of the shadows that may take over must have a commit before it is announced."""
 SILENT_S = 2.0
-"""A shadow that has not acknowledged for so long is waited for no longer."""
+"""Seconds without an acknowledgement after which a shadow is no longer awaited."""
 VOTERS_S = 30.0
-"""Seconds between two changes of those who vote."""
+"""Minimum time between two changes of the voters."""
 TICK_S = 0.25
 _STALLED_S = 1.0
 _END_S = 5.0
 
 Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
-"""(hosts in sync, sets of voters): returns when a majority of the voters has it on disk. Raises when that is not so."""
+"""(hosts in sync, sets of voters): returns when a majority of the voters has both on disk. Raises if none confirms."""
 
 
 class Replication:
-    """`listed()`: hosts that may be the master, as the cell's file names them now; raises CellFault. `is_leader()`: whether this host
-    is the master. `on_progress` is called when more may be announced than before."""
+    """`listed()`: the candidate hosts, as the cell's file names them now; raises CellFault. `is_leader()`: whether this host is
+    the leader. `on_progress` is called when more may be announced than before."""
 
     def __init__(
         self,
@@ -66,15 +67,15 @@ class Replication:
         self._post, self._authority = post, authority
         self._candidate_hosts = [own_host]  # by preference
         self._senders: dict[str, ReplicaSender] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}  # by shadow, and "" for the one that tends
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by shadow, and "" for the periodic update
         self._possibly_in_sync, self._joining = set[str](), dict[str, int]()
         self._voter_sets = self._possible_voter_sets = self._stored_voter_sets() or (frozenset((own_host,)),)
         self._voter_sets_commit = patches.last.commit
         self._update_senders()
-        # after a start hosts must have said first that they are up
+        # after a start the first choice waits until hosts have reported
         self._voter_sets_changed, self._chosen_from = clock(), self._candidate_hosts if self._stored_voter_sets() else []
         self._announceable_commit = -1
-        # what the voters may believe, whom else is waited for, and what a majority of the voters is known to believe
+        # the list that voters may have, and the list that a majority of the voters has confirmed
         self._possibly_in_sync = set(self._senders)
         self._confirmed_in_sync: frozenset[str] | None = None
         self._history: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
@@ -82,10 +83,10 @@ class Replication:
         self._last_logged = ""
         patches.added = self._wake
 
-    # --- what the service asks -----------------------------------------------------------------------------
+    # --- the interface of the service ----------------------------------------------------------------------
 
     def announceable_commit(self) -> int:
-        """The commit up to which everything may be announced, -1 for nothing: this host is not the master."""
+        """The commit up to which everything may be announced, -1 for nothing: this host is not the leader."""
         if not self.is_leader():
             return -1
         self._announceable_commit = max(self._announceable_commit, self._safe_commit())
@@ -93,58 +94,60 @@ class Replication:
 
     @property
     def in_sync(self) -> list[str]:
-        """The hosts that may be the master by the voters' word, as far as that is known."""
+        """The hosts that the voters would elect, as far as this host knows."""
         return sorted([self._own, *(self._confirmed_in_sync or ())])
 
     def start(self) -> None:
-        """Begin to send, on the running loop."""
+        """Start sending, on the running loop."""
         self._tasks[""] = asyncio.get_running_loop().create_task(self._update_repeatedly())
         self._start_senders()
 
     async def wait_for_shadows(self, patience_s: float = _END_S) -> None:
-        """Return when all shadows that may take over have everything, or they have had their time."""
+        """Return when all shadows that may take over have everything, or after `patience_s`."""
         end = self._clock() + patience_s
-        while self._clock() < end and self.is_leader() and self._tasks and self._lowest_commit(self._awaited) < self._patches.last.commit:
+        while self._clock() < end and self.is_leader() and self._tasks:
+            if self._lowest_commit(self._awaited) >= self._patches.last.commit:
+                break
             await asyncio.sleep(TICK_S / 10)
 
     async def stop(self) -> None:
-        """End, after what `wait_for_shadows` waits for."""
+        """Stop sending, after `wait_for_shadows`."""
         await self.wait_for_shadows()
         tasks, self._tasks = list(self._tasks.values()), {}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    # --- what may be announced ------------------------------------------------------------------------------
+    # --- the announceable commit ----------------------------------------------------------------------------
 
     @property
     def _awaited(self) -> set[str]:
         return self._possibly_in_sync | self._joining.keys()
 
     def _lowest_commit(self, hosts: set[str]) -> int:
-        """The commit that all of these have."""
+        """The latest commit that all of these shadows have."""
         return min((self._senders[host].acked for host in hosts), default=self._patches.last.commit)
 
     def _safe_commit(self) -> int:
-        """The commit that no host lacks that may be elected, and that so many have as are wanted."""
+        """The latest commit that every electable host has, and as many shadows as the mode requires."""
         last = self._patches.last.commit
         if self._mode == "none":
             return last
         awaited = self._awaited
         acks = sorted((self._senders[host].acked for host in awaited), reverse=True)
-        desired = min(1 if self._mode == "one" else len(self._candidate_hosts) // 2, len(acks))
-        # of voters that have it a majority would elect nobody who lacks it; else everybody who may be elected must have it
+        required = min(1 if self._mode == "one" else len(self._candidate_hosts) // 2, len(acks))
+        # a majority of voters that have a commit elects no host without it; otherwise every electable host must have it
         majority_commit = min(self._majority_commit(voters) for voters in self._possible_voter_sets)
-        return min(acks[desired - 1] if desired else last, max(majority_commit, acks[-1] if acks else last))
+        return min(acks[required - 1] if required else last, max(majority_commit, acks[-1] if acks else last))
 
     def _majority_commit(self, voters: frozenset[str]) -> int:
-        """The commit that more than half of them have on their disks."""
+        """The latest commit that more than half of the voters have on disk."""
         last = self._patches.last.commit
         had = [last if host == self._own else self._senders[host].acked if host in self._senders else -1 for host in voters]
         return sorted(had, reverse=True)[len(had) // 2]
 
     def _announce_progress(self) -> None:
-        """A shadow has more, or one is not waited for any longer."""
+        """Call `on_progress` if more may be announced than before."""
         before = self._announceable_commit
         if self.announceable_commit() > before:
             self.on_progress()
@@ -153,18 +156,19 @@ class Replication:
         for shadow in self._senders.values():
             shadow.wake()
 
-    # --- who may take over ----------------------------------------------------------------------------------
+    # --- shadows that may take over --------------------------------------------------------------------------
 
     def _update_senders(self) -> None:
-        """Send to the hosts that are listed now. One that was removed stays until the voters know that it is out of sync.
-        Raises CellFault."""
+        """Keep a sender for each host that is listed now. A removed host keeps its sender until the voters have it off their
+        list. Raises CellFault."""
         others = [host for host in self._listed() if host != self._own]
         self._candidate_hosts = [self._own, *others]
         for host in others:
             if host not in self._senders:
-                spool = self._master.spool.path
-                sender = ReplicaSender(host, self._patches, spool, self._post, self.is_leader, self._announce_progress, self._authority)
-                self._senders[host] = sender
+                spool, on_progress = self._master.spool.path, self._announce_progress
+                self._senders[host] = ReplicaSender(
+                    host, self._patches, spool, self._post, self.is_leader, on_progress, self._authority
+                )
         for host in self._senders.keys() - {*others, *self._awaited}:
             del self._senders[host]
             if task := self._tasks.pop(host, None):
@@ -173,7 +177,7 @@ class Replication:
             self._start_senders()
 
     def _start_senders(self) -> None:
-        """Start to send to each shadow to which nothing is sent yet."""
+        """Start the senders that do not run yet."""
         for host in self._senders.keys() - self._tasks.keys():
             self._tasks[host] = asyncio.get_running_loop().create_task(self._senders[host].run())
 
@@ -184,32 +188,32 @@ class Replication:
                 await self.update_membership()
 
     async def update_membership(self) -> None:
-        """Take shadows off the list and put them on it, and change the voters: what is due now."""
+        """Update the list of shadows that may take over, and the voters, as far as that is due."""
         now = self._record_position()
         try:
             self._update_senders()
         except CellFault as error:
-            self._log_once("the hosts that may be the master stay as they are", error)
+            self._log_once("the candidate hosts are unchanged", error)
         late = {host for host in self._awaited if host not in self._candidate_hosts or self._is_late(host, now)}
         for host in late & self._joining.keys():
             del self._joining[host]
         for host, shadow in self._senders.items():
             listed = host in self._candidate_hosts
             if listed and host not in self._awaited and shadow.acked >= self._history[-2 if len(self._history) > 1 else -1][1]:
-                self._joining[host] = self._announceable_commit  # from now on it is waited for; this much it must have at least
+                self._joining[host] = self._announceable_commit  # awaited from now on; joins the list at this commit
         ready = {host for host, commit in self._joining.items() if self._senders[host].acked >= commit}
         try:
             self._choose_voters(now)
-        except SpoolError as error:  # who votes stays as it is; this loop would end, and nobody be taken off the list any more
-            self._log_once("the voters stay as they are", error)
+        except SpoolError as error:  # the loop must go on: it takes late shadows off the list
+            self._log_once("the voters are unchanged", error)
         desired = frozenset(self._possibly_in_sync - late | ready)
         if self._confirmed_in_sync is None and self._lowest_commit(set(desired)) < self._history[0][1]:
-            return  # nothing is known yet of some; soon they are late, or not
+            return  # some positions are not known yet; these shadows report soon, or are late
         await self._update_voters(desired, now)
         self._announce_progress()
 
     def _record_position(self) -> float:
-        """Remember how far the spool was when, for as long as a shadow may be silent; a pause of this process does not count."""
+        """Record the commits of the last `SILENT_S` with their times, and return now; pauses of this process do not count."""
         now = self._clock()
         if (stalled := now - self._history[-1][0]) > _STALLED_S:
             self._history = deque((then + stalled, commit) for then, commit in self._history)
@@ -223,17 +227,17 @@ class Replication:
         return then <= now - SILENT_S and self._senders[host].acked < commit
 
     async def _update_voters(self, desired: frozenset[str], now: float) -> None:
-        """Have the voters know who is in sync, and who votes, if that is news."""
+        """Send the hosts in sync and the voter sets to the voters, if either has changed."""
         sets = self._stored_voter_sets() or self._voter_sets
         if self._lowest_commit(set(desired) | self._possibly_in_sync) < self._voter_sets_commit:
-            sets = self._voter_sets  # who is elected later must know who votes
+            sets = self._voter_sets  # an elected host must find the voters in its own spool
         if (desired, sets) == (self._confirmed_in_sync, self._voter_sets):
             return
         self._possibly_in_sync |= desired
         try:
             await self._agree(sorted([self._own, *desired]), [sorted(voters) for voters in sets])
-        except Exception as error:  # noqa: BLE001 - whatever it was: the voters may know it or not, it is said again
-            self._log_once("the voters cannot be told which shadows have everything", error)
+        except Exception as error:  # noqa: BLE001 - after any error the voters may have it or not, and it is sent again
+            self._log_once("no majority of voters confirms which shadows are in sync", error)
             return
         self._last_logged = ""
         self._log_changes(desired, now)
@@ -244,7 +248,7 @@ class Replication:
             self._voter_sets_changed = now
 
     def _log_once(self, what: str, why: Exception) -> None:
-        """Say it once, until something else is the matter."""
+        """Log a problem once, until another one occurs."""
         if str(why) != self._last_logged:
             self._last_logged = str(why)
             _log.warning("%s: %s", what, why)
@@ -257,24 +261,24 @@ class Replication:
             _log.warning("shadow %s has everything%s: it may take over", host, after)
         for host in sorted(before - desired):
             if host not in self._candidate_hosts:
-                _log.warning("shadow %s was removed: it cannot take over any more", host)
+                _log.warning("shadow %s was removed: it can no longer take over", host)
                 continue
             self._away_since[host] = now
             why = self._senders[host].last_error
             what = f"does not answer ({why})" if why else "does not keep up"
             _log.error("shadow %s %s: it cannot take over until it has caught up", host, what)
 
-    # --- who votes ------------------------------------------------------------------------------------------
+    # --- the voters -----------------------------------------------------------------------------------------
 
     def _stored_voter_sets(self) -> VoterSets:
-        """The sets of voters that the spool says, () if none."""
+        """The voter sets in the spool, () if there are none."""
         text = self._master.spool.recall(spool_file.VOTERS)
         return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
     def _choose_voters(self, now: float) -> None:
-        """Begin a change of the voters, or end one: who is elected finds in his spool whom to ask."""
+        """Start or complete a change of the voters: it is stored in the spool first, where an elected host finds them."""
         if len(self._voter_sets) > 1 and self._stored_voter_sets() == self._voter_sets:
-            self._store_voter_sets(self._voter_sets[-1:])  # both count by now, so the former may go
+            self._store_voter_sets(self._voter_sets[-1:])  # both sets count now, so the former may be dropped
             return
         due = now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
         if due and len(self._voter_sets) == 1 and (self._stored_voter_sets() or self._voter_sets) == self._voter_sets:

@@ -1,1 +1,1 @@
-"""Several hosts of which one is the master: the seat, its term, the copy of the spool, the taking over."""
+"""Several hosts of which one is the master: the participant, its term, the replica of the spool, the takeover."""

@@ -1,6 +1,6 @@
 """`sge_shadowd`: the program of a host that takes over when the master is lost.
 
-Owns the command line and the order of starting; the rest is the seat's. Source: sge_shadowd(8); SH-1.
+Owns the command line and the order of the start; the rest belongs to the participant. Source: sge_shadowd(8); SH-1.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def serve(
     foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
     version: Annotated[bool, typer.Option("--version", help="Only say which release this is.")] = False,
 ) -> None:
-    """Keep a copy of what the master knows, and be the master when it is lost.
+    """Keep a replica of the master's spool, and become the master when it is lost.
 
-    SIGTERM ends it, SIGHUP has it go on as the release that is installed by then; running jobs go on.
+    SIGTERM ends it; SIGHUP restarts it as the release that is installed then; running jobs continue.
     """
     if version:
         print(own_release())

@@ -1,6 +1,6 @@
-"""The files of the cell between the hosts that may be the master: a shadow asks the master for what its own copy lacks.
+"""Keeps the files of the cell alike on all candidate hosts: a shadow requests from the master the files that its copy lacks.
 
-Owns the request and the loop that asks it; which files there are is `daemons.runtime.cell_copy`'s to know. Called by the seat.
+Owns the request and the loop that sends it; the list of files belongs to `daemons.runtime.cell_copy`. Called by the participant.
 Source: docs/adr/0173.
 """
 
@@ -17,7 +17,7 @@ from daemons.runtime.cell_copy import CellCopy, Offers
 from daemons.runtime.peers import PeerAway, Peers
 
 FILES = "cell_files"
-"""The request: a `_State` as JSON; the answer is what is to be taken, texts by name."""
+"""The request: a `_State` as JSON; the answer has the new files, texts by name."""
 _PAUSE_S = 2.0
 _MOST_BYTES = 65536
 
@@ -30,17 +30,24 @@ class _State(msgspec.Struct):
 
 
 class FileSync:
-    """`is_leader()`: whether this host is the master; `followed_leader()`: which other host is, "" for none. `transition_lock`: held by who takes
-    office, so that no late answer of an earlier master is written after it."""
+    """`is_leader()`: whether this host is the leader; `followed_leader()`: the other host that is, "" for none.
+
+    `transition_lock`: held while this host becomes the leader, so that no late answer of an earlier master is written afterwards.
+    """
 
     def __init__(
-        self, cell: Cell, host: str, is_leader: Callable[[], bool], followed_leader: Callable[[], str], transition_lock: asyncio.Lock
+        self,
+        cell: Cell,
+        host: str,
+        is_leader: Callable[[], bool],
+        followed_leader: Callable[[], str],
+        transition_lock: asyncio.Lock,
     ) -> None:
         self._is_leader, self._followed_leader, self._transition_lock = is_leader, followed_leader, transition_lock
         self._copy, self._offers = CellCopy(cell.common), Offers(cell.common, host)
 
     async def handle_request(self, _: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
-        """Answer a shadow: HTTP status and body. The master alone hands files out."""
+        """Answer a shadow: HTTP status and body. Only the master offers files."""
         if not self._is_leader():
             return 409, b"this host is not the master"
         try:
@@ -51,13 +58,13 @@ class FileSync:
         return 200, msgspec.json.encode(await self._offers.to(state.files, state.files_mark))
 
     async def follow(self, peers: Peers) -> None:
-        """Keep the files of this host as those of the master that it follows, until cancelled."""
+        """Keep the files of this host equal to those of the master that it follows, until cancelled."""
         while True:
             if master := self._followed_leader():
                 try:
                     await self._fetch(peers, master)
                 except (PeerAway, msgspec.DecodeError):
-                    pass  # it is asked again, and a master that is away is noticed elsewhere
+                    pass  # the next round tries again, and the voter notices a lost master
             await asyncio.sleep(_PAUSE_S)
 
     async def _fetch(self, peers: Peers, master: str) -> None:

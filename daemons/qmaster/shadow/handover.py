@@ -1,7 +1,7 @@
-"""Another host follows the master: one that was told to, or one that can write where the master cannot.
+"""Another host becomes the master: by order of an administrator, or because it can write where the master cannot.
 
-Owns the wish to follow, the looks at the disk and the question to the shadows; the exchange itself is that of
-`gridengine shadow take-over`, which the shadow begins. Called by the seat. Source: docs/adr/0146, 0171.
+Owns the takeover request, the checks of the disk and the request to the shadows. The handover itself is that of `gridengine
+shadow take-over`, which the shadow starts. Called by the participant. Source: docs/adr/0146, 0171.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from gridengine.lease import VoteRecord
 
 CHECK_S = 1.0
 CHECKS = 3
-"""That find no room, one after the other, before a shadow is asked: a disk that was full for a moment moves no master."""
+"""Consecutive failed checks before a shadow is asked: a disk that is full for a moment does not move the master."""
 ACCEPT_HANDOVER = "inherit"
-"""The request of the master to a shadow: be the master, if your disk can be written."""
+"""The request of the master to a shadow: become the master if your disk is writable."""
 
 
 @dataclass(slots=True)
 class TakeoverRequest:
-    """An administrator's word that this host shall be the master. `force`: though it may not have everything. `after`: the epoch
-    of the master that it is to follow, 0 of whichever is."""
+    """The order that this host become the master. `force`: even if it lacks acknowledged changes. `after`: the epoch of the
+    master that it is to replace, 0 for any."""
 
     force: bool = False
     after: int = 0
 
     def is_obsolete(self, host: str, record: VoteRecord) -> bool:
-        """Whether another host than this one, as `record` says, has become the master instead."""
+        """Whether another host has become the master instead, according to `record`."""
         return record.holder != host and record.epoch > self.after
 
 
 def find_write_error(directory: Path) -> str:
-    """Why nothing can be written in a directory, "" if it can."""
+    """Why a directory is not writable, "" if it is."""
     try:
         take_room(directory)
     except OSError as error:
@@ -48,18 +48,19 @@ def find_write_error(directory: Path) -> str:
 async def hand_over_when_unwritable(
     directory: Path, peers: Peers, successors: Callable[[], Sequence[str]], log_error: Callable[[str], None]
 ) -> None:
-    """Ask `successors()`, which have everything, to go on whenever nothing can be written in the directory; until cancelled.
+    """Ask `successors()`, which have everything, to take over whenever the directory is not writable; until cancelled.
 
-    While none will, this host tells what it knows and changes nothing (adr/0170).
+    While none of them can, this host answers queries and changes nothing (adr/0170).
     """
     while True:
         why = await _wait_until_unwritable(directory)
         successor = await _find_successor(peers, successors(), log_error)
-        log_error(f"cannot write in {directory}: {why}; {f'host {successor}' if heir else 'no shadow'} goes on as the master")
+        next_master = f"host {successor}" if successor else "no shadow"
+        log_error(f"cannot write in {directory}: {why}; {next_master} takes over as the master")
 
 
 async def _wait_until_unwritable(directory: Path) -> str:
-    """Return why nothing can be written, when several looks have found that."""
+    """Return why the directory is not writable, after several failed checks."""
     missed, why = 0, ""
     while missed < CHECKS:
         await asyncio.sleep(CHECK_S)
@@ -69,14 +70,14 @@ async def _wait_until_unwritable(directory: Path) -> str:
 
 
 async def _find_successor(peers: Peers, hosts: Sequence[str], log_error: Callable[[str], None]) -> str:
-    """The first that is willing, "" for none."""
+    """The first host that accepts, "" for none."""
     for host in hosts:
         try:
             status, body = await peers.call(host, ACCEPT_HANDOVER)
         except PeerAway as error:
-            log_error(f"host {host} does not go on as the master: {error}")
+            log_error(f"host {host} does not take over as the master: {error}")
             continue
         if status == 200:
             return host
-        log_error(f"host {host} does not go on as the master: {body.decode(errors='replace')}")
+        log_error(f"host {host} does not take over as the master: {body.decode(errors='replace')}")
     return ""

@@ -1,8 +1,8 @@
-"""Whether another host is the master, or was later: asked before a qmaster serves that needs nobody's vote.
+"""Checks whether another host is the master, or was later, before a qmaster serves without votes of other hosts.
 
 Owns that rule. Two facts refuse: another host with keys of the cell serves at the qmaster's port; or a voter, this host or any
-other, has promised itself to another master after it did to this one. A host that does not answer refuses nothing, so that a
-cell of which all hosts are off can start. Called by `program` and by the seat. Source: docs/adr/0174.
+other, has voted for another master after it voted for this one. A host that does not answer refuses nothing, so that a cell can
+start while all other hosts are off. Called by `program` and by the participant. Source: docs/adr/0174.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import known_hosts, own_keys
 from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
 from daemons.runtime.peers import PeerAway, Peers
-from gridengine.lease import LEASE_S, RENEW_S, VoteRequest, VoteRecord, VoteResponse
+from gridengine.lease import LEASE_S, RENEW_S, VoteRecord, VoteRequest, VoteResponse
 
 _log = logging.getLogger(__name__)
 
 _CONNECT_S = 1.5
-#: seconds that all hosts together may take, and how many are asked at a time
+#: seconds for all hosts together, and the number of concurrent requests
 _ALL_S, _AT_A_TIME = 10.0, 256
 
 
 async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: bool = False) -> None:
-    """Raises CellFault, with what to do, where another host is the master or was later; SpoolError. `voter`: that of this host.
+    """Raises CellFault, with instructions, if another host is the master or was later; SpoolError. `voter`: that of this host.
 
-    `force`: a later master was lost for good, with what it acknowledged; this host is bound to itself from now on.
+    `force`: a later master is lost for good, with its acknowledged changes; this host grants its vote to itself.
     """
     if any(len(names) > 1 for names in voters(cell)) and host in cell.candidate_hosts():
         return  # a majority of the voters decides
@@ -48,15 +48,15 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
             f"{why}: start the host that was the master last, and gridengine shadow take-over moves it; if it is lost for good: "
             "sge_qmaster --force"
         )
-    _log.warning("%s, which is given up", why)
+    _log.warning("%s, which is abandoned (--force)", why)
     await _grant_to_itself(voter, host, later.epoch + 1)
 
 
 def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> tuple[VoteRecord, str]:
-    """Who was the master after this host, and why it seems so, "" for nobody.
+    """Return the record of a later master and the evidence, "" for none.
 
-    A promise of version 0 is to a candidate that may not have been elected. One of another voter says nothing then; this host's
-    own to itself says that it stood, so another one was the master.
+    A record of version 0 is of a candidate that may not have been elected. It proves nothing if it is of another voter; this
+    host's own vote for itself proves that it campaigned, and so that another host was the master.
     """
     epoch = own.epoch if own.holder == host and own.version else 0
     known = [each for each in others if each.version and each.holder not in ("", host) and each.epoch > epoch]
@@ -72,19 +72,18 @@ def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> 
 
 
 async def _grant_to_itself(voter: LeaseVoter, host: str, epoch: int) -> None:
-    """Promise this host to itself; while it may still be bound to another one, wait. Raises CellFault."""
-    request = msgspec.json.encode(VoteRequest(epoch, host, in_sync=(host,), version=1, force=True))  # as one that is elected
+    """Grant the vote of this host to itself; waits while a grant to another host may be in force. Raises CellFault."""
+    request = msgspec.json.encode(VoteRequest(epoch, host, in_sync=(host,), version=1, force=True))  # as an elected candidate
     for _ in range(int(2 * LEASE_S / RENEW_S)):
         vote = msgspec.json.decode(await voter.answer(request), type=VoteResponse)
         if vote.granted:
             return
         await asyncio.sleep(RENEW_S)
-    raise CellFault(f"this host cannot promise itself to itself: {vote.reason}")
+    raise CellFault(f"this host cannot vote for itself: {vote.reason}")
 
 
 async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]]:
-    """The other hosts with keys of the cell that serve as its master, by name, and what hosts have promised as voters.
-    Raises CellFault."""
+    """The names of the other hosts that serve as the master of the cell, and the vote records of hosts. Raises CellFault."""
     keys = own_keys(cell, host)
     context, limit = keys.client_context(), asyncio.Semaphore(_AT_A_TIME)
     try:
@@ -94,18 +93,18 @@ async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]
         return [], []
     peers = Peers(cell, keys)
 
-    async def request(other: str) -> tuple[str, VoteRecord]:
+    async def ask(other: str) -> tuple[str, VoteRecord]:
         async with limit:
             try:
                 address = await asyncio.to_thread(cell.address, other)
             except CellFault:
                 return "", VoteRecord()
             if address == own:
-                return "", VoteRecord()  # a host that this machine plays, too
+                return "", VoteRecord()  # a second host on this machine
             serves, record = await asyncio.gather(_serves(cell, other, address, context), _fetch_record(peers, other))
             return other if serves else "", record
 
-    tasks = [asyncio.create_task(request(other)) for other in hosts]
+    tasks = [asyncio.create_task(ask(other)) for other in hosts]
     try:
         done, late = await asyncio.wait(tasks, timeout=_ALL_S) if tasks else (set(), set())
         for task in late:
@@ -118,7 +117,7 @@ async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]
 
 
 async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) -> bool:
-    """Whether the host proves who it is at the qmaster's port."""
+    """Whether the host authenticates itself at the qmaster's port."""
     try:
         async with asyncio.timeout(_CONNECT_S):
             _, writer = await asyncio.open_connection(address, cell.qmaster_port, ssl=context, server_hostname=host)
@@ -129,7 +128,7 @@ async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) 
 
 
 async def _fetch_record(peers: Peers, host: str) -> VoteRecord:
-    """What the host has promised as a voter; nothing where it does not answer, or is of an earlier release."""
+    """The vote record of a host; an empty one if it does not answer, or is of an earlier release."""
     try:
         status, body = await peers.call(host, VOTE_RECORD)
         return msgspec.json.decode(body, type=VoteRecord) if status == 200 else VoteRecord()

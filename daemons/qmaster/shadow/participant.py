@@ -1,9 +1,8 @@
-"""A seat: one of the hosts that may be the master. It follows whoever is, stands when nobody is, and leads.
+"""A participant in the election of the leader: a candidate host, which follows the leader, campaigns, or leads.
 
-Owns what the host is at the moment, the door for the other hosts (`shadow_port`), and `run_dir/seat.sock`, where the qmaster of
-this host and administrators speak with it. The process is `sge_qmaster` or `sge_shadowd`; it outlives the qmaster's actors, which
-it starts and ends.
-Source: docs/adr/0146; statements SH-1 to SH-4.
+Owns the role of the host at the moment, the requests of the other hosts (`shadow_port`), and `run_dir/seat.sock` for the qmaster
+of this host and for administrators. The process is `sge_qmaster` or `sge_shadowd`; it outlives the qmaster's actors, which it
+starts and ends. Source: docs/adr/0146; statements SH-1 to SH-4.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ import aiohttp
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.serve.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
-from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
-from daemons.qmaster.shadow.other_masters import refuse_second_master
-from daemons.qmaster.shadow.promotion import own_voter, position, shadow_directory, become_leader, voters
 from daemons.qmaster.shadow.file_sync import FILES, FileSync
-from daemons.qmaster.shadow.release_reports import release_report, collect_release_reports
-from daemons.qmaster.shadow.participant_socket import serve_local_requests
-from daemons.qmaster.shadow.shadow_gateway import serve_commands
-from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.handover import ACCEPT_HANDOVER, TakeoverRequest, find_write_error, hand_over_when_unwritable
+from daemons.qmaster.shadow.other_masters import refuse_second_master
+from daemons.qmaster.shadow.participant_socket import serve_local_requests
+from daemons.qmaster.shadow.promotion import become_leader, own_voter, position, shadow_directory, voters
+from daemons.qmaster.shadow.release_reports import collect_release_reports, release_report
+from daemons.qmaster.shadow.replica import Replica
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
+from daemons.qmaster.shadow.shadow_gateway import serve_commands
 from daemons.qmaster.shadow.term import LeaderTerm
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
@@ -45,16 +44,16 @@ from gridengine.lease import LEASE_S, RENEW_S
 _log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
-#: seconds: at most so long two shadows that miss the master at the same moment wait for each other, and a failed try for the next
+#: seconds: maximum jitter before a campaign, first and longest backoff after a failed one
 _MAX_JITTER_S, _RETRY_S, _MAX_RETRY_S = 0.5, 1.0, 30.0
-#: seconds after which the program that was started says that it runs, though it does not lead yet
+#: seconds after which the program reports a successful start, though this host does not lead yet
 _PATIENCE_S = 20.0
-#: seconds that the qmaster may take to end; it takes one on a machine that is not busy
+#: seconds that the qmaster may take to end; it takes about one on an idle machine
 _HAND_OVER_S = 90.0
 
 
 class Participant:
-    """This host among those that may be the master. `campaign_at_once`: it does so at once, without waiting for anybody's silence.
+    """This host among the candidates. `campaign_at_once`: it campaigns without waiting until the leader is lost.
 
     Raises CellFault without keys, OSError.
     """
@@ -66,15 +65,15 @@ class Participant:
         make_closed(shadow_directory(cell))
         self._takeover: TakeoverRequest | None = TakeoverRequest() if campaign_at_once else None
         self._term: LeaderTerm | None = None
-        self._successor = ""  # who is to be the master after this host
+        self._successor = ""  # the host that is to be the leader after this one
         self._accepting: asyncio.Task[None] | None = None
         self._handover_requested = asyncio.Event()
         self._voter = own_voter(cell, host)
         self._file = LeaseFile(cell.run_dir / LEASE)
         self._replica, self._endpoint = self._open_replica()
         self._is_campaigning, self._transition_lock = False, asyncio.Lock()
-        self._has_heard_leader = False  # of a master, since the start
-        self._latest_epoch = 0  # the latest epoch that somebody told
+        self._has_heard_leader = False  # since the start
+        self._latest_epoch = 0  # the latest epoch in a response
         self._logged_errors: set[str] = set()
         self._candidate_hosts: tuple[str, ...] = ()
         self._file_sync = FileSync(cell, host, self._is_leader, self._followed_leader, self._transition_lock)
@@ -84,7 +83,7 @@ class Participant:
         self._peers = Peers(self._cell, self._keys)
         opened = asyncio.Event()
         def is_open() -> None:
-            self._voter.load()  # sge_execd may have answered here, as a witness, until now
+            self._voter.load()  # sge_execd may have voted for this host, as a witness, until now
             opened.set()
         requests: dict[str, PeerHandler] = {
             "lease": self._handle_vote_request,
@@ -94,8 +93,9 @@ class Participant:
             FILES: self._file_sync.handle_request,
             **{name: partial(self._handle_replica_request, name) for name in self._endpoint.handlers},
         }
+        open_to_all = {VOTE_RECORD: self._voter.answer_record_request}
         tasks = [
-            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, is_open, {VOTE_RECORD: self._voter.answer_record_request})),
+            asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, is_open, open_to_all)),
             asyncio.create_task(serve_local_requests(self._cell.run_dir / PARTICIPANT_SOCKET, self._handle_local_request)),
             asyncio.create_task(self._file_sync.follow(self._peers)),
         ]
@@ -120,9 +120,10 @@ class Participant:
             self._replica.close()
 
     def _open_replica(self) -> tuple[Replica, ReplicaEndpoint]:
-        """Of the spool of whoever is the master, until this host is."""
+        """The replica of the leader's spool, until this host is the leader."""
         replica = Replica(shadow_directory(self._cell), read_identity(self._cell).id)
-        return replica, ReplicaEndpoint(replica, self._cell.qmaster_spool_dir, lambda: (self._voter.record.holder, self._voter.record.epoch))
+        voter, home = self._voter, self._cell.qmaster_spool_dir
+        return replica, ReplicaEndpoint(replica, home, lambda: (voter.record.holder, voter.record.epoch))
 
     async def _follow_and_lead(self, stop: asyncio.Event) -> int:
         """Follow and lead in turn."""
@@ -140,7 +141,7 @@ class Participant:
             self._takeover = None
             if not await self._lead(term, stop):
                 wait_s = _RETRY_S
-            elif self._startup.is_ready:  # a master that cannot begin now may do so soon, and another host meanwhile
+            elif self._startup.is_ready:  # the qmaster may be able to start soon, and another host may lead meanwhile
                 await pause(stop, wait_s)
                 wait_s = min(2 * wait_s, _MAX_RETRY_S)
             else:
@@ -150,7 +151,7 @@ class Participant:
     # --- following -------------------------------------------------------------------------------------------------
 
     async def _follow(self, stop: asyncio.Event, began: float) -> TakeoverRequest:
-        """Return when this host is to stand."""
+        """Return when this host is to campaign."""
         gateway = asyncio.create_task(serve_commands(self._cell, self._host, self._renewal, self._log_error_once))
         jitter = _MAX_JITTER_S * random.random()
         try:
@@ -159,10 +160,10 @@ class Participant:
                     self._startup.ready()
                 if self._takeover is not None:
                     return self._takeover
-                # a seat that has just been taken has not heard of the master yet, who asks every second
+                # a participant that has just started may not have received the request of the leader yet, sent every second
                 patience = jitter if self._has_heard_leader else jitter + 2 * RENEW_S
                 if self._voter.grant_expired_s > patience and self._may_campaign():
-                    self._log_error_once(f"nothing was heard of the master, host {self._voter.record.holder}, for {LEASE_S:.0f} s")
+                    self._log_error_once(f"no request of the master, {self._voter.record.holder}, arrived for {LEASE_S:.0f} s")
                     return TakeoverRequest()
                 await pause(stop, _POLL_S)
         finally:
@@ -171,14 +172,14 @@ class Participant:
         return TakeoverRequest()
 
     def _may_campaign(self) -> bool:
-        """Whether this host may take over by itself, as far as it knows; the voters know better."""
+        """Whether this host may take over by itself, as far as it knows; the voters decide."""
         record = self._voter.record
         return bool(record.epoch) and not record.closed and self._host in record.in_sync and self._position() > (0, 0)
 
-    # --- standing --------------------------------------------------------------------------------------------------
+    # --- campaigning -----------------------------------------------------------------------------------------------
 
     async def _campaign(self, takeover: TakeoverRequest) -> LeaderTerm | None:
-        """Ask for the lease; None when it is not granted."""
+        """Request the lease; None if it is not granted."""
         self._is_campaigning = True
         try:
             async with self._transition_lock:
@@ -187,10 +188,10 @@ class Participant:
             self._is_campaigning = False
 
     async def _request_lease(self, takeover: TakeoverRequest) -> LeaderTerm | None:
-        """The copy of the spool, which says who votes, stays as it is meanwhile."""
+        """The caller keeps the replica of the spool, which names the voters, unchanged meanwhile."""
         try:
             sets = voters(self._cell)
-            if not sets:  # nobody else is asked for a vote
+            if not sets:  # no other host votes
                 await refuse_second_master(self._cell, self._host, self._voter, takeover.force)
                 sets = (frozenset((self._host,)),)
         except (SpoolError, CellFault) as error:
@@ -203,7 +204,7 @@ class Participant:
             _log.warning("host %s is the master now, in epoch %d", self._host, epoch)
             return term
         self._latest_epoch = max(self._latest_epoch, term.lease.superseded_by)
-        self._log_error_once(f"cannot be the master: {'; '.join(f'{voter}: {why}' for voter, why in sorted(term.away.items()))}")
+        self._log_error_once(f"cannot be the master: {term.describe_failures()}")
         if self._voter.grant_expired_s <= 0 and takeover.is_obsolete(self._host, self._voter.record):
             self._takeover = None
         return None
@@ -226,7 +227,7 @@ class Participant:
         return 200, vote
 
     def _position(self) -> tuple[int, int]:
-        """How far this host's spool is, (0, 0) where it cannot be read."""
+        """The position of this host's spool, (0, 0) if it cannot be read."""
         try:
             return position(self._cell)
         except SpoolError as error:
@@ -236,8 +237,8 @@ class Participant:
     # --- leading ---------------------------------------------------------------------------------------------------
 
     async def _lead(self, term: LeaderTerm, stop: asyncio.Event) -> int:
-        """Be the master until the lease is lost, somebody else is to be it, or `stop` is set; then the cell rests. The daemon's
-        exit code, 1 when it could not begin."""
+        """Be the leader until the lease is lost, another host is to be the leader, or `stop` is set, which shuts the cell down.
+        The daemon's exit code, 1 if the qmaster could not start."""
         self._term, self._successor = term, ""
         self._handover_requested.clear()
         keeping = asyncio.create_task(term.keep_renewing(self._list_candidate_hosts))
@@ -254,7 +255,7 @@ class Participant:
             serving = asyncio.create_task(supervisor.run(end))
             await asyncio.wait((keeping, serving, stopped, done), return_when=asyncio.FIRST_COMPLETED)
             if keeping.done():
-                _log.critical("host %s is the master no more: %s", self._host, "; ".join(term.failures.values()) or "outbid")
+                _log.critical("host %s is no longer master: %s", self._host, "; ".join(term.failures.values()) or "superseded")
                 supervisor.abandon()
             end.set()
             status = await serving
@@ -275,28 +276,28 @@ class Participant:
         become_leader(self._cell, self._host)
 
     async def _end_term(self, term: LeaderTerm, for_good: bool) -> None:
-        """Say to the voters what follows on this term."""
+        """Tell the voters whether the cell is shut down, or another host may follow."""
         if for_good and not self._successor:
             await term.close()
         else:
             await term.release_lease(self._successor)
         self._term = None
 
-    # --- asked -----------------------------------------------------------------------------------------------------
+    # --- requests of other hosts -----------------------------------------------------------------------------------
 
     async def _handle_replica_request(
         self, name: str, caller: str, headers: Mapping[str, str], body: aiohttp.StreamReader
     ) -> tuple[int, bytes]:
-        """A host that leads is no shadow of another one."""
+        """Update the replica; refused while this host leads or campaigns."""
         if self._term is not None or self._is_campaigning:
-            return 503, b"this host is the master, or wants to be"
+            return 503, b"this host is the master, or campaigns to be"
         async with self._transition_lock:
             return await self._endpoint.handlers[name](caller, headers, body)
 
     async def _handle_hand_over(
         self, successor: str, _headers: Mapping[str, str], _body: aiohttp.StreamReader
     ) -> tuple[int, bytes]:
-        """Another host is to be the master: end, and answer when nothing of this one is left."""
+        """Another host is to be the leader: end the term, and answer when the qmaster of this host has ended."""
         term = self._term
         if term is None or not term.is_leader:
             return 409, b"this host is not the master"
@@ -313,12 +314,12 @@ class Participant:
     async def _handle_accept_handover(
         self, holder: str, _headers: Mapping[str, str], _body: aiohttp.StreamReader
     ) -> tuple[int, bytes]:
-        """The master cannot write on its disk: be the master in its place. What it hands over is asked for after the answer."""
+        """The master cannot write on its disk: take over from it. The request to hand over follows after this answer."""
         if holder != self._voter.record.holder or self._term is not None:
             return 409, b"it follows another master"
         if why := await asyncio.to_thread(find_write_error, self._cell.qmaster_spool_dir):
             return 409, f"it cannot write in {self._cell.qmaster_spool_dir} either: {why}".encode()
-        if self._accepting is None or self._accepting.done():  # it is asked again every few seconds
+        if self._accepting is None or self._accepting.done():  # the request is repeated every few seconds
             self._accepting = asyncio.create_task(self._accept_handover())
         return 200, b""
 
@@ -331,13 +332,13 @@ class Participant:
     async def _handle_release_request(
         self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader
     ) -> tuple[int, bytes]:
-        """The master asks which release this is, or has this host go on as the one that is installed."""
+        """Report the release of this host; with a body, restart as the installed release, if the leader orders it."""
         if await body.read() and caller == self._voter.record.holder and self._term is None:
             self._renewal.begin()
         return 200, release_report(self._renewal)
 
     def _list_candidate_hosts(self) -> tuple[str, ...]:
-        """The hosts that may be the master, as they were where the file cannot be read."""
+        """The candidate hosts; those of the last reading if the file cannot be read."""
         try:
             self._candidate_hosts = self._cell.candidate_hosts()
         except CellFault as error:
@@ -348,12 +349,12 @@ class Participant:
         return self._term is not None and self._term.is_leader
 
     def _followed_leader(self) -> str:
-        """The other host that is the master by this host's promise, "" for none."""
+        """The other host that is the leader according to this host's vote, "" for none."""
         holder = self._voter.record.holder
         return holder if self._term is None and holder != self._host and self._voter.grant_expired_s <= 0 else ""
 
     async def _handle_local_request(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """What the qmaster of this host and administrators ask. Raises NotAgreed, PeerAway."""
+        """Answer the qmaster of this host and administrators. Raises AgreementError, PeerAway."""
         if name == "in_sync":
             if self._term is None:
                 raise AgreementError("this host is not the master")
@@ -392,7 +393,7 @@ class Participant:
         }
 
     def _log_error_once(self, message: str) -> None:
-        """Say once what is wrong, until that has changed."""
+        """Log an error once, until the next success."""
         if message not in self._logged_errors:
             _log.error("%s", message)
         self._logged_errors.add(message)

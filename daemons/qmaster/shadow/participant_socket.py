@@ -1,7 +1,7 @@
-"""`run_dir/seat.sock`: what the qmaster of this host and its administrators ask the seat.
+"""`run_dir/seat.sock`: the local requests of the qmaster and of administrators to the participant.
 
-Owns the transport and who may ask: root and the user of the daemons. Answers are JSON objects; one with `error` is a refusal.
-Source: docs/adr/0146.
+Owns the transport and the authorisation: root and the user of the daemons. Answers are JSON objects; one with `error` is a
+refusal. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
 
     async def answer(name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
         if not _is_allowed(request):
-            return _reply({"error": "denied: only root and the admin user may ask the seat of the master"})
+            return _reply({"error": "denied: only root and the admin user may send requests to this socket"})
         try:
             fields = msgspec.json.decode(await request.content.read() or b"{}", type=dict[str, Any])
             return _reply(await handler(name, fields))

@@ -1,4 +1,4 @@
-"""How the master's programs run: alone, or as one of several hosts that may be the master.
+"""How the programs of the master run: alone, or as one of several candidate hosts.
 
 Owns that choice, which `common/shadow_masters` makes, also while the cell runs. Called by `sge_qmaster` and `sge_shadowd`.
 Source: docs/adr/0146; SH-1.
@@ -12,8 +12,8 @@ import logging
 from daemons.qmaster.serve.leader_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
-from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
 from daemons.qmaster.shadow.participant import Participant
+from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
@@ -26,15 +26,15 @@ _log = logging.getLogger(__name__)
 
 
 def master_program(cell: Cell, host: str) -> str:
-    """Which of the two programs belongs on a host that may be the master, as it is at this moment."""
+    """The program that belongs on a candidate host at this moment."""
     return "sge_qmaster" if cell.master_host() == host else "sge_shadowd"
 
 
 async def serve_cell(
     cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, force: bool = False
 ) -> int:
-    """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon. `force`: though
-    another host, which is lost, was the master later."""
+    """Be the master of the cell, alone or as one of several candidates, until `stop` is set; the exit code of the daemon.
+    `force`: serve although another host, which is lost, was the master later."""
     try:
         if force:
             make_closed(shadow_directory(cell))
@@ -48,14 +48,14 @@ async def serve_cell(
         status = await _run_alone(cell, host, startup, stop)
         if status or stop.is_set():
             return status
-        _log.warning("%s names several hosts: the qmaster starts anew as one of them", cell.shadow_masters)
+        _log.warning("%s names several hosts: the qmaster restarts as one of them", cell.shadow_masters)
     return await run_participant(cell, host, startup, stop, renewal, campaign_at_once=True)
 
 
 async def run_participant(
     cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, campaign_at_once: bool
 ) -> int:
-    """Be one of several hosts that may be the master; `campaign_at_once`: and be it as soon as the others agree."""
+    """Be one of several candidate hosts; `campaign_at_once`: become the leader as soon as the voters agree."""
     try:
         return await Participant(cell, host, startup, campaign_at_once, renewal).run(stop)
     except (CellFault, OSError) as fault:
@@ -65,7 +65,7 @@ async def run_participant(
 
 
 async def _run_alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
-    """Be the only one, until `stop` is set or the cell has several."""
+    """Be the only candidate, until `stop` is set or the cell has several."""
     end = asyncio.Event()
     serving = asyncio.create_task(QmasterSupervisor(cell, host, startup).run(end))
     others = asyncio.create_task(_wait_until_candidate(cell, host))
@@ -81,7 +81,7 @@ async def _run_alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Even
 
 
 async def _wait_until_candidate(cell: Cell, host: str) -> None:
-    """Wait until the cell has several hosts that may be the master, and this one the keys to be one of them."""
+    """Wait until this host is one of several candidates, and has the keys to be one."""
     last_error = ""
     while True:
         if host in await wait_for_candidate_hosts(cell):
@@ -91,6 +91,6 @@ async def _wait_until_candidate(cell: Cell, host: str) -> None:
                 return
             except (CellFault, OSError) as fault:
                 if plain_fault(fault) != last_error:
-                    _log.error("cannot be one of several hosts that may be the master: %s", plain_fault(fault))
+                    _log.error("cannot be one of several candidate hosts: %s", plain_fault(fault))
                 last_error = plain_fault(fault)
         await asyncio.sleep(2.0)

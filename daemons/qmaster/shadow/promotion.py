@@ -1,7 +1,7 @@
-"""What a host needs on its disk to be the master: the latest spool, keys, and its name where everybody looks.
+"""Prepares the disk of a host that becomes the master: the latest spool, keys, and its name in `act_qmaster`.
 
-Owns the exchange of `spool.db` for the shadow's copy, by renames: what it replaces is kept in `superseded/`. Called by the seat
-when it has got the lease, and by nobody before. Source: docs/adr/0146.
+Owns the exchange of `spool.db` for the replica of the shadow, by renames: a replaced spool is kept in `superseded/`. Called only
+by the participant, once it holds the lease. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ _SHADOW, _SUPERSEDED = "shadow", "superseded"
 
 
 def shadow_directory(cell: Cell) -> Path:
-    """Where a shadow keeps its copy of the spool, and a voter its promise."""
+    """The directory for the replica of a shadow and the record of a voter."""
     return cell.qmaster_spool_dir / _SHADOW
 
 
 def own_voter(cell: Cell, host: str) -> LeaseVoter:
-    """The voter of a host that may be the master, with what it promised as a witness before. Raises CellFault."""
+    """The voter of a candidate host, with its record from before as a witness. Raises CellFault."""
     return LeaseVoter(shadow_directory(cell) / "promise", other=cell.execd_spool(host) / "promise")
 
 
 def latest_spool(cell: Cell) -> Path:
-    """The spool of this host that knows most: its own from when it was the master, or the copy. Raises SpoolError."""
+    """The latest spool of this host: its own from a time as the master, or the replica. Raises SpoolError."""
     copy = shadow_directory(cell) / cell.spool.name
     return max((cell.spool, copy), key=lambda path: (spool_file.position(path), path == cell.spool))
 
 
 def position(cell: Cell) -> tuple[int, int]:
-    """How far this host's latest spool is: (incarnation, commit); (0, 0) without one. Raises SpoolError."""
+    """The position of this host's latest spool: (incarnation, commit); (0, 0) without one. Raises SpoolError."""
     return spool_file.position(latest_spool(cell))
 
 
 def voters(cell: Cell) -> tuple[frozenset[str], ...]:
-    """Who grants the lease, as this host's latest spool says; () if it says nothing. Raises SpoolError."""
+    """The voter sets in this host's latest spool, () if it has none. Raises SpoolError."""
     text = spool_file.fact(latest_spool(cell), spool_file.VOTERS)
     return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
 
 def become_leader(cell: Cell, host: str) -> None:
-    """Make this host's latest spool the cell's, and this host the one that everybody asks. Raises SpoolError, CellFault, OSError,
+    """Make this host's latest spool that of the cell, and name this host in `act_qmaster`. Raises SpoolError, CellFault, OSError,
     BackupFault."""
     swap.complete(cell.common)
     if latest_spool(cell) != cell.spool:
@@ -70,8 +70,8 @@ def become_leader(cell: Cell, host: str) -> None:
 
 
 def _supersede(cell: Cell) -> None:
-    """Put the copy in the place of the spool. Killed in between, it is done the next time: the copy is the latest until it has
-    moved, and a side file never stays beside a spool that is not its own."""
+    """Replace the spool with the replica. If the process is killed meanwhile, the next start completes it: the replica is the
+    latest spool until it has moved, and a side file never stays beside the spool of another."""
     copy, kept = shadow_directory(cell) / cell.spool.name, cell.qmaster_spool_dir / _SUPERSEDED
     spool_file.make_whole(copy)
     if cell.spool.exists():
@@ -79,13 +79,13 @@ def _supersede(cell: Cell) -> None:
         kept.mkdir(mode=0o700)
         for path in (*swap.sides(cell.spool), cell.spool):
             path.rename(kept / path.name)
-        _log.warning("the spool of this host is older than its copy of the master's: kept in %s", kept)
+        _log.warning("the spool of this host is older than its replica: kept in %s", kept)
     copy.rename(cell.spool)
     _sync(cell.qmaster_spool_dir)
 
 
 def _provide_keys(cell: Cell, host: str) -> None:
-    """The keys of a master are its own as an exec host where it has no others."""
+    """Copy the keys of the execution host for the master, if it has none."""
     keys, own = master_keys(cell).directory, exec_host_keys(cell, host).directory
     if keys.exists() or not own.exists():
         return

@@ -1,6 +1,6 @@
-"""Releases of the hosts that may be the master: what each says of itself, and how the master has one go on as another.
+"""Releases of the candidate hosts: the report of each host, and the order to restart as another release.
 
-Owns the words; who may ask is the seat's. Source: docs/adr/0149.
+Owns the messages; the participant decides who may send them. Source: docs/adr/0149.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _RESTART = b"restart"
 
 
 def release_report(renewal: Renewal) -> bytes:
-    """What a host says of itself."""
+    """The report of this host on its release, as JSON."""
     report = {"release": own_release(), "installed": renewal.installed, "protocol": PROTOCOL, "refusal": renewal.refusal}
     return msgspec.json.encode(report)
 
 
 async def collect_release_reports(peers: Peers, hosts: Sequence[str], restart: str) -> dict[str, Any]:
-    """The words of other hosts by name, {"away": why} of one that gives none. `restart`: the one that is to go on as another."""
+    """The reports of other hosts by name, {"away": why} for a host without one. `restart`: the host that is to restart."""
     reports: dict[str, Any] = {}
     for host in hosts:
         try:

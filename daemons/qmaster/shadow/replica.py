@@ -1,8 +1,8 @@
-"""The copy of the spool that a shadow host keeps: taken whole once, then brought up by patches, and durable at each answer.
+"""The replica of the spool on a shadow host: received whole once, then updated by patches, and durable at each answer.
 
-Owns the file `spool.db` in the directory of copies, its place in the order of commits, and when it is fit for nothing and
-removed. Everything here may wait for the disk, and may be called in any thread, one at a time. What comes over the network
-is `copy_door`'s. Called by that, and by the daemon that becomes the master with it. Source: adr/0146.
+Owns the file `spool.db` in the directory of replicas, its position in the order of commits, and the removal of a damaged replica.
+Every function may wait for the disk, and may be called in any thread, one at a time. The network side is `replica_endpoint`.
+Called by that, and by the daemon that becomes the master with the replica. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
 _TRANSIENT = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError, apsw.NoMemError, apsw.InterruptError)
-"""Errors that say nothing about the copy."""
+"""Errors that do not mean that the replica is damaged."""
 
 
 class OutOfStep(Exception):
-    """What came does not follow on the copy as it is; nothing was done."""
+    """Patches or a spool that do not fit the position of the replica; nothing was done."""
 
 
 class Replica:
-    """The copy in `directory`, of the cell of this id. After `close` it is a spool like any other; this takes nothing more."""
+    """The replica in `directory`, of the cell with this id. After `close` it is an ordinary spool, and takes no more changes."""
 
     def __init__(self, directory: Path, cell_id: str) -> None:
         self.path = directory / NAME
@@ -42,34 +42,34 @@ class Replica:
         self._last_logged = ""
 
     def position(self) -> SpoolPosition:
-        """How far the copy is, (0, 0) without one. Raises SpoolError."""
+        """The position of the replica, (0, 0) without one. Raises SpoolError."""
         with self._lock:
             return self._position()
 
     def apply(self, incarnation: int, patches: Sequence[Patch]) -> SpoolPosition:
-        """Bring patches to the disk, all or none, and return how far the copy is now; what it has already is passed over.
+        """Write patches to disk, all or none, and return the new position; patches that the replica has already are skipped.
 
-        `incarnation`: that of the copy on which the first one follows. Raises OutOfStep, also for a copy that turns out to be
-        another one than it seemed, which is removed; SpoolError if the disk does not take it.
+        `incarnation`: of the position before the first patch. Raises OutOfStep, also for a replica whose contents do not match
+        its position, which is removed; SpoolError for an error of the disk.
         """
         with self._lock:
             known = self._position()
             if incarnation != known.incarnation or not known.commit:
-                raise OutOfStep(f"the copy is of incarnation {known.incarnation}, not {incarnation}")
+                raise OutOfStep(f"the replica is of incarnation {known.incarnation}, not {incarnation}")
             new = [patch for patch in patches if patch.number > known.commit]
             if [patch.number for patch in new] != list(range(known.commit + 1, known.commit + 1 + len(new))):
-                raise OutOfStep(f"the copy has commit {known.commit}, which commit {new[0].number} does not follow")
+                raise OutOfStep(f"the replica has commit {known.commit}, which commit {new[0].number} does not follow")
             try:
                 return self._apply_all(new) if new else known
             except _TRANSIENT as error:
                 raise spool_file.write_fault(self.path, error) from error
             except (apsw.Error, OutOfStep) as error:
-                _log.error("%s is no copy of the master's spool and is removed: %s", self.path, error)
+                _log.error("%s is no replica of the master's spool and is removed: %s", self.path, error)
                 self._remove()
                 raise OutOfStep(str(error)) from error
 
     def _apply_all(self, patches: list[Patch]) -> SpoolPosition:
-        """Raises apsw.Error; OutOfStep if the patches lead elsewhere."""
+        """Raises apsw.Error; OutOfStep if the patches lead to another position."""
         assert self._db is not None
         with spool_file.transaction(self._db):
             for patch in patches:
@@ -80,7 +80,7 @@ class Replica:
         return reached
 
     def draft(self) -> Path:
-        """Where a whole copy is to be written, for `install`; what an earlier one left there is gone. Raises SpoolError."""
+        """The path for a whole copy, for `install`; a draft left by an earlier transfer is removed. Raises SpoolError."""
         draft = self.path.with_name(f"{NAME}.part")
         try:
             spool_file.make_closed(self.path.parent)
@@ -90,18 +90,18 @@ class Replica:
         return draft
 
     def install(self, draft: Path) -> SpoolPosition:
-        """Have a whole spool, which is on the disk, in the place of the copy.
+        """Replace the replica with a whole spool, which is on disk.
 
-        Raises SpoolError if it is none of this cell, or one that this program cannot read; OutOfStep if the copy is further.
+        Raises SpoolError for a spool of another cell, or one that this program cannot read; OutOfStep if the replica is ahead.
         """
         with self._lock:
             self._check(draft)
             if (offered := spool_file.position(draft)) < self._position():
-                raise OutOfStep(f"the copy is further than {offered}")
+                raise OutOfStep(f"the replica is ahead of {offered}")
             try:
                 spool_file.remove_sides(draft)
                 self._disconnect()
-                # a side file of the old copy beside the new one would be taken for a part of it
+                # SQLite would read a side file of the old replica as part of the new one
                 spool_file.remove_sides(self.path)
                 draft.rename(self.path)
                 _sync_directory(self.path.parent)
@@ -110,7 +110,7 @@ class Replica:
             return self._position()
 
     def close(self) -> None:
-        """Make the copy one file, with nothing beside it, and let go of it for good. Raises SpoolError."""
+        """Make the replica a single file without side files, and accept no further change. Raises SpoolError."""
         with self._lock:
             self._closed = True
             try:
@@ -121,7 +121,7 @@ class Replica:
 
     def _position(self) -> SpoolPosition:
         if self._closed:
-            raise SpoolError(f"{self.path} is no copy any more")
+            raise SpoolError(f"{self.path} is no longer a replica")
         try:
             if self._db is None and not self._open():
                 return SpoolPosition()
@@ -131,7 +131,7 @@ class Replica:
             raise SpoolError(f"cannot read {self.path}: {error}") from error
 
     def _open(self) -> bool:
-        """Open what is there, if it is fit; what is not stays until there is a whole copy. Raises SpoolError, apsw.Error."""
+        """Open a valid replica; an invalid one stays until a whole copy arrives. Raises SpoolError, apsw.Error."""
         if not self.path.exists():
             return False
         try:
@@ -140,12 +140,12 @@ class Replica:
         except SpoolError as error:
             if str(error) != self._last_logged:
                 self._last_logged = str(error)
-                _log.error("the copy of the spool is of no use: %s", error)
+                _log.error("the replica of the spool is unusable: %s", error)
             return False
         return True
 
     def _check(self, path: Path) -> None:
-        """Raises SpoolError for what is no spool of this cell that this program can read."""
+        """Raises SpoolError unless the file is a spool of this cell that this program can read."""
         spool_versions.check(path)
         holds, cell_id = spool_file.look(path)
         if not holds or cell_id != self._cell_id:

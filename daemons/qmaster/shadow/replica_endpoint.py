@@ -1,7 +1,7 @@
-"""What a shadow answers to the master that fills its copy: how far it is, patches, a whole spool, the files beside it.
+"""Answers the requests of the master that updates this shadow's replica: its position, patches, a whole spool, other files.
 
-Owns the shapes on the wire, and that nothing is acknowledged to a host after this one has promised itself to another: that one
-was told how far this copy is, and goes by it. The transport is the seat's, the disk is `spool_copy`'s. Source: adr/0146.
+Owns the formats on the wire. Acknowledges nothing to a host after this one has voted for another: the other candidate relies on
+the position that it was given with the vote. The transport belongs to the participant, the disk to `replica`. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Response = tuple[int, bytes]
 
 
 class Body(Protocol):
-    """Of a request, as aiohttp has it."""
+    """The body of a request, as in aiohttp."""
 
     def iter_any(self) -> AsyncIterator[bytes]:
-        """Its bytes as they come. Raises if it ends too early."""
+        """Yield the bytes as they arrive. Raises if the body is cut off."""
 
 
 class ReplicaEndpoint:
-    """`granted_to()`: the host and the epoch that this one, as a voter, has promised itself to; ("", 0): none yet. `home`: where
-    the files beside the spool go."""
+    """`granted_to()`: the host and the epoch of this host's vote, ("", 0) for none yet. `home`: the directory for the files
+    beside the spool."""
 
     def __init__(self, replica: Replica, home: Path, granted_to: Callable[[], tuple[str, int]]) -> None:
         self._replica, self._home, self._granted_to = replica, home, granted_to
@@ -48,8 +48,13 @@ class ReplicaEndpoint:
 
     @property
     def handlers(self) -> Mapping[str, Callable[[str, Mapping[str, str], Body], Awaitable[Response]]]:
-        """By names of requests: (host that asks, headers, body) -> status and answer."""
-        by_name = {"position": self._report_position, "commits": self._apply_commits, "copy": self._receive_whole, "files": self._receive_files}
+        """Handlers by names of requests: (calling host, headers, body) -> status and answer."""
+        by_name = {
+            "position": self._report_position,
+            "commits": self._apply_commits,
+            "copy": self._receive_whole,
+            "files": self._receive_files,
+        }
         return {name: partial(self._answer, handler) for name, handler in by_name.items()}
 
     async def _answer(
@@ -68,12 +73,12 @@ class ReplicaEndpoint:
         except SpoolError as error:
             answer = _FAILED, str(error).encode()
         except TimeoutError:
-            answer = _FAILED, b"nothing more came of the request"
+            answer = _FAILED, b"the request has stalled"
         except OSError as error:
             answer = _FAILED, f"cannot write: {error.strerror}".encode()
         except (MalformedFrames, msgspec.MsgspecError, ValueError) as error:
             answer = _MALFORMED, str(error).encode()
-        # the promise may have gone to another while this was brought to the disk
+        # this host may have voted for another one during the write
         return answer if self._follows(caller) else self._refusal()
 
     def _follows(self, caller: str) -> bool:
@@ -97,10 +102,10 @@ class ReplicaEndpoint:
         return _OK, msgspec.json.encode({"commit": reached.commit})
 
     async def _receive_whole(self, headers: Mapping[str, str], body: Body) -> Response:
-        """Written a block at a time, in a thread: the loop has votes to give meanwhile."""
+        """Write the body in blocks, in a thread: the event loop must answer vote requests meanwhile."""
         offered = SpoolPosition(*map(int, headers.get(POSITION, "0 0").split()))
         if offered < await asyncio.to_thread(self._replica.position):
-            raise OutOfStep("the copy is further")
+            raise OutOfStep("the replica is ahead")
         async with self._lock:
             draft = await asyncio.to_thread(self._replica.draft)
             await _write_body(draft, body)
@@ -122,7 +127,7 @@ class ReplicaEndpoint:
 
 
 async def _chunks(body: Body) -> AsyncIterator[bytes]:
-    """What comes, and soon. Raises TimeoutError: a master that has died says nothing more, and others wait for their turn."""
+    """Yield the chunks of a body. Raises TimeoutError after `_STALL_S` without one: a dead master must not keep the lock."""
     chunks = body.iter_any()
     while True:
         try:
@@ -134,7 +139,7 @@ async def _chunks(body: Body) -> AsyncIterator[bytes]:
 
 
 async def _write_body(path: Path, body: Body) -> None:
-    """Bring a body to the disk. Raises OSError, TimeoutError, and what its reader raises."""
+    """Write a body durably to disk. Raises OSError, TimeoutError, and what its reader raises."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
         block = bytearray()
         async for chunk in _chunks(body):

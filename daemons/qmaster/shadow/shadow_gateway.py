@@ -1,6 +1,6 @@
-"""The gateway of a shadow: it passes on to the master what users of its host ask, as that of an exec host does.
+"""The gateway of a shadow: forwards the requests of users of its host to the master, like the gateway of an execution host.
 
-Owns that it is there again after a fault; on a host that is an exec host, too, there is a gateway already. Called by the seat.
+Owns the restart after a fault; on an execution host `sge_execd` has a gateway already. Called by the participant.
 """
 
 from __future__ import annotations

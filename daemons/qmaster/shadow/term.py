@@ -1,8 +1,8 @@
-"""One term of office: this host is the master for as long as a majority of voters says so again and again.
+"""One leader term: this host is the leader as long as a majority of the voters renews its lease.
 
-Owns the asking: every voter is asked once a second, each on its own, so that one that is slow or gone keeps no other waiting; and
-the number in `run_dir/lease` that the qmaster looks at before it answers. What may be granted is `gridengine.lease`'s to know.
-Called by the seat. Source: docs/adr/0146.
+Owns the sending of vote requests, once a second to each voter independently, so that a slow or lost voter delays no other; and
+the time in `run_dir/lease`, which the qmaster checks before it answers. The rules of the lease are those of `gridengine.lease`.
+Called by the participant. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -18,28 +18,34 @@ import msgspec
 from daemons.qmaster.serve.leader_link import AgreementError
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.peers import PeerAway
-from gridengine.lease import RENEW_S, VoteRequest, Lease, VoterSets, VoteResponse
+from gridengine.lease import RENEW_S, Lease, VoteRequest, VoteResponse, VoterSets
 
 _log = logging.getLogger(__name__)
 
-#: asks a voter: (voter, encoded Ask) -> encoded Vote. Raises PeerAway.
+#: sends a request to a voter: (voter, encoded VoteRequest) -> encoded VoteResponse. Raises PeerAway.
 SendVoteRequest = Callable[[str, bytes], Awaitable[bytes]]
 _AGREE_S, _POLL_S = 5.0, 0.05
 _CANDIDACY_ID_BYTES = 8
-#: of asks under a later epoch: one to be granted it, one to have the list of hosts in sync taken over, one to spare
+#: of requests under a later epoch: one for the grant, one for the list of hosts in sync, one to spare
 _ROUNDS = 3
 
 
 class LeaderTerm:
-    """The right of `host` to be the master. `position`: how far this host's spool is."""
+    """The right of `host` to be the leader. `position()`: the position of this host's spool."""
 
     def __init__(
-        self, host: str, epoch: int, sets: VoterSets, send_vote_request: SendVoteRequest, file: LeaseFile, position: Callable[[], tuple[int, int]]
+        self,
+        host: str,
+        epoch: int,
+        sets: VoterSets,
+        send_vote_request: SendVoteRequest,
+        file: LeaseFile,
+        position: Callable[[], tuple[int, int]],
     ) -> None:
         self.lease = Lease(host, epoch, sets, secrets.token_hex(_CANDIDACY_ID_BYTES))
-        self.failures: dict[str, str] = {}  # voters that do not answer or refuse, and why
+        self.failures: dict[str, str] = {}  # voters that do not respond or refuse, and why
         self._host, self._position = host, position
-        self._campaign_position = (0, 0)  # where it was when it last asked for an epoch
+        self._campaign_position = (0, 0)  # the position when an epoch was last requested
         self._send_vote_request, self._file = send_vote_request, file
         self._in_sync: tuple[str, ...] = (host,)
         self._sets = sets
@@ -49,31 +55,35 @@ class LeaderTerm:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this host is the master at this moment."""
+        """Whether this host is the leader at this moment."""
         return boottime() < self.lease.valid_until()
 
     async def campaign(self, force: bool = False, patience_s: float = 2.0) -> bool:
-        """Ask all voters once; whether a majority says yes. What was granted in vain is given back."""
+        """Send one request to each voter; whether a majority grants it. If none does, the single grants are released."""
         self._campaign_position = await asyncio.to_thread(self._position)
         request = self._make_request(self.lease, force=force)
-        asked = [asyncio.ensure_future(self._request_once(self.lease, voter, request)) for voter in self.lease.voters]
+        sent = [asyncio.ensure_future(self._request_once(self.lease, voter, request)) for voter in self.lease.voters]
         try:
             async with asyncio.timeout(patience_s):
-                for answered in asyncio.as_completed(asked):
-                    await answered
+                for response in asyncio.as_completed(sent):
+                    await response
                     if self.is_leader:
                         return True
         except TimeoutError:
             pass
         finally:
-            for task in asked:
+            for task in sent:
                 task.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
+            await asyncio.gather(*sent, return_exceptions=True)
         await self.release_lease()
         return False
 
+    def describe_failures(self) -> str:
+        """The failures as a text for people, by voter; "" if there are none."""
+        return "; ".join(f"{voter}: {why}" for voter, why in sorted(self.failures.items()))
+
     async def keep_renewing(self, observers: Callable[[], Collection[str]] = tuple) -> None:
-        """Renew until the lease is lost. `observers()`: hosts that are asked, too, though they do not count."""
+        """Renew until the lease is lost. `observers()`: hosts that get the requests too, but do not count."""
         try:
             while self.is_leader:
                 if self.lease.superseded_by:
@@ -92,43 +102,45 @@ class LeaderTerm:
             await self._end_loops()
 
     async def agree(self, in_sync: Sequence[str], sets: VoterSets) -> None:
-        """Return when a majority of the voters knows who is in sync, and `sets` are the voters that count. Raises NotAgreed."""
+        """Return when a majority of the voters has stored the hosts in sync, and `sets` count. Raises AgreementError."""
         self._in_sync, self._sets = tuple(sorted({self._host, *in_sync})), sets
         self.lease.change_voters(sets)
-        await self._end_loops()  # each voter is asked at once, a new one, too
+        await self._end_loops()  # so that each voter gets a request at once, new ones too
         end = boottime() + _AGREE_S
         while self.lease.agreed_hosts() != self._in_sync or self.lease.sets != sets:
             if boottime() > end:
-                raise AgreementError("; ".join(f"{voter}: {why}" for voter, why in sorted(self.failures.items())) or "no majority")
+                raise AgreementError(self.describe_failures() or "no majority")
             await self._wait(_POLL_S)
 
     def successors(self) -> list[str]:
-        """The other hosts that have everything: each may be the master after this one."""
+        """The other hosts that have everything: each may become the leader after this one."""
         return [host for host in self.lease.agreed_hosts() if host != self._host]
 
     async def close(self) -> None:
-        """The cell is shut down: nobody is to take over from this host. As many as can be reached are told."""
+        """Tell the reachable voters that the cell is shut down: no host is to take over from this one."""
         await self._send_to_all(self._make_request(self.lease, close=True))
 
     async def release_lease(self, successor: str = "") -> None:
-        """Somebody else may be the master from now on: `successor`, if one is named."""
+        """Release the lease: to `successor`, or to any host if that is ""."""
         await self._send_to_all(self.lease.give_up(successor))
 
     async def _send_to_all(self, request: VoteRequest) -> None:
         self._file.extend(-math.inf, 0)
-        await asyncio.gather(*(self._request_once(self.lease, voter, request) for voter in self.lease.voters | self._observers))
+        receivers = self.lease.voters | self._observers
+        await asyncio.gather(*(self._request_once(self.lease, voter, request) for voter in receivers))
 
     async def _move_to_later_epoch(self) -> None:
-        """Some voter has promised a later epoch to a host that was not elected: go on under one that is later still."""
+        """Continue under an epoch later than that of a candidate which got a grant and was not elected."""
         await self._end_loops()
         later, self._campaign_position = self.lease, await asyncio.to_thread(self._position)
         while self.is_leader:
-            later = later.begin_epoch(max(later.superseded_by, self.lease.superseded_by) + 1, secrets.token_hex(_CANDIDACY_ID_BYTES))
+            epoch = max(later.superseded_by, self.lease.superseded_by) + 1
+            later = later.begin_epoch(epoch, secrets.token_hex(_CANDIDACY_ID_BYTES))
             for _ in range(_ROUNDS):
                 request = self._make_request(later)
                 await asyncio.gather(*(self._request_once(later, voter, request) for voter in later.voters))
                 if later.agreed_hosts():
-                    _log.warning("host %s goes on as the master in epoch %d", self._host, later.epoch)
+                    _log.warning("host %s remains the master, in epoch %d", self._host, later.epoch)
                     self.lease = later
                     self.lease.change_voters(self._sets)
                     return

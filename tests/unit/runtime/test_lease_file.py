@@ -1,4 +1,4 @@
-"""The number by which processes of a host know until when it is the master."""
+"""The file from which the processes of a host read until when it is the master."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from daemons.runtime.lease_file import LeaseFile
 
 
 @pytest.mark.statement("SH-3")
-def test_who_reads_knows_at_once_when_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_knows_at_once_when_the_lease_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(lease_file, "boottime", lambda: now)
     participant = LeaseFile(tmp_path / "lease")
@@ -29,6 +29,6 @@ def test_who_reads_knows_at_once_when_it_is_over(tmp_path: Path, monkeypatch: py
     assert not qmaster.is_leader()
 
 
-def test_a_file_of_another_size_says_that_nobody_is(tmp_path: Path) -> None:
+def test_a_file_of_another_size_means_no_lease(tmp_path: Path) -> None:
     (tmp_path / "lease").write_bytes(b"something else")
     assert not LeaseFile(tmp_path / "lease").is_leader()

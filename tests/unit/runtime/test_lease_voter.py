@@ -1,4 +1,4 @@
-"""A voter's promise is on disk before the vote goes out, and is never forgotten."""
+"""The record of a voter is on disk before the response is sent, and is never forgotten."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def request(epoch: int = 1, host: str = "m", **fields: object) -> dict[str, obje
 
 
 @pytest.mark.statement("SH-3")
-def test_what_was_promised_holds_after_a_restart(path: Path) -> None:
+def test_a_grant_holds_after_a_restart(path: Path) -> None:
     clock = Clock()
     assert vote(LeaseVoter(path, clock), request(3)).granted
     again = LeaseVoter(path, clock)
@@ -52,7 +52,7 @@ def test_what_was_promised_holds_after_a_restart(path: Path) -> None:
 
 
 def test_a_host_is_one_voter_in_both_roles(path: Path) -> None:
-    """A witness that may be the master from now on, and the other way."""
+    """A witness that becomes a candidate, and the other way round."""
     clock, witness = Clock(), path.with_name("witness")
     participant = LeaseVoter(path, clock, witness)
     assert vote(LeaseVoter(witness, clock), request(3)).granted
@@ -61,14 +61,14 @@ def test_a_host_is_one_voter_in_both_roles(path: Path) -> None:
     assert participant.record == LeaseVoter(witness, clock, path).record and participant.grant_expired_s < 0
 
 
-def test_the_file_is_the_daemons_alone_and_no_draft_stays(path: Path) -> None:
-    path.with_name(".promise").write_text("left of one that died")
+def test_only_the_daemon_may_read_the_file_and_no_draft_stays(path: Path) -> None:
+    path.with_name(".promise").write_text("left by a killed process")
     vote(LeaseVoter(path, Clock()), request())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == ["promise"]
 
 
-def test_the_promise_is_on_disk_before_the_vote(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_is_on_disk_before_the_response(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     fsync, rename = os.fsync, Path.rename
 
@@ -90,7 +90,7 @@ def test_the_promise_is_on_disk_before_the_vote(path: Path, monkeypatch: pytest.
     assert len(done) == 3, "a renewal and a refusal write nothing"
 
 
-def test_what_cannot_be_kept_is_not_promised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grant_that_cannot_be_written_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     voter = LeaseVoter(path, Clock())
 
     def full(*_: object) -> None:
@@ -107,14 +107,14 @@ def test_what_cannot_be_kept_is_not_promised(path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "text", [b"", b"{}", b"{", b'{"epoch":3}', b'{"epoch":"3","holder":"m"}', b'{"epoch":3,"holder":"m', b"\xff", b"[1]", b"null"]
 )
-def test_a_damaged_promise_is_never_taken_as_none(path: Path, text: bytes) -> None:
+def test_a_damaged_record_is_never_taken_as_none(path: Path, text: bytes) -> None:
     path.write_bytes(text)
-    with pytest.raises(CellFault, match=f"{path} is damaged .*: what this host promised as a voter is not known"):
+    with pytest.raises(CellFault, match=f"{path} is damaged .*: the votes of this host are not known"):
         LeaseVoter(path, Clock())
     assert path.read_bytes() == text
 
 
-def test_a_promise_that_cannot_be_read_is_a_fault(path: Path) -> None:
+def test_a_record_that_cannot_be_read_is_a_fault(path: Path) -> None:
     path.mkdir()
     with pytest.raises(CellFault, match=f"cannot read {path}: Is a directory"):
         LeaseVoter(path, Clock())
@@ -123,10 +123,10 @@ def test_a_promise_that_cannot_be_read_is_a_fault(path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"", "this is no ask"),
-        (b"no", "this is no ask"),
-        (b"\xff", "this is no ask"),
-        (b"[]", "this is no ask"),
+        (b"", "not a vote request"),
+        (b"no", "not a vote request"),
+        (b"\xff", "not a vote request"),
+        (b"[]", "not a vote request"),
         ({"epoch": 1}, "missing required field `host`"),
         (request(0), "`$.epoch`"),
         (request(2**53), "`$.epoch`"),
@@ -134,29 +134,29 @@ def test_a_promise_that_cannot_be_read_is_a_fault(path: Path) -> None:
         (request(in_sync="m"), "`$.in_sync`"),
         (request(position=[1]), "`$.position`"),
         (request(release=1), "`$.release`"),
-        (request(in_sync=["x" * 70000]), "an ask has at most 65536 bytes, and this one 70"),
+        (request(in_sync=["x" * 70000]), "a vote request has at most 65536 bytes, and this one 70"),
     ],
 )
-def test_what_is_no_ask_is_refused_and_changes_nothing(path: Path, body: object, reason: str) -> None:
+def test_a_malformed_request_is_refused_and_changes_nothing(path: Path, body: object, reason: str) -> None:
     voter = LeaseVoter(path, Clock())
     refused = vote(voter, body)
     assert not refused.granted and reason in refused.reason
     assert not path.exists()
 
 
-def test_a_host_asks_for_itself_alone(path: Path) -> None:
+def test_a_host_requests_votes_for_itself_only(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
-    assert vote(voter, request(), caller="s").reason == "s asks for m: a host asks for itself alone"
+    assert vote(voter, request(), caller="s").reason == "s requests votes for m: a host may do so for itself only"
     assert vote(voter, request(), caller="m").granted
 
 
-def test_its_own_copy_is_looked_at(path: Path) -> None:
+def test_a_voter_compares_its_own_copy(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
     assert not vote(voter, request(position=[7, 2]), position=lambda: (7, 3)).granted
     assert vote(voter, request(position=[7, 3]), position=lambda: (7, 3)).granted
 
 
-def test_of_many_that_ask_at_once_one_has_the_vote(path: Path) -> None:
+def test_of_many_concurrent_requests_one_gets_the_vote(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
 
     async def all_at_once() -> list[bytes]:
@@ -167,7 +167,7 @@ def test_of_many_that_ask_at_once_one_has_the_vote(path: Path) -> None:
     assert LeaseVoter(path, Clock()).record.holder == "h0"
 
 
-def test_a_caller_that_goes_away_leaves_a_whole_promise(path: Path) -> None:
+def test_a_caller_that_disconnects_leaves_a_whole_record(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
 
     async def cut_off() -> bytes:

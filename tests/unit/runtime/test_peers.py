@@ -1,4 +1,4 @@
-"""Which hosts may speak with a seat, and what a caller hears of one that is away."""
+"""Which hosts may send requests to a participant, and the error for a host that does not answer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def keys(place: Path, authority: Signed, host: str) -> Keys:
 
 
 def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int, bytes]:
-    """m serves, the caller asks it."""
+    """m serves, the caller sends it a request."""
 
     async def who(host: str, headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         return 200, f"{host} {headers['X-Word']} {(await body.read()).decode()}".encode()
@@ -75,7 +75,7 @@ def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int,
 
 
 @pytest.mark.statement("SE-3", "SH-3")
-def test_who_asks_is_the_host_of_his_certificate(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+def test_the_caller_is_the_host_of_its_certificate(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     served = keys(tmp_path / "m", authority, "m")
     assert ask(cell, served, keys(tmp_path / "s", authority, "s")) == (200, b"s what is there")
     assert ask(cell, served, keys(tmp_path / "h1", authority, "h1"))[0] == 403
@@ -83,13 +83,13 @@ def test_who_asks_is_the_host_of_his_certificate(cell: Cell, authority: Signed, 
     assert ask(cell, served, served, "something")[0] == 404
 
 
-def test_one_of_another_authority_is_not_let_in(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+def test_a_certificate_of_another_authority_is_refused(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     stranger = keys(tmp_path / "s", make_authority("other", utc_now()), "s")
     with pytest.raises(PeerAway):
         ask(cell, keys(tmp_path / "m", authority, "m"), stranger)
 
 
-def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+def test_a_host_that_does_not_answer(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     async def play() -> None:
         peers = Peers(cell, keys(tmp_path / "s", authority, "s"))
         try:
@@ -101,7 +101,7 @@ def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> N
     asyncio.run(play())
 
 
-def test_the_last_host_of_the_list_is_still_heard(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+def test_the_last_host_of_the_list_is_still_answered(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     """A master whose only shadow was removed keeps its lease with the votes of witnesses."""
     served, caller = keys(tmp_path / "m", authority, "m"), keys(tmp_path / "s", authority, "s")
     cell.shadow_masters.write_text("s\n")
@@ -109,7 +109,7 @@ def test_the_last_host_of_the_list_is_still_heard(cell: Cell, authority: Signed,
     assert ask(cell, served, served)[0] == 403
 
 
-def test_a_port_that_another_daemon_gives_up_is_waited_for(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+def test_a_port_that_another_daemon_frees_is_awaited(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     served = keys(tmp_path / "m", authority, "m")
     held = socket.create_server(("127.0.0.1", cell.shadow_port))
     timer = threading.Timer(0.5, held.close)

@@ -1,4 +1,4 @@
-"""Whose the other end of a TCP connection is."""
+"""The user at the other end of a TCP connection."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
         yield near, far
 
 
-def test_it_is_its_users(ends: Ends) -> None:
+def test_the_own_user_is_found(ends: Ends) -> None:
     near, far = ends
     assert socket_owner(near) == socket_owner(far) == os.geteuid()
 
 
 @needs.root
-def test_it_is_another_users(ends: Ends) -> None:
+def test_another_user_is_found(ends: Ends) -> None:
     near, far = ends
     os.fchown(far.fileno(), 54321, 54321)
     assert socket_owner(near) == 54321
 
 
-def test_a_closed_one_is_not_roots(ends: Ends) -> None:
+def test_a_closed_socket_does_not_belong_to_root(ends: Ends) -> None:
     near, far = ends
     far.close()
     assert socket_owner(near) is None
 
 
-def test_where_the_kernel_cannot_say_it_is_nobodys(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_of_the_kernel_there_is_no_owner(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     near, _ = ends
 
     def refuse(*_: object) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of shadows: a cell whose commits are recorded, and a copy of its spool."""
+"""Fixtures of the tests of shadows: a cell whose commits are recorded, and a replica of its spool."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def cell(tmp_path: Path) -> ReplicatedCell:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Iterator[Replica]:
-    copy = Replica(tmp_path / "shadow", CELL_ID)
-    yield copy
-    if (db := copy._db) is not None:
+def replica(tmp_path: Path) -> Iterator[Replica]:
+    replica = Replica(tmp_path / "shadow", CELL_ID)
+    yield replica
+    if (db := replica._db) is not None:
         db.close()

@@ -1,4 +1,4 @@
-"""A cell in this process whose commits are recorded, and copies of its spool."""
+"""A cell in this process whose commits are recorded, and replicas of its spool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CELL_ID = "5f"
 
 
 class ReplicatedCell(Cell):
-    """A cell with `patches`, whose spool says of which cell it is."""
+    """A cell with `patches`, whose spool has the id of the cell."""
 
     patches: RecentPatches
 
@@ -29,23 +29,23 @@ class ReplicatedCell(Cell):
         spool.follow(self.patches.add)
         return spool
 
-    def bring_up(self, copy: Replica) -> None:
-        """Give a copy all patches that follow on it."""
-        position = copy.position()
+    def bring_up(self, replica: Replica) -> None:
+        """Apply to a replica all patches that follow its position."""
+        position = replica.position()
         while (found := self.patches.after(position, 1)) and found[1]:
-            copy.apply(position.incarnation, found[1])
+            replica.apply(position.incarnation, found[1])
             position = found[0]
-            assert copy.position() == position
+            assert replica.position() == position
 
-    def whole(self, copy: Replica) -> None:
-        """Give a copy all of the spool."""
-        draft = copy.draft()
+    def whole(self, replica: Replica) -> None:
+        """Transfer the whole spool to a replica."""
+        draft = replica.draft()
         spool_file.copy(self.master.spool.path, draft)
-        copy.install(draft)
+        replica.install(draft)
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All that a spool holds, by table, in the order of the rows."""
+    """The contents of a spool, by table, in the order of the rows."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         names = [str(row[0]) for row in db.execute("select name from sqlite_master where type='table' order by name")]

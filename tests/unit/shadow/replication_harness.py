@@ -1,4 +1,4 @@
-"""Shadows in this process: real copies behind their doors, which can be silent, and voters that remember what they were told."""
+"""Shadows in this process: real replicas behind their endpoints, which can be silenced, and voters that store what they get."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from daemons.qmaster.serve.replication import Mode, Replication
-from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.shadow.replica import Replica
+from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool_file import VOTERS
 from tests.harness import MASTER
 from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell
@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 
 
 class Stream:
-    """A body as it comes over the network, in parts; cut off after so many bytes."""
+    """A body that arrives in parts, as over the network; cut off after `cut_at` bytes."""
 
     def __init__(self, body: bytes | AsyncIterable[bytes], cut_at: int | None = None) -> None:
         self._body, self._cut_at = body, cut_at
@@ -43,10 +43,10 @@ class Stream:
 
 
 class ReplicationHarness:
-    """A master with shadows s1 … sN and voters. `log`: what happened; `silent`: shadows or requests that get no answer now."""
+    """A master with shadows s1 … sN and voters. `log`: the events; `silent`: shadows or requests without an answer at present."""
 
     def __init__(self, cell: ReplicatedCell, directory: Path, shadows: int = 1, mode: Mode = "one", old: bool = True) -> None:
-        """old: the voters are chosen already, with h1 as a witness where that is needed."""
+        """old: the voters are chosen already, with h1 as a witness if one is needed."""
         self.cell, self.now = cell, 100.0
         self.names = [f"s{number}" for number in range(1, shadows + 1)]
         if old:
@@ -90,11 +90,12 @@ class ReplicationHarness:
         self.log.append(f"voters know {' '.join(in_sync)}")
 
     def run(self, play: Callable[[], Awaitable[None]]) -> None:
-        """Play something while the shadows are sent what they lack."""
+        """Run `play` while the senders update the shadows."""
 
         async def played() -> None:
             tasks = self.replication._tasks
-            tasks[""] = asyncio.ensure_future(asyncio.Event().wait())  # type: ignore[assignment]  # plays say when it tends
+            # no periodic update: tests call `update_membership` themselves
+            tasks[""] = asyncio.ensure_future(asyncio.Event().wait())  # type: ignore[assignment]
             self.replication._start_senders()
             try:
                 await play()
@@ -110,7 +111,7 @@ class ReplicationHarness:
                 replica._disconnect()
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        """Wait for something; it must come soon."""
+        """Wait for a condition, for `PATIENCE_S` at most."""
         async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 await asyncio.sleep(0.001)
@@ -120,7 +121,7 @@ class ReplicationHarness:
         return self.replication._senders[name].acked == self.cell.patches.last.commit
 
     async def begin(self) -> None:
-        """All shadows have everything, and the voters know."""
+        """Wait until all shadows have everything and the voters have the list."""
         await self.until(lambda: all(map(self.has, self.names)))
         await self.replication.update_membership()
         assert self.voters == [MASTER, *self.names]

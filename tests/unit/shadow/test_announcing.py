@@ -1,4 +1,4 @@
-"""Between the disk and the shadows: nobody hears of what these do not have yet, and then everybody does, in order."""
+"""What is on the disk and not with the shadows yet reaches no client; afterwards it reaches all, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOB = msgspec.json.encode({"binary": True, "script_file": "/bin/true"})
 
 
 class FakeReplication(Replication):
-    """Shadows have what the test says."""
+    """A replication whose shadows have the commits that the test sets."""
 
     def __init__(self, had: int) -> None:
         self.had, self.leads = had, True
@@ -40,17 +40,20 @@ class FakeReplication(Replication):
         self.on_progress()
 
     def start(self) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
     async def wait_for_shadows(self, patience_s: float = 0.0) -> None:
-        """Nothing comes."""
+        """Wait for nothing."""
 
     async def stop(self) -> None:
-        """Nothing is there."""
+        """Stop nothing."""
 
 
 class Waiting:
-    """A service whose shadows have everything at first; `announced`: revisions that subscribers heard of; `delivered`: to hosts."""
+    """A service whose shadows have everything at first.
+
+    `announced`: revisions that subscribers have received; `delivered`: batches sent to hosts.
+    """
 
     def __init__(self, cell: ReplicatedCell) -> None:
         self.cell, self.gate = cell, FakeReplication(cell.patches.last.commit)
@@ -114,7 +117,7 @@ def test_answers_wait_for_shadows_and_come_in_order(waiting: Waiting) -> None:
 
 
 @pytest.mark.statement("SH-2")
-def test_what_is_read_is_what_shadows_have(waiting: Waiting) -> None:
+def test_a_query_waits_for_shadows_as_a_change_does(waiting: Waiting) -> None:
     async def reads() -> None:
         assert (await waiting.asks("status", b"{}")).status == 0
         submitted = waiting.asks("submit", JOB)
@@ -146,7 +149,7 @@ def test_a_remembered_answer_waits_as_the_first_one_did(waiting: Waiting) -> Non
 
 @pytest.mark.statement("SH-2")
 def test_what_was_on_disk_at_the_start_waits_as_well(cell: ReplicatedCell) -> None:
-    """The earlier qmaster may have been killed before it told the shadows."""
+    """The earlier qmaster may have been killed before it sent it to the shadows."""
     cell.submit()
     cell.restart()
     waiting = Waiting(cell)
@@ -166,7 +169,7 @@ def test_what_was_on_disk_at_the_start_waits_as_well(cell: ReplicatedCell) -> No
 
 
 @pytest.mark.statement("SH-2")
-def test_no_host_is_told_of_what_shadows_do_not_have(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_host_receives_what_shadows_do_not_have(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)  # none is tried again
 
     async def dispatches() -> None:
@@ -188,7 +191,7 @@ def test_no_host_is_told_of_what_shadows_do_not_have(waiting: Waiting, monkeypat
 
 
 @pytest.mark.statement("SH-3")
-def test_who_is_not_the_master_answers_nobody_until_he_is_again(waiting: Waiting) -> None:
+def test_a_host_that_is_not_the_leader_answers_no_client_until_it_is(waiting: Waiting) -> None:
     async def asks() -> None:
         submitted = waiting.asks("submit", JOB)
         await rounds()
@@ -211,7 +214,7 @@ def test_who_is_not_the_master_answers_nobody_until_he_is_again(waiting: Waiting
         await rounds()
         waiting.service.flush()
         await rounds()
-        assert not read.done(), "another one may be the master by now, and have changed something"
+        assert not read.done(), "another host may be the master now, and may have changed something"
         waiting.gate.leads = True
         waiting.service.flush()
         await read
@@ -255,8 +258,8 @@ def test_a_snapshot_while_something_waits_to_be_announced_counts_nothing_twice(w
 
 
 @pytest.mark.statement("SH-2")
-def test_who_comes_to_follow_is_told_each_thing_once(waiting: Waiting, tmp_path: Path) -> None:
-    """What waits to be announced is in the state that a mirror begins with."""
+def test_a_new_mirror_receives_each_transaction_once(waiting: Waiting, tmp_path: Path) -> None:
+    """Transactions that wait to be announced are in the state that a mirror starts with."""
 
     async def follows() -> None:
         waiting.cell.submit()
@@ -271,7 +274,7 @@ def test_who_comes_to_follow_is_told_each_thing_once(waiting: Waiting, tmp_path:
     play(follows)
 
 
-def test_the_scheduler_gets_each_thing_once(cell: ReplicatedCell) -> None:
+def test_the_scheduler_receives_each_transaction_once(cell: ReplicatedCell) -> None:
     calls: list[tuple[bool, int, int]] = []
     waiting = Waiting(cell)
 

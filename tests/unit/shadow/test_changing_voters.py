@@ -1,4 +1,4 @@
-"""Who votes changes with the hosts that may be the master, and with the room on the master's disk."""
+"""The voters change with the candidate hosts, and with the free space on the master's disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.shadow.replication_harness import ReplicationHarness
 
 
 def test_voters_change_by_way_of_both_sets(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Two candidates take a witness; each step is in the copies before it counts."""
+    """Two candidates get a witness; each step is in the replicas before it counts."""
     harness = ReplicationHarness(cell, tmp_path, 1, old=False)
     seen: list[list[list[str]]] = []
 
@@ -22,15 +22,15 @@ def test_voters_change_by_way_of_both_sets(cell: ReplicatedCell, tmp_path: Path)
             await harness.until(lambda: harness.has("s1"))
             if harness.sets and harness.sets not in seen:
                 seen.append(harness.sets)
-                assert tables(harness.copies["s1"].path)["meta"] == tables(cell.master.spool.path)["meta"]
+                assert tables(harness.replicas["s1"].path)["meta"] == tables(cell.master.spool.path)["meta"]
 
     harness.run(play)
     assert seen == [[["master"]], [["master"], ["h1", "master", "s1"]], [["h1", "master", "s1"]]]
     assert cell.master.spool.recall(VOTERS) == '[["h1","master","s1"]]'
 
 
-def test_without_room_the_voters_stay_and_are_changed_later(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """The loop goes on: whoever falls behind meanwhile is still taken off the list."""
+def test_on_a_full_disk_the_voters_stay_and_change_later(cell: ReplicatedCell, tmp_path: Path) -> None:
+    """The loop goes on: a shadow that falls behind meanwhile is still taken off the list."""
     harness, db = ReplicationHarness(cell, tmp_path, 1, old=False), cell.master.spool._db
 
     async def play() -> None:
@@ -48,7 +48,7 @@ def test_without_room_the_voters_stay_and_are_changed_later(cell: ReplicatedCell
 
 
 def test_the_list_of_hosts_is_followed(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Who is added may take over when it has everything; once the others are removed the master needs nobody's vote."""
+    """A new host may take over when it has everything; without other hosts the master needs no other vote."""
     harness = ReplicationHarness(cell, tmp_path, 2, old=False)
 
     async def change_hosts(*others: str) -> None:
@@ -68,7 +68,7 @@ def test_the_list_of_hosts_is_followed(cell: ReplicatedCell, tmp_path: Path) -> 
         assert harness.sets == [[MASTER]]
         harness.silent = {"s1", "s2"}
         cell.submit()
-        assert harness.replication.announceable_commit() == cell.patches.last.commit, "nobody else is waited for"
+        assert harness.replication.announceable_commit() == cell.patches.last.commit, "no other host is awaited"
 
     harness.run(play)
     assert not harness.replication._senders

@@ -1,4 +1,4 @@
-"""A master that cannot write asks its shadows to go on: not for a moment's sake, and each that has everything."""
+"""A master that cannot write asks the shadows that have everything to take over, though not for a moment's fault."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from daemons.qmaster.shadow.handover import TakeoverRequest
 from daemons.runtime.peers import PeerAway
 from gridengine.lease import VoteRecord
 
-ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no road"), "old": (404, b"unknown"), "s1": (200, b"")}
+ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no route"), "old": (404, b"unknown"), "s1": (200, b"")}
 
 
 class Enough(BaseException):
-    """Ends the play."""
+    """Ends the test."""
 
 
 class Shadows:
-    """What each host answers, and which were asked."""
+    """The answers of the hosts, and which hosts were asked."""
 
     def __init__(self, most: int) -> None:
         self.asked: list[str] = []
@@ -43,7 +43,7 @@ class Shadows:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Whether the next looks find room; those behind them find none."""
+    """Whether the next checks find a writable disk; all later checks fail."""
     found: list[bool] = []
 
     def allocate(*_: object) -> None:
@@ -51,45 +51,46 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", allocate)
-    monkeypatch.setattr(handover, "LOOK_S", 0.0)
+    monkeypatch.setattr(handover, "CHECK_S", 0.0)
     yield found
 
 
 def run_handover(directory: Path, successors: list[str], most: int) -> tuple[list[str], list[str]]:
-    """Hosts that were asked until there were so many, and the complaints."""
+    """The hosts asked, until they are more than `most`, and the logged errors."""
     shadows, complaints = Shadows(most), []
     with pytest.raises(Enough):
-        asyncio.run(handover.hand_over_when_unwritable(directory, shadows, lambda: successors, complaints.append))  # type: ignore[arg-type]
+        resigning = handover.hand_over_when_unwritable
+        asyncio.run(resigning(directory, shadows, lambda: successors, complaints.append))  # type: ignore[arg-type]
     return shadows.asked, complaints
 
 
 @pytest.mark.statement("SH-1", "SP-3")
-def test_those_that_cannot_are_passed_over(tmp_path: Path, checks: list[bool]) -> None:
+def test_shadows_that_cannot_take_over_are_skipped(tmp_path: Path, checks: list[bool]) -> None:
     asked, complaints = run_handover(tmp_path, ["full", "away", "old", "s1", "full"], 4)
     assert asked[:4] == ["full", "away", "old", "s1"]
     assert complaints == [
-        "host full does not go on as the master: it cannot write either",
-        "host away does not go on as the master: no road",
-        "host old does not go on as the master: unknown",
-        f"cannot write in {tmp_path}: No space left on device; host s1 goes on as the master",
+        "host full does not take over as the master: it cannot write either",
+        "host away does not take over as the master: no route",
+        "host old does not take over as the master: unknown",
+        f"cannot write in {tmp_path}: No space left on device; host s1 takes over as the master",
     ]
 
 
 def test_a_disk_that_is_full_for_a_moment_moves_no_master(tmp_path: Path, checks: list[bool]) -> None:
     checks += [False, False, True] * 5
     run_handover(tmp_path, ["s1"], 0)
-    assert checks == [], "all of them were looked at before anybody was asked"
+    assert checks == [], "all checks were made before a shadow was asked"
 
 
-def test_while_none_will_they_are_asked_again(tmp_path: Path, checks: list[bool]) -> None:
+def test_while_no_shadow_accepts_they_are_asked_again(tmp_path: Path, checks: list[bool]) -> None:
     asked, complaints = run_handover(tmp_path, ["full"], 3)
     assert asked == ["full"] * 4
-    assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow goes on as the master"
+    assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow takes over as the master"
 
 
 @pytest.mark.statement("SH-4")
 @pytest.mark.parametrize(
-    ("wish", "promise", "over"),
+    ("takeover", "record", "obsolete"),
     [
         (TakeoverRequest(), VoteRecord(4, "m"), True),
         (TakeoverRequest(after=4), VoteRecord(4, "m"), False),
@@ -98,6 +99,8 @@ def test_while_none_will_they_are_asked_again(tmp_path: Path, checks: list[bool]
         (TakeoverRequest(force=True), VoteRecord(), False),
     ],
 )
-def test_a_wish_to_follow_a_master_ends_when_another_host_has_followed_it(takeover: TakeoverRequest, record: VoteRecord, over: bool) -> None:
-    """Not already when that master's lease has not run out yet on this host: nobody would wish then, and it comes back."""
-    assert takeover.is_obsolete("s", record) is over
+def test_a_takeover_request_ends_when_another_host_has_replaced_the_master(
+    takeover: TakeoverRequest, record: VoteRecord, obsolete: bool
+) -> None:
+    """It stays while the lease of that master is in force here: otherwise no host would campaign, and the master would return."""
+    assert takeover.is_obsolete("s", record) is obsolete

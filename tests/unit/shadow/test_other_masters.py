@@ -44,16 +44,16 @@ def cell(tmp_path: Path) -> Cell:
 
 
 def voter(cell: Cell, holder: str = "", epoch: int = 7, version: int = 1) -> LeaseVoter:
-    """That of host m, with what it has promised."""
+    """The voter of host m, with a vote record."""
     path = shadow_directory(cell) / "promise"
     if holder:
         path.write_bytes(msgspec.json.encode(VoteRecord(epoch, holder, version=version)))
-    seconds = itertools.count(0.0, 10.0)  # each look at the clock finds it later than any promise binds
+    seconds = itertools.count(0.0, 10.0)  # at each reading of the clock all grants have expired
     return LeaseVoter(path, lambda: next(seconds))
 
 
 def begin(cell: Cell, own: LeaseVoter, force: bool = False) -> None:
-    """What host m asks before it serves. Raises CellFault."""
+    """The check of host m before it serves. Raises CellFault."""
     asyncio.run(refuse_second_master(cell, "m", own, force))
 
 
@@ -74,13 +74,13 @@ async def listens(port: int) -> bool:
     return True
 
 
-def test_a_cell_of_which_all_hosts_are_off_starts(cell: Cell) -> None:
+def test_a_cell_starts_while_all_other_hosts_are_off(cell: Cell) -> None:
     begin(cell, voter(cell))
 
 
 @pytest.mark.parametrize(("holder", "refused"), [("m", False), ("n", True)])
-def test_a_host_that_another_one_followed_as_the_master_does_not_serve(cell: Cell, holder: str, refused: bool) -> None:
-    """A former shadow whose own files name it as the only master: its copy of the spool is old."""
+def test_a_host_does_not_serve_after_a_later_master(cell: Cell, holder: str, refused: bool) -> None:
+    """A former shadow whose own files name it as the only master: its replica is old."""
     own = voter(cell, holder)
     if not refused:
         return begin(cell, own)
@@ -92,7 +92,7 @@ def test_a_host_that_another_one_followed_as_the_master_does_not_serve(cell: Cel
 
 
 def test_a_host_that_was_not_elected_does_not_serve_alone(cell: Cell) -> None:
-    """Its promise to itself is all that is left of the one to the master."""
+    """Its vote for itself has replaced the one for the master."""
     own = voter(cell, "m", version=0)
     with pytest.raises(CellFault, match="asked to be the master in epoch 7 and was not elected"):
         begin(cell, own)
@@ -116,8 +116,8 @@ def test_a_host_that_serves_is_found(cell: Cell, whose: str, force: bool) -> Non
 
 
 @pytest.mark.parametrize(("theirs", "own", "refused"), [(8, 0, True), (8, 7, True), (7, 8, False), (0, 0, False)])
-def test_exec_hosts_say_whom_they_followed_later(cell: Cell, theirs: int, own: int, refused: bool) -> None:
-    """The promise of this host was lost with its disk, or is of before; host x, which n tells of, is off."""
+def test_execution_hosts_report_a_later_master(cell: Cell, theirs: int, own: int, refused: bool) -> None:
+    """The record of this host was lost with its disk, or is older; host x, which n has voted for, is off."""
     (port,) = free_ports(1)
     cell = replace(cell, shadow_port=port)
     keys = cell.execd_spool("n") / "keys"

@@ -1,4 +1,4 @@
-"""A seat whose qmaster does not begin."""
+"""A participant whose qmaster does not start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture
 def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
-    """m was left alone on the list: its own vote is enough."""
+    """m is alone on the list: its own vote is enough."""
     common, keys = tmp_path / "c" / "common", tmp_path / "keys"
     for directory in (common, keys, tmp_path / "q", tmp_path / "run", tmp_path / "e" / "m"):
         directory.mkdir(parents=True)
@@ -40,17 +40,17 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     monkeypatch.setattr(participant_module, "own_keys", lambda *_: Keys(keys, keys / "authority", "make keys"))
     monkeypatch.setattr(participant_module, "voters", lambda _: (frozenset(("m",)),))
     monkeypatch.setattr(participant_module, "position", lambda _: (1, 1))
-    monkeypatch.setattr(participant_module, "take_office", lambda *_: None)
+    monkeypatch.setattr(participant_module, "become_leader", lambda *_: None)
     monkeypatch.setattr(participant_module, "RENEW_S", 0.05)
-    monkeypatch.setattr(participant_module, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(participant_module, "_RETRY_S", 0.05)
     return read_cell({"SGE_ROOT": str(tmp_path), "SGE_CELL": "c"})
 
 
 @pytest.mark.parametrize(("begins", "served", "status"), [((True, False, False, True), 4, 0), ((False, True), 1, 1)])
-def test_a_master_that_has_served_begins_again_until_it_can(
+def test_a_master_that_has_served_retries_until_it_can(
     cell: Cell, monkeypatch: pytest.MonkeyPatch, begins: tuple[bool, ...], served: int, status: int
 ) -> None:
-    """One that lost its lease on a busy machine must not end for good because a port is taken at that moment."""
+    """A host that lost its lease on a busy machine must not end for good because a port is taken at that moment."""
     terms: list[bool] = []
     stop = asyncio.Event()
 
@@ -64,7 +64,7 @@ def test_a_master_that_has_served_begins_again_until_it_can(
             if not begun:
                 return 1
             self._startup.ready()
-            await asyncio.sleep(0.2)  # it is on the list of hosts in sync by then
+            await asyncio.sleep(0.2)  # by then it is on the list of hosts in sync
             if len(terms) == len(begins):
                 stop.set()
             return 0

@@ -1,4 +1,4 @@
-"""What a commit of the spool has changed arrives in a copy, whatever wrote it; else the copy is made anew."""
+"""The changes of each commit of the spool arrive in a replica; if patches do not suffice, it is transferred again."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def answer_under_keys(cell: ReplicatedCell) -> None:
 
 
 def start_again(cell: ReplicatedCell) -> None:
-    """A new qmaster on the same spool goes on where the earlier one was, so its copies do, too."""
+    """A new qmaster on the same spool continues at the position of the earlier one, and so do the replicas."""
     before = cell.patches.last
     cell.restart()
     assert cell.patches.base == before
@@ -99,20 +99,20 @@ WRITES = [
 
 @pytest.mark.statement("SH-2")
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
-def test_all_that_is_written_arrives(cell: ReplicatedCell, copy: Replica, write: Callable[[ReplicatedCell], None]) -> None:
-    cell.whole(copy)
-    before = copy.position()
+def test_all_that_is_written_arrives(cell: ReplicatedCell, replica: Replica, write: Callable[[ReplicatedCell], None]) -> None:
+    cell.whole(replica)
+    before = replica.position()
     write(cell)
-    cell.bring_up(copy)
-    assert copy.position() == cell.master.spool.position > before
-    assert tables(copy.path) == tables(cell.master.spool.path)
-    copy.close()
-    taken_over = Spool(copy.path, "5f")
+    cell.bring_up(replica)
+    assert replica.position() == cell.master.spool.position > before
+    assert tables(replica.path) == tables(cell.master.spool.path)
+    replica.close()
+    taken_over = Spool(replica.path, "5f")
     assert taken_over.load().snapshot() == cell.master.spool.load().snapshot()
     assert taken_over.last_record() == cell.master.spool.last_record()
 
 
-def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, copy: Replica) -> None:
+def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, replica: Replica) -> None:
     path = tmp_path / "spool.db"
     spool_file.mark(path, "5f")
     spool = Spool(path)
@@ -120,9 +120,9 @@ def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path
     spool.follow(patches.add)
     events = [HoldsChanged(7, Ranges.of([1]), 1)]
     spool.commit([Transaction(number, 1.0, "alice", "h1", list(events)) for number in range(1, KEEP_JOURNAL + 1)])
-    draft = copy.draft()
+    draft = replica.draft()
     spool_file.copy(path, draft)
-    position = copy.install(draft)
+    position = replica.install(draft)
     assert position == spool.position
     assert spool.wants_snapshot
     state = State()
@@ -131,13 +131,13 @@ def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path
     found = patches.after(position, 1)
     assert found is not None and len(found[1]) == 1
     assert len(found[1][0].patchset) < 20 * KEEP_JOURNAL
-    copy.apply(position.incarnation, found[1])
-    assert tables(copy.path) == tables(path)
+    replica.apply(position.incarnation, found[1])
+    assert tables(replica.path) == tables(path)
     assert not tables(path)["journal"]
 
 
-def test_who_follows_hears_of_commits_alone(tmp_path: Path) -> None:
-    """Not of what failed, nor of what changed nothing; and the commits are counted without a gap."""
+def test_a_follower_receives_only_commits(tmp_path: Path) -> None:
+    """No failed commit, and none without a change; the commits are numbered without a gap."""
     spool = Spool(tmp_path / "spool.db")
     heard: list[SpoolPosition] = []
     spool.remember("fact", "1")
@@ -153,10 +153,10 @@ def test_who_follows_hears_of_commits_alone(tmp_path: Path) -> None:
     assert spool_file.position(spool.path) == (0, 2)
 
 
-def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, copy: Replica) -> None:
-    """A later program makes tables, or another version of what is in them: copies of before are made anew."""
-    cell.whole(copy)
-    position = copy.position()
+def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, replica: Replica) -> None:
+    """A later release changes the tables or the version of their contents: older replicas are transferred again."""
+    cell.whole(replica)
+    position = replica.position()
     for change in ("drop table history", f"update meta set value='1' where key='{spool_versions.KEY}'"):
         cell.master.spool.close()
         db = spool_file.connect(cell.master.spool.path)
@@ -167,12 +167,12 @@ def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, copy:
         assert cell.patches.base == (position.incarnation, position.commit + 1)
         assert cell.patches.after(position, 1) is None
         with pytest.raises(OutOfStep):
-            copy.apply(position.incarnation, cell.patches.after(cell.patches.base, 1)[1])  # type: ignore[index]
+            replica.apply(position.incarnation, cell.patches.after(cell.patches.base, 1)[1])  # type: ignore[index]
         position = cell.patches.last
 
 
-def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: ReplicatedCell, copy: Replica) -> None:
-    cell.whole(copy)
+def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: ReplicatedCell, replica: Replica) -> None:
+    cell.whole(replica)
     before = cell.master.spool.position
     cell.master.spool.close()
     spool = Spool(cell.master.spool.path)
@@ -208,10 +208,10 @@ def test_frames_are_read_back_and_a_torn_one_is_refused() -> None:
             decode_frames(frames[:length])
 
 
-def test_a_copy_is_at_one_position_while_the_master_writes(
-    cell: ReplicatedCell, copy: Replica, monkeypatch: pytest.MonkeyPatch
+def test_a_copy_is_consistent_while_the_master_writes(
+    cell: ReplicatedCell, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is committed while pages are copied is not in it, and follows."""
+    """A commit made while pages are copied is not in the copy, and follows as a patch."""
     cell.submit()
     at = cell.master.spool.position
     monkeypatch.setattr(spool_file, "_PAGES", 1)
@@ -227,8 +227,8 @@ def test_a_copy_is_at_one_position_while_the_master_writes(
             return backup
 
     monkeypatch.setattr(apsw, "Connection", Copying)
-    cell.whole(copy)
+    cell.whole(replica)
     monkeypatch.undo()
-    assert copy.position() == at < cell.master.spool.position
-    cell.bring_up(copy)
-    assert tables(copy.path) == tables(cell.master.spool.path)
+    assert replica.position() == at < cell.master.spool.position
+    cell.bring_up(replica)
+    assert tables(replica.path) == tables(cell.master.spool.path)

@@ -1,4 +1,4 @@
-"""Which spool a host becomes the master with, and what it leaves behind."""
+"""With which spool a host becomes the master, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cell(tmp_path: Path) -> Cell:
 
 
 def spool(path: Path, incarnation: int, commit: int, **facts: str) -> None:
-    """A spool that is so far."""
+    """A spool at a position."""
     db = spool_file.connect(path)
     db.execute("create table journal(revision); insert into journal values(1)")
     for key, value in {"cell": CELL_ID, "incarnation": str(incarnation), "commit": str(commit), **facts}.items():
@@ -44,7 +44,7 @@ def copy_of(cell: Cell) -> Path:
 
 
 @pytest.mark.statement("SH-2")
-def test_the_copy_takes_the_place_of_an_older_spool(cell: Cell) -> None:
+def test_the_replica_replaces_an_older_spool(cell: Cell) -> None:
     spool(cell.spool, 5, 120)
     spool(copy_of(cell), 6, 3, voters='[["h1","m","s"]]')
     assert promotion.voters(cell) == (frozenset(("h1", "m", "s")),)
@@ -57,7 +57,7 @@ def test_the_copy_takes_the_place_of_an_older_spool(cell: Cell) -> None:
 
 
 @pytest.mark.parametrize(("own", "copied"), [((6, 4), (6, 3)), ((7, 0), (6, 3)), ((6, 3), (6, 3))])
-def test_the_spool_of_a_master_that_comes_back_first_stays(cell: Cell, own: tuple[int, int], copied: tuple[int, int]) -> None:
+def test_a_spool_that_is_not_older_stays(cell: Cell, own: tuple[int, int], copied: tuple[int, int]) -> None:
     spool(cell.spool, *own)
     spool(copy_of(cell), *copied)
     promotion.become_leader(cell, "s")
@@ -65,19 +65,19 @@ def test_the_spool_of_a_master_that_comes_back_first_stays(cell: Cell, own: tupl
     assert not (cell.qmaster_spool_dir / "superseded").exists()
 
 
-def test_killed_between_its_renames_it_is_done_the_next_time(cell: Cell) -> None:
+def test_a_promotion_killed_between_its_renames_is_completed_by_the_next(cell: Cell) -> None:
     spool(copy_of(cell), 6, 3)  # the older spool has moved already
     promotion.become_leader(cell, "s")
     assert spool_file.position(cell.spool) == (6, 3)
 
 
-def test_a_copy_of_another_cell_is_no_spool(cell: Cell) -> None:
+def test_a_replica_of_another_cell_is_refused(cell: Cell) -> None:
     spool(copy_of(cell), 6, 3, cell="d" * 32)
     with pytest.raises(CellFault, match="of another cell"):
         promotion.become_leader(cell, "s")
     assert cell.master_host() == "m"
 
 
-def test_a_host_without_a_spool_knows_no_voters(cell: Cell) -> None:
+def test_a_host_without_a_spool_has_no_voters(cell: Cell) -> None:
     assert promotion.voters(cell) == ()
     assert promotion.position(cell) == (0, 0)

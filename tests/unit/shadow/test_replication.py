@@ -1,4 +1,4 @@
-"""What a master may announce, and when a shadow may take over: never one that lacks what was announced."""
+"""What a master may announce, and when a shadow may take over: never one that lacks an announced commit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_shadows_get_all_of_it_and_then_what_follows(cell: ReplicatedCell, tmp_p
         assert tables(replica.path) == tables(cell.master.spool.path)
     kinds = [name for host, name in harness.requests if host == "s1"]
     assert kinds[:2] == ["position", "copy"] and set(kinds[2:]) == {"commits"}
-    assert len(kinds) < 12, "what is committed while a request is under way goes in the next one"
+    assert len(kinds) < 12, "commits made during a request go into the next one"
 
 
 @pytest.mark.statement("SH-2")
@@ -79,7 +79,7 @@ def test_a_silent_shadow_is_off_the_list_before_anything_is_announced_without_it
         assert replication.in_sync == [MASTER]
         for _ in range(3):
             cell.submit()
-            assert replication.announceable_commit() == last(cell), "it is not waited for any more"
+            assert replication.announceable_commit() == last(cell), "it is no longer awaited"
         harness.silent.clear()
         await harness.until(lambda: harness.has("s1"))
         await harness.pass_time(0.5)
@@ -91,8 +91,8 @@ def test_a_silent_shadow_is_off_the_list_before_anything_is_announced_without_it
     assert not [request for request in harness.requests[3:] if request[1] == "copy"], "the patches at hand were enough"
 
 
-def test_one_that_comes_back_is_waited_for_before_the_voters_believe_in_it(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """From the moment on which they may believe, nothing is announced without it."""
+def test_a_returning_shadow_is_awaited_before_the_voters_list_it(cell: ReplicatedCell, tmp_path: Path) -> None:
+    """Once voters may have it on their list, nothing is announced without it."""
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -115,8 +115,8 @@ def test_one_that_comes_back_is_waited_for_before_the_voters_believe_in_it(cell:
     harness.run(play)
 
 
-def test_one_that_has_nearly_caught_up_is_waited_for_and_not_told_yet(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Under load something is always on its way: what is announced from now on waits for it, the voters for what was before."""
+def test_a_shadow_that_has_nearly_caught_up_is_awaited_and_not_listed_yet(cell: ReplicatedCell, tmp_path: Path) -> None:
+    """Under load it never has the last commit: later announcements wait for it, the voters for the earlier commits."""
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -130,7 +130,7 @@ def test_one_that_has_nearly_caught_up_is_waited_for_and_not_told_yet(cell: Repl
         harness.silent = {"s1"}
         cell.submit()
         before = last(cell)
-        assert harness.replication.announceable_commit() == before, "it is not waited for yet"
+        assert harness.replication.announceable_commit() == before, "it is not awaited yet"
         await harness.pass_time(0.25)
         assert harness.voters == [MASTER]
         cell.submit()
@@ -143,7 +143,7 @@ def test_one_that_has_nearly_caught_up_is_waited_for_and_not_told_yet(cell: Repl
     harness.run(play)
 
 
-def test_one_that_has_lost_its_copy_has_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_shadow_that_has_lost_its_replica_has_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -186,7 +186,7 @@ def test_how_many_are_waited_for(
 
 
 def test_one_is_not_enough_where_a_majority_of_voters_could_elect_another(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Of five voters three may elect a shadow that lacks what only the master and one other have."""
+    """Three of five voters may elect a shadow that lacks a commit which only the master and one other have."""
     harness = ReplicationHarness(cell, tmp_path, 4, "one")
 
     async def play() -> None:
@@ -203,7 +203,7 @@ def test_one_is_not_enough_where_a_majority_of_voters_could_elect_another(cell: 
 
 
 def test_none_loses_two_seconds_at_most(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Who is further behind cannot take over."""
+    """A shadow further behind cannot take over."""
     harness = ReplicationHarness(cell, tmp_path, 1, "none")
 
     async def play() -> None:
@@ -217,7 +217,7 @@ def test_none_loses_two_seconds_at_most(cell: ReplicatedCell, tmp_path: Path) ->
     harness.run(play)
 
 
-def test_the_pause_of_a_master_that_stood_still_is_nobodys_silence(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_pause_of_the_master_does_not_count_as_silence_of_a_shadow(cell: ReplicatedCell, tmp_path: Path) -> None:
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -233,7 +233,7 @@ def test_the_pause_of_a_master_that_stood_still_is_nobodys_silence(cell: Replica
 
 
 @pytest.mark.statement("SH-3")
-def test_who_is_not_the_master_announces_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_host_that_is_not_the_leader_announces_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -247,8 +247,8 @@ def test_who_is_not_the_master_announces_nothing(cell: ReplicatedCell, tmp_path:
 
 
 @pytest.mark.statement("SH-3")
-def test_a_shadow_that_has_promised_itself_to_another_acknowledges_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """That one was told how far its copy is."""
+def test_a_shadow_that_has_voted_for_another_host_acknowledges_nothing(cell: ReplicatedCell, tmp_path: Path) -> None:
+    """The other host has received its position."""
     harness = ReplicationHarness(cell, tmp_path, 1)
 
     async def play() -> None:
@@ -263,7 +263,7 @@ def test_a_shadow_that_has_promised_itself_to_another_acknowledges_nothing(cell:
     harness.run(play)
 
 
-def test_a_promise_that_is_given_while_a_commit_is_written_counts(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_vote_given_while_a_commit_is_written_counts(cell: ReplicatedCell, tmp_path: Path) -> None:
     harness = ReplicationHarness(cell, tmp_path, 1)
     replica = harness.replicas["s1"]
 
@@ -274,11 +274,11 @@ def test_a_promise_that_is_given_while_a_commit_is_written_counts(cell: Replicat
         found = cell.patches.after(position, 1)
         assert found is not None
 
-        def promising(incarnation: int, patches: list[Patch]) -> SpoolPosition:
+        def voting(incarnation: int, patches: list[Patch]) -> SpoolPosition:
             harness.granted_to["s1"] = ("s2", 4)
             return apply(incarnation, patches)
 
-        replica.apply = promising  # type: ignore[method-assign,assignment]
+        replica.apply = voting  # type: ignore[method-assign,assignment]
         header = {POSITION: str(position.incarnation)}
         handler = harness.endpoints["s1"].handlers["commits"]
         status, _ = await handler(MASTER, header, Stream(encode_frames(found[1])))
@@ -287,7 +287,7 @@ def test_a_promise_that_is_given_while_a_commit_is_written_counts(cell: Replicat
     harness.run(play)
 
 
-def test_a_shadow_that_was_away_for_too_long_gets_all_of_it_again(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_shadow_that_was_silent_for_too_long_gets_the_whole_spool_again(cell: ReplicatedCell, tmp_path: Path) -> None:
     """Also when the first transfer is cut off in the middle."""
     harness = ReplicationHarness(cell, tmp_path, 1)
 
@@ -310,10 +310,10 @@ def test_a_shadow_that_was_away_for_too_long_gets_all_of_it_again(cell: Replicat
     assert [path.name for path in cell.directory.glob("copy-for*")] == []
 
 
-def test_a_transfer_that_is_cut_off_is_begun_anew(
+def test_a_transfer_that_is_cut_off_is_restarted(
     cell: ReplicatedCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daemons.qmaster.serve.replica_sender._LOOK_S", 1000.0)  # only after one that is whole is there a pause
+    monkeypatch.setattr("daemons.qmaster.serve.replica_sender._CHECK_S", 1000.0)  # a pause follows only a complete transfer
     harness = ReplicationHarness(cell, tmp_path, 1)
     harness.cut["s1", "copy"] = 10_000
 
@@ -326,7 +326,7 @@ def test_a_transfer_that_is_cut_off_is_begun_anew(
     assert tables(harness.replicas["s1"].path) == tables(cell.master.spool.path)
 
 
-def test_a_master_that_starts_again_goes_on_with_its_shadows(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_restarted_master_continues_with_its_shadows(cell: ReplicatedCell, tmp_path: Path) -> None:
     first = ReplicationHarness(cell, tmp_path, 1)
     first.run(first.begin)
     cell.restart()
