@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 from aiohttp import web
 
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.web.app import build_app
 from tests.harness import Cell
 from tests.integration.web.serving import Serving
@@ -73,7 +73,7 @@ def main(hosts: int, jobs: int) -> bool:
     directory = Path(tempfile.mkdtemp())
     followed = filled(directory, hosts, jobs)
     followed.take()
-    seldom_look_for_cycles()
+    tune_collection_for_service()
 
     async def make() -> web.Application:
         shared, _ = web_of(followed, directory)

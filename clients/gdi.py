@@ -42,17 +42,17 @@ def _connect(answer_s: float) -> "Socket":
     directory = wire.run_directory(common_directory())
     begin = time.monotonic()
     while True:
-        connection, there = wire.connect(directory, answer_s)
+        connection, exists = wire.connect(directory, answer_s)
         if connection is not None:
             return connection
-        patience = _patience_s() if there else PATIENCE_ABSENT_S
+        patience = _patience_s() if exists else PATIENCE_ABSENT_S
         if time.monotonic() - begin > patience:
             raise Unreachable(wire.no_qmaster(common_directory()))
-        _say_that_it_waits(time.monotonic() - begin)
+        _report_waiting(time.monotonic() - begin)
         time.sleep(_PAUSE_S)
 
 
-def _say_that_it_waits(waited_s: float) -> None:
+def _report_waiting(waited_s: float) -> None:
     """A line on stderr, once, when nobody has answered for a while: it is not the command that hangs (adr/0167).
 
     Deviation: 8.1.9 prints what its communication library meets.
@@ -74,7 +74,7 @@ def _await_answer(connection: "Socket", answer_s: float) -> None:
         connection.recv(1, _PEEK)
     except TimeoutError:
         if not wire.master_reached(connection, _SAYS_S):
-            _say_that_it_waits(SAID_AFTER_S + _SAYS_S)
+            _report_waiting(SAID_AFTER_S + _SAYS_S)
     except OSError:
         pass  # whoever reads says what that means
     connection.settimeout(answer_s)
@@ -111,10 +111,10 @@ def _patiently(
     while True:
         try:
             return _exchange(name, body, key, answer_s)
-        except wire.TurnedAway as refused:
+        except wire.RetryLaterError as refused:
             if time.monotonic() - begin > _patience_s():
-                raise Unreachable(wire.turned_away(str(refused), common_directory())) from None
-            _say_that_it_waits(time.monotonic() - begin)
+                raise Unreachable(wire.explain_refusal(str(refused), common_directory())) from None
+            _report_waiting(time.monotonic() - begin)
             time.sleep(_PAUSE_S)
 
 

@@ -123,7 +123,7 @@ class InteractiveSession:
 
     def run(self, attached: bool = False) -> int:
         """Connect, pump, connect again if need be; the exit status of the job."""
-        from clients.session_link import SessionRefused, connect
+        from clients.session_connection import SessionRefused, connect
         from clients.session_pump import Dismissed
 
         lost = 0.0

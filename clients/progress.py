@@ -6,7 +6,7 @@ Owns the asking again. Called by commands that wait for a job: qsub -sync, -now,
 import time
 
 from clients import gdi, program
-from gridengine.api.following import PATIENCE_S, PAUSE_S, Following
+from gridengine.api.job_follower import PATIENCE_S, PAUSE_S, JobFollower
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -26,27 +26,27 @@ def records_of(job_id: int) -> "Iterator[dict[str, Any]]":
     """
     import threading
 
-    following = Following()
+    job_follower = JobFollower()
     pending = threading.Timer(PENDING_S, program.complain, [f"job {job_id} is still pending: qexplain {job_id} says why"])
     pending.daemon = True
     pending.start()
     try:
-        yield from _records(job_id, following, pending.cancel)
+        yield from _records(job_id, job_follower, pending.cancel)
     finally:
         pending.cancel()
 
 
-def _records(job_id: int, following: Following, begun: "Callable[[], None]") -> "Iterator[dict[str, Any]]":
+def _records(job_id: int, job_follower: JobFollower, begun: "Callable[[], None]") -> "Iterator[dict[str, Any]]":
     while True:
         try:
             for record in gdi.stream("wait", {"job_id": job_id}):
                 begun()
-                if following.is_news(record) and "lost" not in record and "error" not in record:
+                if job_follower.is_new(record) and "lost" not in record and "error" not in record:
                     yield record
-                if following.over:
+                if job_follower.is_finished:
                     return
             fault = gdi.Unreachable("the qmaster ended the stream before the job had ended")
         except gdi.Unreachable as error:
             fault = error
-        following.broken(fault, time.monotonic())
+        job_follower.note_break(fault, time.monotonic())
         time.sleep(PAUSE_S)

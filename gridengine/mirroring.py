@@ -11,7 +11,7 @@ from bisect import bisect_left
 import msgspec
 from msgspec import Raw, Struct, field
 
-BEAT_S = 1.0
+HEARTBEAT_S = 1.0
 """Seconds between two beats: a mirror that hears none for some of these is cut off from the qmaster."""
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

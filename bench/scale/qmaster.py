@@ -24,7 +24,7 @@ from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
-from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
+from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from gridengine.gdi.requests import Answer, Caller, decode_request
 from gridengine.state.jobs import Job
 from gridengine.state.machines.configuration import ObjectSet
@@ -54,7 +54,7 @@ class SimulatedCell:
             return World(time.time(), resolve, MASTER, "root", steady=time.monotonic())
 
         spool = Spool(directory / "spool.db")
-        with looking_for_no_cycles():
+        with collection_disabled():
             self.master = Master(spool, directory / "accounting", world)
         self.read_s = time.perf_counter() - began
         if spool.empty:
@@ -62,7 +62,7 @@ class SimulatedCell:
             self.master.record(Decision(events=list(events)), DAEMON)
             self.master.flush()
             self.master.compact()
-        seldom_look_for_cycles()
+        tune_collection_for_service()
         self.service = Service(self.master, self._cycle, self._deliver, self._joined, dict, self._shut_down)
 
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 from bench.scale.calls import connect
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.schedd.actor import Schedd
 
 
 async def serve(socket: str) -> None:
-    seldom_look_for_cycles()
+    tune_collection_for_service()
     actor = Schedd()
 
     async def looks() -> Any:

@@ -17,7 +17,7 @@ from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.host_keys import add_host, authority_of
 from clients.admin.local_daemons import answers, is_master_here, process_of, qmaster_of, seat_of, shadow_masters, this_host
 from clients.admin.refusal import Refusal
-from clients.admin.socket_request import Silence, ask
+from clients.admin.socket_request import NoReplyError, ask
 
 shadow = typer.Typer(help="Hosts that take over when the master is lost.")
 
@@ -120,7 +120,7 @@ def take_over(
 def _ask(cell: InstalledCell, request: str, patience_s: float = _ANSWER_S, **fields: object) -> dict[str, Any]:
     try:
         return ask(cell.run_dir / _SOCKET, request, fields, patience_s)
-    except Silence as silence:
+    except NoReplyError as silence:
         raise Refusal(_why_silent(cell, str(silence))) from None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from clients.admin.refusal import Refusal
 
 
-class Silence(Exception):
+class NoReplyError(Exception):
     """Nobody answers; the text is the reason."""
 
 
@@ -30,7 +30,7 @@ def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: floa
             asked.request("POST", f"/v1/{request}", json.dumps(fields), {"Connection": "close"})
             answer = json.loads(asked.getresponse().read())
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise Silence(getattr(error, "strerror", None) or str(error) or type(error).__name__) from None
+            raise NoReplyError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from None
     if "error" in answer:
         raise Refusal(answer["error"])
     return dict(answer)

@@ -34,7 +34,7 @@ from clients.admin.local_daemons import (
 )
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Release
-from clients.admin.socket_request import Silence, ask
+from clients.admin.socket_request import NoReplyError, ask
 from gridengine.protocol import MOST_APART
 from gridengine.units import spoken_time
 
@@ -180,7 +180,7 @@ class Upgrade:
             return {}
         try:
             words: dict[str, dict[str, Any]] = self._ask_seat("releases", restart=restart).get("releases", {})
-        except Silence:
+        except NoReplyError:
             return {}
         return words
 

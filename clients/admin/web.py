@@ -18,7 +18,7 @@ from clients.admin.installation import find_installation
 from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
-from clients.admin.socket_request import Silence, ask
+from clients.admin.socket_request import NoReplyError, ask
 from gridengine import web
 
 
@@ -75,7 +75,7 @@ def print_tokens(cell: InstalledCell) -> None:
 def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
     try:
         return ask(cell.run_dir / web.SOCKET, request, fields, 10.0)
-    except Silence as silence:
+    except NoReplyError as silence:
         raise Refusal(f"no web server answers on this host ({silence}): {_owner(cell)} starts it with gridengine web") from None
 
 
@@ -85,7 +85,7 @@ def _answers(cell: InstalledCell) -> bool:
         ask(cell.run_dir / web.SOCKET, "", {}, 10.0)
     except Refusal:
         return True
-    except Silence:
+    except NoReplyError:
         return False
     return True
 

@@ -27,7 +27,7 @@ from daemons.dbwriter.writer import Writer
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
-from daemons.runtime.watchdog import watched
+from daemons.runtime.watchdog import feed_watchdog
 from gridengine import arco
 from gridengine.errors import plain_fault
 from gridengine.standard_output import checked
@@ -96,7 +96,7 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
             await asyncio.sleep(0.05)
         if not faults:
             startup.ready()
-        async with watched():
+        async with feed_watchdog():
             await stop.wait()
     finally:
         writer.stop()

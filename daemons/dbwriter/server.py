@@ -24,10 +24,10 @@ from daemons.dbwriter.database import DatabaseFault
 from daemons.dbwriter.queries import OURS, QueryFault, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
-from daemons.runtime.bodies import Unread, pieces
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import credentials
-from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.request_bodies import RequestBodyError, read_pieces
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import peer_credentials
+from daemons.runtime.http_listener import HttpListeners
 from gridengine import arco
 
 #: questions that are answered at once, and of one user; more of them are refused
@@ -48,7 +48,7 @@ class Server:
     def __init__(self, writer: Writer, settings: Settings, site_queries: Path) -> None:
         self._writer, self._settings, self._site_queries = writer, settings, site_queries
         self._asking: Counter[int] = Counter()
-        self._doors: HttpDoors | None = None
+        self._listeners: HttpListeners | None = None
         self._answers: dict[str, Callable[[Fields, int], Awaitable[object]]] = {
             arco.QUERIES: self._list,
             arco.RUN: self._run,
@@ -59,12 +59,12 @@ class Server:
 
     def open(self, listener: socket.socket) -> None:
         """Serve at a listening socket."""
-        self._doors = HttpDoors(Room(), self._answer)
-        self._doors.open(listener, _CONNECTIONS)
+        self._listeners = HttpListeners(ConnectionLimiter(), self._answer)
+        self._listeners.open(listener, _CONNECTIONS)
 
     async def close(self) -> None:
-        if self._doors is not None:
-            await self._doors.close()
+        if self._listeners is not None:
+            await self._listeners.close()
 
     async def _answer(self, name: str, request: web.BaseRequest, connection: Connection) -> web.Response:
         answer = self._answers.get(name)
@@ -77,7 +77,7 @@ class Server:
             if not isinstance(fields, dict):
                 raise NotGranted("a request is a JSON object")
             data = await answer(fields, user)
-        except (NotGranted, QueryFault, DatabaseFault, Unread) as fault:
+        except (NotGranted, QueryFault, DatabaseFault, RequestBodyError) as fault:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
@@ -194,10 +194,10 @@ def _shape(fields: Fields) -> Shape:
 async def _body(request: web.BaseRequest) -> str:
     """Raises Unread; UnicodeDecodeError, which is a ValueError."""
     body = b""
-    async for piece in pieces(request.content):
+    async for piece in read_pieces(request.content):
         body += piece
         if len(body) > _LARGEST:
-            raise Unread(f"a request has {_LARGEST} bytes at most")
+            raise RequestBodyError(f"a request has {_LARGEST} bytes at most")
     return body.decode()
 
 
@@ -220,9 +220,9 @@ def _user_of(request: web.BaseRequest, connection: Connection) -> int:
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
     if peer is None:
         raise NotGranted("the connection is gone")
-    user, _ = credentials(peer)
+    user, _ = peer_credentials(peer)
     if _trusted(user):
-        connection.vouched()
+        connection.note_authenticated()
     named = request.headers.getall(arco.ON_BEHALF, [])
     if not named:
         return int(user)

@@ -21,7 +21,7 @@ from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inh
 from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
-from daemons.runtime.keys import exec_host_keys, take_keys
+from daemons.runtime.keys import exec_host_keys, install_offered_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
@@ -59,7 +59,7 @@ def serve(
     startup = become_daemon(foreground, PROGRAM)
     try:
         pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
-        take_keys(cell, host)
+        install_offered_keys(cell, host)
         exec_host_keys(cell, host).require()
         open_messages(spool / "messages", "main", host, "log_info", "execd", cell.json_log)
         save_inherited(spool, os.environ, _binary_path())

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from daemons.execd.report_delay import ReportDelay
 from daemons.execd.tries import Tries
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import describe_call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
@@ -120,7 +120,7 @@ class Reporter:
             if not self._tries.hear(answer, settling=bool(first)):
                 raise _Unheard("another qmaster is there, or these reports came late")
         except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
-            _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), call_fault(error))
+            _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), describe_call_fault(error))
             # what came meanwhile is newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
             self._full_wanted = True

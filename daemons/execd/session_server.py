@@ -21,8 +21,8 @@ import msgspec
 from daemons.execd.active_jobs import holder_in
 from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import ADDRESS_SHARE, Door, tcp_listener
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_socket
 from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
@@ -48,10 +48,10 @@ class Greeting(msgspec.Struct):
 
 
 class SessionServer:
-    """`port`: where it listens, 0 before. `room`: of the connections of this process."""
+    """`port`: where it listens, 0 before. `limiter`: of the connections of this process."""
 
-    def __init__(self, cell: Cell, host: str, room: Room) -> None:
-        self._cell, self._host, self._room = cell, host, room
+    def __init__(self, cell: Cell, host: str, limiter: ConnectionLimiter) -> None:
+        self._cell, self._host, self._limiter = cell, host, limiter
         self._keys = exec_host_keys(cell, host)
         self._active_jobs = cell.execd_spool(host) / "active_jobs"
         self._serving: set[asyncio.Task[None]] = set()
@@ -62,7 +62,7 @@ class SessionServer:
         listener = self._listener()
         self.port = listener.getsockname()[1]
         tls = self._keys.server_context(callers_need_keys=False)
-        door = Door(self._room, listener, self._protocol, ADDRESS_SHARE, tls)
+        door = Listener(self._limiter, listener, self._protocol, MAX_PER_ADDRESS, tls)
         try:
             await asyncio.Event().wait()
         finally:
@@ -76,7 +76,7 @@ class SessionServer:
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:
             try:
-                return tcp_listener(address, port)
+                return open_tcp_socket(address, port)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or port == ports[-1]:
                     raise
@@ -100,7 +100,7 @@ class SessionServer:
             _log.exception("a session of a client failed")
         finally:
             await _close(writer)
-            connection.over()
+            connection.note_closed()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
         line = await reader.readuntil(b"\n")  # the door gives it some seconds
@@ -112,7 +112,7 @@ class SessionServer:
         if holder is None:
             self._deny(writer, connection.peer, greeting.task)
             return
-        connection.vouched()
+        connection.note_authenticated()
         attempt = greeting.task.attempt
         directory = task_directory(self._active_jobs, greeting.task)
         place = await self._session_of(directory)
@@ -133,7 +133,7 @@ class SessionServer:
 
     def _deny(self, writer: asyncio.StreamWriter, peer: str, task: TaskKey) -> None:
         text = f"a client of {peer} without a ticket for task {task[0]}.{task[1]} was refused"
-        self._room.refusals.note(f"ticket {peer}", text)
+        self._limiter.log_throttle.note(f"ticket {peer}", text)
         _refuse(writer, "denied: this is no ticket for the session")
 
     async def _session_of(self, directory: Path) -> socket.socket | None:

@@ -28,15 +28,15 @@ from daemons.runtime import children
 from daemons.runtime.cell import Cell
 from daemons.runtime.cell_copy import CellCopy
 from daemons.runtime.child_output import ChildOutput
-from daemons.runtime.connections import Room
-from daemons.runtime.daemon import die_with_parent, is_to_end, module_command, module_environment
+from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.daemon import die_with_parent, is_ending, module_command, module_environment
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.messages import about
-from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
+from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient, read_credentials
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
-from daemons.runtime.watchdog import watched
+from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 from gridengine.protocol import PROTOCOL, WORD_FILE, disagreement
 from gridengine.units import spoken_time
@@ -77,10 +77,10 @@ class ExecdSupervisor:
     def __init__(self, cell: Cell, host: str, renewal: Renewal, binary_path: str = "") -> None:
         self._cell, self._host, self._binary_path = cell, host, binary_path
         self._spool, self._renewal = cell.execd_spool(host), renewal
-        self._link = QmasterLink(cell, host, read_proof(cell, host))
-        room = Room()
-        self._gateway = Gateway(cell, self._link, room, lambda: renewal.due)
-        self._sessions = SessionServer(cell, host, room)
+        self._client = QmasterClient(cell, host, read_credentials(cell, host))
+        limiter = ConnectionLimiter()
+        self._gateway = Gateway(cell, self._client, limiter, lambda: renewal.is_due)
+        self._sessions = SessionServer(cell, host, limiter)
         self._witness = Witness(cell, host)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
@@ -103,12 +103,12 @@ class ExecdSupervisor:
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
-        async with watched(self._serves):
+        async with feed_watchdog(self._serves):
             await stop.wait()
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-        await self._link.close()
+        await self._client.close()
 
     async def _announce(self, on_serving: Callable[[], None]) -> None:
         while not await self._serves():
@@ -176,8 +176,8 @@ class ExecdSupervisor:
             for task in (life, gone):
                 task.cancel()
             await asyncio.gather(life, gone, return_exceptions=True)
-            await node.stop(at_once=headless)
-            if is_to_end(self._spool / PID_FILE):
+            await node.stop(immediately=headless)
+            if is_ending(self._spool / PID_FILE):
                 os.kill(os.getpid(), signal.SIGTERM)  # the actor that was told so has died with the node before it could
 
     async def _live(self, node: RayNode, cluster: Cluster) -> None:
@@ -215,7 +215,7 @@ class ExecdSupervisor:
                 self._note_word("")
             except NoQmaster as error:
                 failures += 1
-                longest_s = _LONGEST_HELLO_PAUSE_S if self._link.alone else _HELLO_AGAIN_S
+                longest_s = _LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S
                 wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
                 self._complain(str(error))
                 if isinstance(error, _Refused):
@@ -233,11 +233,11 @@ class ExecdSupervisor:
             body |= {"release": own_release(), "installed": self._renewal.installed, "refusal": self._renewal.refusal}
             body["cell_id"] = read_cell_id(self._spool)
             body |= await asyncio.to_thread(self._copy.state)
-            answer = await self._link.post(
+            answer = await self._client.post(
                 "/v1/execd_hello",
                 json.dumps(body).encode(),
                 self._caller,
-                total_s=_HELLO_ANSWER_S if self._link.alone else _HELLO_ANSWER_S / 3,
+                total_s=_HELLO_ANSWER_S if self._client.has_one_candidate else _HELLO_ANSWER_S / 3,
             )
             async with answer:
                 welcome = await answer.json(content_type=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gridengine.errors import plain_fault
 
 #: an exception of Ray, or what it is derived from -> what has happened
-_WORDS = {
+_REASONS = {
     "ActorUnavailableError": "its process does not answer at the moment",
     "ActorDiedError": "its process has ended",
     "RayActorError": "its process has ended",
@@ -25,7 +25,7 @@ class NotServing(Exception):
     """A call that the qmaster cannot take now: another host is the master, or there is no room for what it would write."""
 
 
-def call_fault(error: BaseException) -> str:
+def describe_call_fault(error: BaseException) -> str:
     """One line. What the other side raised itself is named with its first line; a wait that was in vain is said to be that."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, NotServing):
@@ -33,8 +33,8 @@ def call_fault(error: BaseException) -> str:
     if isinstance(cause, BaseException) and cause is not error:
         return f"it failed: {type(cause).__name__}: {_first_line(cause)}"
     for kind in type(error).__mro__:
-        if kind.__name__ in _WORDS:
-            return _WORDS[kind.__name__]
+        if kind.__name__ in _REASONS:
+            return _REASONS[kind.__name__]
     if isinstance(error, TimeoutError):
         return str(error) or "no answer in time"
     if type(error).__module__.partition(".")[0] == "ray":

@@ -152,10 +152,10 @@ class Cell:
         """
         if is_address(name):
             return self.aliases.get(name.lower()) or name  # what stands before its first dot is no host
-        found = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
+        unique = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
         if self.ignore_fqdn:
-            return found.partition(".")[0]
-        return f"{found}.{self.default_domain}" if self.default_domain and "." not in found else found
+            return unique.partition(".")[0]
+        return f"{unique}.{self.default_domain}" if self.default_domain and "." not in unique else unique
 
     def own_name(self) -> str:
         """Return the unique name of this machine."""

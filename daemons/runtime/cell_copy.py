@@ -73,30 +73,30 @@ class CellTexts:
         return text
 
 
-class Offers:
+class OfferedFiles:
     """What the master, `host`, hands out of its own `common/`, which is read once a second at most."""
 
     def __init__(self, common: Path, host: str) -> None:
         self._common, self._host, self._reader = common, host, CellTexts(common)
         self._texts: Texts = {}
-        self._mark, self._read_at, self._turn = "", -math.inf, asyncio.Lock()
+        self._mark, self._read_at, self._lock = "", -math.inf, asyncio.Lock()
 
-    async def to(self, digests: Mapping[str, str], mark: str) -> Texts:
+    async def select_files(self, digests: Mapping[str, str], mark: str) -> Texts:
         """What a host is to take whose files have these digests and this mark; {}: they are equal, or the same files.
 
         A host of an earlier release says no digests, and is offered nothing.
         """
         if not digests:
             return {}
-        async with self._turn:  # a file system that hangs holds one thread
+        async with self._lock:  # a file system that hangs holds one thread
             if time.monotonic() - self._read_at > _READ_S:
-                await asyncio.to_thread(self._look)
+                await asyncio.to_thread(self._read_files)
         if self._mark and self._mark == mark:
             return {}
         return {name: text for name, text in self._texts.items() if digests.get(name) != _digest(name, text)}
 
-    def _look(self) -> None:
-        self._mark = mark_of(self._common)
+    def _read_files(self) -> None:
+        self._mark = read_mark(self._common)
         self._texts = self._reader.read() | {"act_qmaster": f"{self._host}\n"}  # a file may be late, the master is not
         self._read_at = time.monotonic()
 
@@ -105,22 +105,22 @@ class CellCopy:
     """The `common/` of a host, which takes what the master offers and says so in the log, a fault once."""
 
     def __init__(self, common: Path) -> None:
-        self._common, self._reader, self._complaint = common, CellTexts(common), ""
+        self._common, self._reader, self._last_error = common, CellTexts(common), ""
 
     def state(self) -> dict[str, object]:
         """What the host reports to the master: the fields `files` and `files_mark` of `execd_hello`."""
-        return {"files": self._reader.digests(), "files_mark": mark_of(self._common)}
+        return {"files": self._reader.digests(), "files_mark": read_mark(self._common)}
 
     def take(self, offered: object) -> None:
         """Follow the master. What is refused, or cannot be written, is logged."""
         try:
             if changed := follow(self._common, offered):
                 _log.warning("took %s from the master: %s is as there", ", ".join(changed), self._common)
-            self._complaint = ""
+            self._last_error = ""
         except (CellFault, OSError) as fault:
-            if self._complaint != (complaint := plain_fault(fault)):
-                _log.error("cannot take the master's files: %s", complaint)
-            self._complaint = complaint
+            if self._last_error != (error_text := plain_fault(fault)):
+                _log.error("cannot take the master's files: %s", error_text)
+            self._last_error = error_text
 
 
 def mark(common: Path) -> None:
@@ -129,7 +129,7 @@ def mark(common: Path) -> None:
         os.close(os.open(common / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
 
-def mark_of(common: Path) -> str:
+def read_mark(common: Path) -> str:
     """What tells this directory from any copy of it, "" without a mark: a copy has another inode, made at another time."""
     try:
         status = (common / MARK).stat()
@@ -143,7 +143,7 @@ def follow(common: Path, offered: object) -> list[str]:
 
     What a file held before is kept as `NAME.replaced`: it may have been written by hand on this host.
     """
-    texts = _checked(common, offered)
+    texts = _check_offered(common, offered)
     # the name of the master last: its readers rely on the other files
     changed = sorted((name for name in texts if _read(common / name) != texts[name]), key=lambda name: name == "act_qmaster")
     for name in changed:
@@ -159,7 +159,7 @@ def follow(common: Path, offered: object) -> list[str]:
     return changed
 
 
-def _checked(common: Path, offered: object) -> Texts:
+def _check_offered(common: Path, offered: object) -> Texts:
     """Raises CellFault."""
     if not isinstance(offered, dict):
         raise CellFault("the master offers no files")
@@ -199,22 +199,22 @@ def _read(path: Path) -> str | None:
 
 
 def _digest(name: str, text: str) -> str:
-    words = _cell_wide(text) if name == "bootstrap" else text
-    return hashlib.sha256(words.encode()).hexdigest()[:32] if words else ""
+    digested = _without_local_settings(text) if name == "bootstrap" else text
+    return hashlib.sha256(digested.encode()).hexdigest()[:32] if digested else ""
 
 
-def _cell_wide(bootstrap: str) -> str:
-    return "".join(f"{line}\n" for line in bootstrap.splitlines() if _key(line) not in LOCAL_SETTINGS)
+def _without_local_settings(bootstrap: str) -> str:
+    return "".join(f"{line}\n" for line in bootstrap.splitlines() if _setting_name(line) not in LOCAL_SETTINGS)
 
 
 def _with_local_settings(bootstrap: str, own: str) -> str:
     """The master's text, with this host's own lines in the places of those settings, and behind it those that it lacks."""
-    local = {_key(line): line for line in own.splitlines() if _key(line) in LOCAL_SETTINGS}
-    lines = [local.pop(_key(line), line) for line in bootstrap.splitlines()]
+    local = {_setting_name(line): line for line in own.splitlines() if _setting_name(line) in LOCAL_SETTINGS}
+    lines = [local.pop(_setting_name(line), line) for line in bootstrap.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *local.values()])
 
 
-def _key(line: str) -> str:
+def _setting_name(line: str) -> str:
     return (line.split(None, 1) or [""])[0]
 
 

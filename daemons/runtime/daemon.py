@@ -38,9 +38,9 @@ _ENDING = "ending"
 ENDING_S = 60.0
 _POLL_S = 0.05
 #: longest time, in seconds, that systemd may take to read what a daemon says of its state
-_HEARD_S = 10.0
+_NOTIFY_S = 10.0
 #: seconds that a daemon which does not start may take to end
-_END_S = 20.0
+_FAILED_START_S = 20.0
 
 
 class DaemonFault(Exception):
@@ -62,10 +62,10 @@ class PidFile:
         DaemonFault: another process has it for good or for longer than `patience_s`, or the file cannot be written.
         """
         self.path, self.files = path, (path, path.with_suffix(".lock"))
-        self._descriptor = _opened(path, 0o644)
-        self._lock = _opened(self.files[1], 0o600)
+        self._descriptor = _open_file(path, 0o644)
+        self._lock = _open_file(self.files[1], 0o600)
         until = time.monotonic() + patience_s
-        while not try_lock(self._lock) or _names_another(path):
+        while not try_lock(self._lock) or _names_other_process(path):
             pid, ending = _read_pid_file(path)
             if not ending or time.monotonic() > until:
                 os.close(self._descriptor)
@@ -83,19 +83,19 @@ class PidFile:
         os.close(self._lock)
 
 
-def _opened(path: Path, mode: int) -> int:
+def _open_file(path: Path, mode: int) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
     except OSError as error:
         raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
 
 
-def _names_another(path: Path) -> bool:
+def _names_other_process(path: Path) -> bool:
     """Whether another process that lives is in a pid file: a daemon of a release that had no lock file."""
-    words = path.read_text(errors="replace").split()[:2]
-    if len(words) < 2 or not all(word.isdecimal() for word in words):
+    fields = path.read_text(errors="replace").split()[:2]
+    if len(fields) < 2 or not all(field.isdecimal() for field in fields):
         return False
-    pid, ticks = map(int, words)
+    pid, ticks = map(int, fields)
     return pid != os.getpid() and start_ticks(pid) == ticks > 0
 
 
@@ -114,7 +114,7 @@ def announce_end(path: Path) -> int:
     return int(pid)
 
 
-def is_to_end(path: Path) -> bool:
+def is_ending(path: Path) -> bool:
     """Whether somebody has said that the daemon of a pid file is about to end."""
     try:
         return _ENDING in path.read_text(errors="replace").split()[2:]
@@ -124,8 +124,8 @@ def is_to_end(path: Path) -> bool:
 
 def _read_pid_file(path: Path) -> tuple[int, bool]:
     """Process number, 0 for none, and whether the daemon is ending; a daemon that just starts has none for a moment."""
-    words = path.read_text(errors="replace").split()
-    return int(words[0]) if words and words[0].isdecimal() else 0, _ENDING in words[2:] or not words
+    fields = path.read_text(errors="replace").split()
+    return int(fields[0]) if fields and fields[0].isdecimal() else 0, _ENDING in fields[2:] or not fields
 
 
 def start_ticks(pid: int) -> int:
@@ -192,7 +192,7 @@ def become_daemon(foreground: bool, program: str) -> Startup:
 def _await_start(read_end: int, program: str) -> int:
     message = b""
     # one that does not start is waited for to its end: a start that follows at once would find it running
-    while (not message or select.select([read_end], [], [], _END_S)[0]) and (data := os.read(read_end, 4096)):
+    while (not message or select.select([read_end], [], [], _FAILED_START_S)[0]) and (data := os.read(read_end, 4096)):
         message += data
         if message == _OK:
             return 0
@@ -211,7 +211,7 @@ def notify(state: str) -> None:
         if address.startswith("@"):
             address = "\0" + address[1:]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as connection:
-            connection.settimeout(0 if state == "WATCHDOG=1" else _HEARD_S)
+            connection.settimeout(0 if state == "WATCHDOG=1" else _NOTIFY_S)
             try:
                 connection.sendto(state.encode(), address)
             except OSError:
@@ -226,14 +226,14 @@ def run_until_stopped(
     SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file says so at once. With a `renewal`,
     SIGHUP has the process go on as the release that is installed by now; then this does not return. Raises OSError.
     """
-    told = False
+    stop_requested = False
 
     async def run() -> _Result:
         stop = asyncio.Event()
 
-        def told_to_end() -> None:
-            nonlocal told
-            told = True
+        def request_stop() -> None:
+            nonlocal stop_requested
+            stop_requested = True
             stop.set()
             with contextlib.suppress(OSError, ValueError):  # a removed spool must not keep it alive
                 announce_end(pid_file.path)
@@ -241,7 +241,7 @@ def run_until_stopped(
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, told_to_end)
+            loop.add_signal_handler(number, request_stop)
         if renewal is not None:
             renewal.watch(stop)
             loop.add_signal_handler(signal.SIGHUP, renewal.begin)
@@ -249,7 +249,7 @@ def run_until_stopped(
 
     hold_release()
     result = asyncio.run(run())
-    if renewal is not None and renewal.due and not told:
+    if renewal is not None and renewal.is_due and not stop_requested:
         pid_file.release()
         renewal.become()
     return result

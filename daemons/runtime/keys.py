@@ -49,7 +49,7 @@ class Keys:
         """Make that key where there is none yet. Raises OSError."""
         path = self.directory / "gdi_key"
         if not path.exists():
-            _write_closed(path, secrets.token_hex(32).encode())
+            _write_private(path, secrets.token_hex(32).encode())
 
     def require(self) -> None:
         """Raises CellFault when a file is missing or not readable."""
@@ -90,8 +90,8 @@ class Keys:
             context.load_cert_chain(self.certificate, self.key)
             context.load_verify_locations(self.authority)
         except (OSError, ssl.SSLError) as error:
-            which = f"{self.certificate} and {self.key} with {self.authority}"
-            raise CellFault(f"cannot use {which}: {plain_fault(error)}") from error
+            used_files = f"{self.certificate} and {self.key} with {self.authority}"
+            raise CellFault(f"cannot use {used_files}: {plain_fault(error)}") from error
         return context
 
 
@@ -118,7 +118,7 @@ def known_hosts(cell: Cell) -> Path:
     return cell.qmaster_spool_dir / "authority" / "hosts"
 
 
-def take_keys(cell: Cell, host: str) -> None:
+def install_offered_keys(cell: Cell, host: str) -> None:
     """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError.
 
     A shared directory that its root may not read (NFS with root_squash) has none for it: they were carried. Called by every
@@ -134,13 +134,13 @@ def take_keys(cell: Cell, host: str) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for name, content in files.items():
-        _write_closed(draft / name, content)
+        _write_private(draft / name, content)
     shutil.rmtree(own, ignore_errors=True)
     draft.rename(own)
     shutil.rmtree(offered, ignore_errors=True)  # what stays there is shown by gridengine host list
 
 
-def _write_closed(path: Path, content: bytes) -> None:
+def _write_private(path: Path, content: bytes) -> None:
     """Write a new file that nobody else may read. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:

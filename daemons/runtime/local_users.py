@@ -15,7 +15,7 @@ from collections import OrderedDict
 from gridengine.gdi.answers import Caller
 
 #: seconds for which names are remembered, and callers that are remembered at most
-REMEMBER_S, MOST = 60.0, 4096
+REMEMBER_S, MAX_REMEMBERED = 60.0, 4096
 
 
 class LocalUsers:
@@ -29,15 +29,15 @@ class LocalUsers:
         until, known = self._known.get((uid, gid), (0.0, None))
         if known is not None and until > time.monotonic():
             return known
-        caller = await asyncio.get_running_loop().run_in_executor(None, _named, uid, gid, host)
+        caller = await asyncio.get_running_loop().run_in_executor(None, _caller_of, uid, gid, host)
         self._known[uid, gid] = time.monotonic() + REMEMBER_S, caller
         self._known.move_to_end((uid, gid))
-        if len(self._known) > MOST:
+        if len(self._known) > MAX_REMEMBERED:
             self._known.popitem(last=False)
         return caller
 
 
-def _named(uid: int, gid: int, host: str) -> Caller:
+def _caller_of(uid: int, gid: int, host: str) -> Caller:
     try:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -140,12 +140,12 @@ class MessagesHandler(logging.Handler):
 
     def _reopen_if_moved(self) -> None:
         if self._descriptor >= 0:
-            held = os.fstat(self._descriptor)
+            opened = os.fstat(self._descriptor)
             try:
-                there = os.stat(self._path)
+                named = os.stat(self._path)
             except FileNotFoundError:
-                there = None
-            if there is not None and (there.st_ino, there.st_dev) == (held.st_ino, held.st_dev):
+                named = None
+            if named is not None and (named.st_ino, named.st_dev) == (opened.st_ino, opened.st_dev):
                 return
             os.close(self._descriptor)
             self._descriptor = -1

@@ -18,11 +18,11 @@ import aiohttp
 from aiohttp import web
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import tcp_listener
-from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import open_tcp_socket
+from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.keys import Keys
-from daemons.runtime.qmaster_link import reason_of
+from daemons.runtime.qmaster_client import describe_failure
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Peers:
                 return answer.status, await answer.read()
         except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
             self._addresses.pop(host, None)
-            raise PeerAway(reason_of(error)) from error
+            raise PeerAway(describe_failure(error)) from error
 
     async def _address(self, host: str) -> str:
         address, since = self._addresses.get(host, ("", 0.0))
@@ -102,15 +102,15 @@ async def serve_peers(
         caller = names.get(_caller(request), "")
         if not caller and name not in any_host_requests:
             return web.Response(status=403, reason="Not a host that may be the master")
-        connection.vouched()
+        connection.note_authenticated()
         handler = any_host_requests.get(name) or requests.get(name)
         if handler is None:
             return web.Response(status=404, reason="No such request")
         status, body = await handler(caller, request.headers, request.content)
         return web.Response(status=status, body=body)
 
-    listeners = HttpDoors(Room(), answer)
-    listeners.open(await _listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
+    listeners = HttpListeners(ConnectionLimiter(), answer)
+    listeners.open(await _open_socket(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
     on_open()
     try:
         await asyncio.Event().wait()
@@ -118,13 +118,13 @@ async def serve_peers(
         await listeners.close()
 
 
-async def _listener(address: str, port: int) -> socket.socket:
+async def _open_socket(address: str, port: int) -> socket.socket:
     """A listening socket; another daemon of this host may hold the port for a moment, until it sees that its role is over. Raises
     OSError."""
     end = time.monotonic() + _PORT_S
     while True:
         try:
-            return tcp_listener(address, port)
+            return open_tcp_socket(address, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > end:
                 raise

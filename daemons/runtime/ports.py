@@ -46,7 +46,7 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
     raise CellFault(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
 
 
-def taken_port(cell: Cell, address: str) -> str:
+def explain_taken_port(cell: Cell, address: str) -> str:
     """Which port of the master another program has, as a sentence; "" if none. `address`: where it will listen."""
     for key, port in (("qmaster_port", cell.qmaster_port), ("ray_port", cell.ray_port)):
         if not _can_listen(address, port):
@@ -61,10 +61,10 @@ def session_ports(cell: Cell) -> list[int]:
 
 
 def _can_listen(address: str, port: int) -> bool:
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who will listen there does
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who will listen there does
         try:
-            one.bind((address, port))
+            probe.bind((address, port))
         except OSError:
             return False
     return True

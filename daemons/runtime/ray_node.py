@@ -165,7 +165,7 @@ class RayNode:
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
-        _write_closed(self._spec.token, self._token)
+        _write_private(self._spec.token, self._token)
         self._release_ports()
         self._ports = claim_block(self._cell, self._spec.address, directory.parent)
         log = directory / "node.log"
@@ -187,10 +187,10 @@ class RayNode:
                 line = await self._child.stdout.readline()
             return NodeInfo(**json.loads(line))
         except (TimeoutError, ValueError, TypeError):
-            await self.stop(at_once=True)
+            await self.stop(immediately=True)
             raise RayNodeFault(f"the Ray node {self._spec.name} did not come up: see {log}") from None
         except asyncio.CancelledError:
-            await self.stop(at_once=True)
+            await self.stop(immediately=True)
             raise
 
     @property
@@ -203,11 +203,11 @@ class RayNode:
         if self._child is not None:
             await self._child.wait()
 
-    async def stop(self, at_once: bool = False) -> None:
-        """End the node and return when it is gone. `at_once`: without a farewell, for which there is no head any more."""
+    async def stop(self, immediately: bool = False) -> None:
+        """End the node and return when it is gone. `immediately`: without a farewell, for which there is no head any more."""
         try:
             if self.alive:
-                await self._end(*((END_NOW, STOP_NOW_S) if at_once else (signal.SIGTERM, STOP_S)))
+                await self._end(*((END_NOW, STOP_NOW_S) if immediately else (signal.SIGTERM, STOP_S)))
         finally:
             self._release_ports()
 
@@ -238,7 +238,7 @@ def _make_private(directory: Path) -> None:
     directory.chmod(0o700)
 
 
-def _write_closed(path: Path, text: str) -> None:
+def _write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w") as file:

@@ -33,7 +33,7 @@ from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.ray_node import END_NOW
 
 _OBJECT_STORE_BYTES = 80_000_000  # Ray's least
-_LOOK_S = 5.0
+_CHECK_S = 5.0
 """Between looks at the processes, of whose ends the kernel tells at once."""
 _NOTICES = 4096
 
@@ -93,11 +93,11 @@ def start_node(spec: dict[str, Any]) -> PlainNode:
 
 def _remove_leftovers(directory: Path) -> None:
     """Remove what a killed node left: Ray would not start over its sockets."""
-    for left in directory.iterdir():
-        if left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left, ignore_errors=True)
-        elif left.suffix != ".log":
-            left.unlink()
+    for leftover in directory.iterdir():
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        elif leftover.suffix != ".log":
+            leftover.unlink()
 
 
 def _end(node: PlainNode | None, status: int) -> NoReturn:
@@ -108,13 +108,13 @@ def _end(node: PlainNode | None, status: int) -> NoReturn:
 
 def _signals() -> Callable[[float], None]:
     """From now on signals are noticed, the end of a child among them; what waits for the next one, or for so many seconds."""
-    noticed, notices = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    signal.set_wakeup_fd(notices, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
 
     def wait(seconds: float) -> None:
-        if select.select([noticed], [], [], seconds)[0]:
-            os.read(noticed, _NOTICES)
+        if select.select([read_end], [], [], seconds)[0]:
+            os.read(read_end, _NOTICES)
 
     return wait
 
@@ -123,11 +123,11 @@ def main() -> None:
     """Be the node until told to end (SIGTERM; at once: `END_NOW`), or one of its processes ends, or the supervisor does."""
     supervisor, spec = int(sys.argv[1]), json.loads(sys.argv[2])
     die_with_parent(supervisor)
-    told = 0
+    stop_signal = 0
 
     def stop(number: int, _frame: object) -> None:
-        nonlocal told
-        told = number
+        nonlocal stop_signal
+        stop_signal = number
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(END_NOW, stop)
@@ -136,12 +136,12 @@ def main() -> None:
     facts = {"session": node.session_name, "head": node.gcs_address, "node_id": node.node_id}
     os.write(1, json.dumps(facts).encode() + b"\n")
     os.dup2(2, 1)
-    while not told:
-        wait_for_signal(_LOOK_S)
+    while not stop_signal:
+        wait_for_signal(_CHECK_S)
         if dead := node.dead_processes():
             print("ended by itself:", ", ".join(str(kind) for kind, _ in dead), file=sys.stderr)
             _end(node, 1)
-    _end(node, 0 if told == signal.SIGTERM else 1)
+    _end(node, 0 if stop_signal == signal.SIGTERM else 1)
 
 
 if __name__ == "__main__":

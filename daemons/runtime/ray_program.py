@@ -14,22 +14,22 @@ if not sys.flags.safe_path:
 
 from runpy import run_module  # noqa: E402
 
-from daemons.runtime.cycles import load_seldom_looking  # noqa: E402
-from daemons.runtime.late_modules import load_late  # noqa: E402
+from daemons.runtime.garbage_collection import tune_collection_for_loading  # noqa: E402
+from daemons.runtime.lazy_modules import load_lazily  # noqa: E402
 
 _OF_SETUP = ("--language=", "--serialized-runtime-env-context=")
 """Options for the program in whose place this is."""
 
 
-def module_and_arguments(words: list[str]) -> tuple[str, list[str]]:
+def module_and_arguments(command_line: list[str]) -> tuple[str, list[str]]:
     """The module, after the flags of the interpreter that Ray puts before it, and what it is given."""
-    first = next(number for number, word in enumerate(words) if not word.startswith("-"))
-    return words[first], [word for word in words[first + 1 :] if not word.startswith(_OF_SETUP)]
+    first = next(number for number, argument in enumerate(command_line) if not argument.startswith("-"))
+    return command_line[first], [argument for argument in command_line[first + 1 :] if not argument.startswith(_OF_SETUP)]
 
 
 if __name__ == "__main__":
-    load_seldom_looking()
-    load_late()
+    tune_collection_for_loading()
+    load_lazily()
     module, arguments = module_and_arguments(sys.argv[1:])
     sys.argv[1:] = arguments
     run_module(module, run_name="__main__", alter_sys=True)

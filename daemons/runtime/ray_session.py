@@ -23,7 +23,7 @@ import os
 from typing import Any
 
 from daemons.runtime.cell import Cell
-from daemons.runtime.late_modules import load_late
+from daemons.runtime.lazy_modules import load_lazily
 from daemons.runtime.ray_node import head_spec, ray_environment
 
 NAMESPACE = "gridengine"
@@ -43,7 +43,7 @@ def connect(cell: Cell, head: str) -> None:
     """
     environment = ray_environment(cell, head_spec(cell, cell.master_host()))
     os.environ.update({name: value for name, value in environment.items() if name.startswith("RAY_")})
-    load_late()
+    load_lazily()
     import ray
     from ray._private import services
 

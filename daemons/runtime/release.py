@@ -16,12 +16,12 @@ from gridengine.release_lock import share_release
 
 CHECKOUT = "checkout"
 """Name of what runs without an installation."""
-_PLACE = Path(__file__).resolve().parents[3]
+_DIRECTORY = Path(__file__).resolve().parents[3]
 
 
 def own_release() -> str:
     """The name of the release that this process was loaded from."""
-    return _name_of(_PLACE)
+    return _name_of(_DIRECTORY)
 
 
 def installed_release(program: str) -> str:
@@ -40,8 +40,8 @@ def ray_version() -> str:
 def hold_release() -> None:
     """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
     with suppress(OSError):  # a file system that knows no locks is no reason not to serve
-        share_release(os.open(_PLACE / "lock", os.O_RDONLY | os.O_CLOEXEC))
+        share_release(os.open(_DIRECTORY / "lock", os.O_RDONLY | os.O_CLOEXEC))
 
 
-def _name_of(place: Path) -> str:
-    return place.name if (place / "release.json").exists() else CHECKOUT
+def _name_of(directory: Path) -> str:
+    return directory.name if (directory / "release.json").exists() else CHECKOUT

@@ -22,7 +22,7 @@ _STARTED = Path(sys.argv[0]).absolute()
 """As whoever started this named it, before the process leaves its directory."""
 _TRIAL_S = 60.0
 #: of the command line, what is for the first start alone
-_ONCE = frozenset(("--foreground", "--fresh"))
+_FIRST_START_ONLY = frozenset(("--foreground", "--fresh"))
 
 
 class Renewal:
@@ -33,7 +33,7 @@ class Renewal:
         self._trial: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self.refusal = ""
-        self.due = False
+        self.is_due = False
 
     def watch(self, stop: asyncio.Event) -> None:
         """`stop` is what ends the daemon's work, so that it can go on as another."""
@@ -46,18 +46,18 @@ class Renewal:
 
     def begin(self) -> None:
         """Try the program that is installed, and go on as it."""
-        if self._trial is None or (self._trial.done() and not self.due):
-            self._trial = asyncio.get_running_loop().create_task(self._try())
+        if self._trial is None or (self._trial.done() and not self.is_due):
+            self._trial = asyncio.get_running_loop().create_task(self._try_installed())
 
     def become(self) -> NoReturn:
         """Be the new program; to be called when nothing is left to do. Raises OSError."""
-        command = [str(self._program()), *(word for word in sys.argv[1:] if word not in _ONCE), "--foreground"]
+        command = [str(self._program()), *(argument for argument in sys.argv[1:] if argument not in _FIRST_START_ONLY), "--foreground"]
         os.execv(command[0], command)
 
     def _program(self) -> Path:
         return _STARTED.with_name(self._name())
 
-    async def _try(self) -> None:
+    async def _try_installed(self) -> None:
         program = self._program()
         try:
             trial = await children.begin(
@@ -68,7 +68,7 @@ class Renewal:
             )
             try:
                 async with asyncio.timeout(_TRIAL_S):
-                    said, errors = await trial.communicate()
+                    output, errors = await trial.communicate()
             finally:
                 await children.end(trial)
         except (OSError, TimeoutError) as error:
@@ -78,8 +78,8 @@ class Renewal:
             lines = errors.decode(errors="replace").strip().splitlines()
             self._refuse(f"{program}: {lines[-1] if lines else f'exit code {trial.returncode}'}")
             return
-        self.refusal, self.due = "", True
-        _log.warning("release %s goes on as %s", own_release(), said.decode(errors="replace").strip())
+        self.refusal, self.is_due = "", True
+        _log.warning("release %s goes on as %s", own_release(), output.decode(errors="replace").strip())
         self._stop.set()
 
     def _refuse(self, reason: str) -> None:

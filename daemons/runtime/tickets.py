@@ -34,7 +34,7 @@ def holder_of(text: str, gdi_key: str, task: TaskKey) -> Holder | None:
     return owner, float(submitted)
 
 
-def _code(gdi_key: str, task: TaskKey, told: str) -> str:
+def _code(gdi_key: str, task: TaskKey, signed: str) -> str:
     """64 hexadecimal digits."""
-    text = " ".join(("session", *map(str, task), told))
+    text = " ".join(("session", *map(str, task), signed))
     return hmac.new(gdi_key.encode(), text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 
 from daemons.runtime.daemon import notify
 
-_BEATS = 4
+_HEARTBEATS = 4
 """Beats in the time that systemd waits for one: a question that takes a whole interval costs none of them."""
 
 
@@ -22,34 +22,34 @@ def interval_s(environment: Mapping[str, str] = os.environ) -> float:
     try:
         if int(environment.get("WATCHDOG_PID", os.getpid())) != os.getpid():
             return 0.0  # inherited by a child of the daemon that is meant
-        return max(0.0, int(environment.get("WATCHDOG_USEC", "0")) / 1e6 / _BEATS)
+        return max(0.0, int(environment.get("WATCHDOG_USEC", "0")) / 1e6 / _HEARTBEATS)
     except ValueError:
         return 0.0
 
 
-async def turning() -> bool:
+async def is_loop_running() -> bool:
     """That the event loop comes to this is all that there is to say."""
     return True
 
 
 @asynccontextmanager
-async def watched(serves: Callable[[], Awaitable[bool]] = turning) -> AsyncIterator[None]:
-    """Beat inside of this block whenever `serves()` says so in time."""
-    beats = asyncio.create_task(_beat(serves, interval_s()))
+async def feed_watchdog(is_serving: Callable[[], Awaitable[bool]] = is_loop_running) -> AsyncIterator[None]:
+    """Beat inside of this block whenever `is_serving()` says so in time."""
+    heartbeats = asyncio.create_task(_send_heartbeats(is_serving, interval_s()))
     try:
         yield
     finally:
-        beats.cancel()
-        await asyncio.gather(beats, return_exceptions=True)
+        heartbeats.cancel()
+        await asyncio.gather(heartbeats, return_exceptions=True)
 
 
-async def _beat(serves: Callable[[], Awaitable[bool]], interval: float) -> None:
+async def _send_heartbeats(is_serving: Callable[[], Awaitable[bool]], interval: float) -> None:
     while interval:
         await asyncio.sleep(interval)
         try:
             async with asyncio.timeout(interval):
-                served = await serves()
+                is_alive = await is_serving()
         except (OSError, TimeoutError):
-            served = False
-        if served:
+            is_alive = False
+        if is_alive:
             notify("WATCHDOG=1")

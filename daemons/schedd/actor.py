@@ -13,7 +13,7 @@ import msgspec
 from dateutil.tz import tzlocal
 
 from daemons.runtime.cell import read_cell
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.messages import open_messages
 from daemons.schedd.cycle import schedule
@@ -62,7 +62,7 @@ class ScheddActor(Schedd):
 
     def __init__(self) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
-        seldom_look_for_cycles()
+        tune_collection_for_service()
         cell = read_cell()
         messages = cell.qmaster_spool_dir / "messages"
         open_messages(messages, "schedu", cell.own_name(), component="schedd", as_json=cell.json_log)

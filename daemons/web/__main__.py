@@ -17,12 +17,12 @@ import typer
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
-from daemons.runtime.door import tcp_listener, unix_listener
+from daemons.runtime.listener import open_tcp_socket, open_unix_socket
 from daemons.runtime.messages import open_messages
-from daemons.runtime.qmaster_link import read_proof
-from daemons.runtime.watchdog import watched
+from daemons.runtime.qmaster_client import read_credentials
+from daemons.runtime.watchdog import feed_watchdog
 from daemons.web.server import WebServer, tls_of
 from daemons.web.settings import read_settings
 from gridengine import web
@@ -51,15 +51,15 @@ def serve(
     try:
         pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
         cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
-        tls, proof = tls_of(cell, host, settings), read_proof(cell, host)
+        tls, credentials = tls_of(cell, host, settings), read_credentials(cell, host)
         # while there is the right to, and no other server
-        pages, links = tcp_listener(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET)
+        pages, links = open_tcp_socket(settings.address, settings.port), open_unix_socket(cell.run_dir / web.SOCKET)
         become_user(cell.admin_user, directory, *pid_file.files)
         open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 
         async def serving(stop: asyncio.Event) -> None:
-            seldom_look_for_cycles()
-            server = WebServer(cell, host, settings, tls, proof, directory)
+            tune_collection_for_service()
+            server = WebServer(cell, host, settings, tls, credentials, directory)
             await _serve(server, pages, links, stop, startup, settings.base())
 
         run_until_stopped(serving, pid_file)
@@ -79,7 +79,7 @@ async def _serve(
         await server.start(pages, links)
         _log.info("%s serves at %s", PROGRAM, base)
         startup.ready()
-        async with watched():
+        async with feed_watchdog():
             await stop.wait()
     finally:
         await server.stop()

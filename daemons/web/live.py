@@ -18,7 +18,7 @@ from aiohttp import web
 from multidict import MultiDict
 from yarl import URL
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.pacing import Metered, Pace
 from daemons.web.pages.page import Missing, Page, Visit, find_page, render

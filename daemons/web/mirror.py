@@ -15,8 +15,8 @@ from typing import NamedTuple
 import aiohttp
 import msgspec
 
-from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
-from gridengine.mirroring import BEAT_S, Beat, Committed, Line, Measures, WholeState, decode_line
+from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
+from gridengine.mirroring import HEARTBEAT_S, Beat, Committed, Line, Measures, WholeState, decode_line
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events
 from gridengine.state.machines.event import InvalidTransition
@@ -24,7 +24,7 @@ from gridengine.state.state import State, decode_snapshot
 from gridengine.state.affected import Affected
 
 _log = logging.getLogger(__name__)
-PATIENCE_S = 5 * BEAT_S
+PATIENCE_S = 5 * HEARTBEAT_S
 """Seconds without a line after which the qmaster counts as away."""
 _PAUSE_S = 0.5
 
@@ -110,12 +110,12 @@ class StateMirror:
             follower(change)
 
 
-async def follow(mirror: StateMirror, link: QmasterLink, own: LocalCaller) -> None:
+async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -> None:
     """Keep a mirror up to date until cancelled. `own`: as whom this daemon asks."""
     said = ""
     while True:
         try:
-            async for line in _lines(link, own):
+            async for line in _lines(client, own):
                 mirror.take(line)
                 said = ""
             reason = "the qmaster ended the stream"
@@ -128,9 +128,9 @@ async def follow(mirror: StateMirror, link: QmasterLink, own: LocalCaller) -> No
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _lines(link: QmasterLink, own: LocalCaller) -> AsyncIterator[bytes]:
+async def _lines(client: QmasterClient, own: LocalCaller) -> AsyncIterator[bytes]:
     """The lines of the stream, whatever their length. Raises NoQmaster, ClientError, TimeoutError."""
-    async with await link.post("/v1/mirror", b"{}", own) as response:
+    async with await client.post("/v1/mirror", b"{}", own) as response:
         parts: list[bytes] = []
         while True:
             async with asyncio.timeout(PATIENCE_S):

@@ -18,11 +18,11 @@ from aiohttp import web
 from dateutil.tz import tzlocal
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.connections import Room
-from daemons.runtime.door import Door
-from daemons.runtime.http_door import open_app
+from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.listener import Listener
+from daemons.runtime.http_listener import serve_app
 from daemons.runtime.keys import own_keys
-from daemons.runtime.qmaster_link import HostProof, LocalCaller, QmasterLink
+from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, QmasterClient
 from daemons.web.access.guard import Guard
 from daemons.web.access.links import Links, LinkServer
 from daemons.web.access.logins import Logins
@@ -50,43 +50,43 @@ class WebServer:
         host: str,
         settings: WebSettings,
         tls: ssl.SSLContext | None,
-        proof: HostProof,
+        credentials: HostCredentials,
         directory: Path,
     ) -> None:
         self._tls = tls
-        self._link = QmasterLink(cell, host, proof)
+        self._client = QmasterClient(cell, host, credentials)
         self._mirror = StateMirror()
-        app = build_app(Web(cell, self._mirror, self._link, tzlocal()))
+        app = build_app(Web(cell, self._mirror, self._client, tzlocal()))
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
         Access(links, logins, guard).add_to(app)
-        self._room = Room()
-        self._links = LinkServer(host, links, logins, settings.base(), self._room)
+        self._limiter = ConnectionLimiter()
+        self._links = LinkServer(host, links, logins, settings.base(), self._limiter)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_END_S)
-        self._door: Door | None = None
+        self._listener: Listener | None = None
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, pages: socket.socket, links: socket.socket) -> None:
         """Follow the qmaster, and serve browsers at one listening socket, users who want a link at the other."""
         user = pwd.getpwuid(os.geteuid()).pw_name
         own = LocalCaller(user, os.geteuid(), user, os.getegid(), daemon=True)
-        self._following = asyncio.get_running_loop().create_task(follow(self._mirror, self._link, own))
+        self._following = asyncio.get_running_loop().create_task(follow(self._mirror, self._client, own))
         await self._runner.setup()
         assert self._runner.server is not None
-        self._door = open_app(self._room, pages, self._runner.server, PAGES_SHARE, self._tls)
+        self._listener = serve_app(self._limiter, pages, self._runner.server, PAGES_SHARE, self._tls)
         self._links.open(links)
 
     async def stop(self) -> None:
         """End all connections."""
         await self._links.close()
-        if self._door is not None:
-            self._door.close()
+        if self._listener is not None:
+            self._listener.close()
         await self._runner.cleanup()
         if self._following is not None:
             self._following.cancel()
             with suppress(asyncio.CancelledError):
                 await self._following
-        await self._link.close()
+        await self._client.close()
 
 
 def tls_of(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | None:

@@ -17,7 +17,7 @@ from aiohttp import web
 from daemons.qmaster.decision import World
 from daemons.qmaster.views import VIEWS
 from daemons.runtime.cell import Cell
-from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
 from daemons.web.drained import Drains
 from daemons.web.job_rows import JobRows
 from daemons.web.metric_families import EndCounts
@@ -59,18 +59,18 @@ class MirrorSource:
 
 
 class Web:
-    """`link` is the road to the qmaster. `zone`: the one that people and calendars mean.
+    """`client` is the road to the qmaster. `zone`: the one that people and calendars mean.
 
     `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside; `usage`: what running tasks
     used over time; `end_counts`: how many tasks ended with which code.
     """
 
-    def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
+    def __init__(self, cell: Cell, mirror: StateMirror, client: QmasterClient, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
         self.drains, self.usage, self.end_counts = Drains(mirror), UsageHistory(mirror), EndCounts(mirror)
-        self._link = link
+        self._client = client
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Answer a reading request (docs/gdi.md). Raises NoQmaster where it needs the spool, or nothing was ever mirrored."""
@@ -87,7 +87,7 @@ class Web:
         """Have the qmaster answer any request, as this caller, under his idempotency `key`. Raises NoQmaster."""
         asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
         try:
-            response = await self._link.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S, key)
+            response = await self._client.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S, key)
             async with response:
                 return _answer.decode(await response.read())
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
@@ -96,7 +96,7 @@ class Web:
     async def follow(self, name: str, body: bytes, caller: Caller) -> aiohttp.ClientResponse:
         """A stream of the qmaster's, as this caller hears it. Raises NoQmaster."""
         asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
-        return await self._link.post(f"/v1/{name}", body, asked)
+        return await self._client.post(f"/v1/{name}", body, asked)
 
 
 WEB = web.AppKey("web", Web)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from gridengine import json_text
 from gridengine.api import operations, wire
 from gridengine.api.answers import CellEvent, JobEnd
-from gridengine.api.async_link import AsyncLink
+from gridengine.api.async_connection import AsyncCellConnection
 from gridengine.api.cell import PATIENCE_S, end_of, event_of, outcome_of
-from gridengine.api.following import PAUSE_S, Following
+from gridengine.api.job_follower import PAUSE_S, JobFollower
 from gridengine.api.operations import Operation
-from gridengine.api.road import road_to
+from gridengine.api.transport import select_transport
 from gridengine.api.wire import Unreachable
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class AsyncCell:
         ca: str = "",
         patience: float = PATIENCE_S,
     ) -> None:
-        self._road = road_to(root, cell, url, token, ca)
+        self._transport = select_transport(root, cell, url, token, ca)
         self._patience = patience
-        self._link = AsyncLink(self._road, patience)
+        self._connection = AsyncCellConnection(self._transport, patience)
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,16 +67,16 @@ class AsyncCell:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<AsyncCell: {self._road}>"
+        return f"<AsyncCell: {self._transport}>"
 
     async def close(self) -> None:
         """End the connection; a later request makes another one."""
-        await self._link.close()
+        await self._connection.close()
 
     async def do(self, operation: Operation[T]) -> T:
         """As `Cell.do`."""
         key = wire.new_key() if operation.changes else ""
-        return outcome_of(operation, await self._link.ask(operation.request, json_text.encode(operation.body), key))
+        return outcome_of(operation, await self._connection.ask(operation.request, json_text.encode(operation.body), key))
 
     request = _method(operations.request)
     submit = _method(operations.submit)
@@ -130,35 +130,35 @@ class AsyncCell:
 
     async def progress(self, job: int) -> AsyncGenerator[dict[str, Any], None]:
         """As `Cell.progress`."""
-        following = Following(self._patience)
+        job_follower = JobFollower(self._patience)
         body = json_text.encode({"job_id": job})
         while True:
             fault: Exception = Unreachable("the qmaster ended the stream before the job had ended")
             try:
-                async with aclosing(self._link.stream("wait", body)) as records:
+                async with aclosing(self._connection.stream("wait", body)) as records:
                     async for record in records:
-                        if following.is_news(record):
+                        if job_follower.is_new(record):
                             yield record
-                        if following.over:
+                        if job_follower.is_finished:
                             return
             except Unreachable as error:
                 fault = error
-            following.broken(fault, time.monotonic())
+            job_follower.note_break(fault, time.monotonic())
             await asyncio.sleep(PAUSE_S)
 
     async def events(self, *types: str, name: str = "python") -> AsyncGenerator[CellEvent, None]:
         """As `Cell.events`."""
         body = json_text.encode({"name": name, "types": list(types)})
-        following = Following(self._patience)
+        job_follower = JobFollower(self._patience)
         while True:
             fault: Exception = Unreachable("the qmaster ended the stream of events")
             try:
-                async with aclosing(self._link.stream("events", body)) as records:
+                async with aclosing(self._connection.stream("events", body)) as records:
                     async for record in records:
-                        following.is_news(record)
+                        job_follower.is_new(record)
                         if (event := event_of(record)) is not None:
                             yield event
             except Unreachable as error:
                 fault = error
-            following.broken(fault, time.monotonic())
+            job_follower.note_break(fault, time.monotonic())
             await asyncio.sleep(PAUSE_S)

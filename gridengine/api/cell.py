@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from gridengine import json_text
 from gridengine.api import operations, wire
 from gridengine.api.answers import CellEvent, JobEnd, RequestDenied, StreamEnded
-from gridengine.api.following import PAUSE_S, Following
-from gridengine.api.link import CellLink
+from gridengine.api.job_follower import PAUSE_S, JobFollower
+from gridengine.api.connection import CellConnection
 from gridengine.api.operations import Operation
-from gridengine.api.road import road_to
+from gridengine.api.transport import select_transport
 from gridengine.api.wire import Answer, Unreachable
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Cell:
         ca: str = "",
         patience: float = PATIENCE_S,
     ) -> None:
-        self._road = road_to(root, cell, url, token, ca)
+        self._transport = select_transport(root, cell, url, token, ca)
         self._patience = patience
-        self._link = CellLink(self._road, patience)
+        self._connection = CellConnection(self._transport, patience)
 
     def __enter__(self) -> Self:
         return self
@@ -69,16 +69,16 @@ class Cell:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Cell: {self._road}>"
+        return f"<Cell: {self._transport}>"
 
     def close(self) -> None:
         """End the connection; a later request makes another one."""
-        self._link.close()
+        self._connection.close()
 
     def do(self, operation: Operation[T]) -> T:
         """Carry an operation out. Raises RequestDenied when the qmaster refuses it, Unreachable when there is none."""
         key = wire.new_key() if operation.changes else ""
-        return outcome_of(operation, self._link.ask(operation.request, json_text.encode(operation.body), key))
+        return outcome_of(operation, self._connection.ask(operation.request, json_text.encode(operation.body), key))
 
     request = _method(operations.request)
     submit = _method(operations.submit)
@@ -126,22 +126,22 @@ class Cell:
 
     def progress(self, job: int, timeout: float | None = None) -> Iterator[dict[str, Any]]:
         """What the request `wait` tells of a job, each thing once. Raises TimeoutError, Unreachable."""
-        following = Following(self._patience)
+        job_follower = JobFollower(self._patience)
         deadline = None if timeout is None else time.monotonic() + timeout
         body = json_text.encode({"job_id": job})
         while True:
             fault: Exception = Unreachable("the qmaster ended the stream before the job had ended")
             try:
-                for record in self._link.stream("wait", body, None if deadline is None else _left(deadline, job)):
-                    if following.is_news(record):
+                for record in self._connection.stream("wait", body, None if deadline is None else _left(deadline, job)):
+                    if job_follower.is_new(record):
                         yield record
-                    if following.over:
+                    if job_follower.is_finished:
                         return
             except Unreachable as error:
                 fault = error
             if deadline is not None:
                 _left(deadline, job)
-            following.broken(fault, time.monotonic())
+            job_follower.note_break(fault, time.monotonic())
             time.sleep(PAUSE_S)
 
     def events(self, *types: str, name: str = "python") -> Iterator[CellEvent]:
@@ -151,17 +151,17 @@ class Cell:
         Raises StreamEnded when the qmaster refuses or ends it, Unreachable.
         """
         body = json_text.encode({"name": name, "types": list(types)})
-        following = Following(self._patience)
+        job_follower = JobFollower(self._patience)
         while True:
             fault: Exception = Unreachable("the qmaster ended the stream of events")
             try:
-                for record in self._link.stream("events", body):
-                    following.is_news(record)
+                for record in self._connection.stream("events", body):
+                    job_follower.is_new(record)
                     if (event := event_of(record)) is not None:
                         yield event
             except Unreachable as error:
                 fault = error
-            following.broken(fault, time.monotonic())
+            job_follower.note_break(fault, time.monotonic())
             time.sleep(PAUSE_S)
 
 

@@ -40,7 +40,7 @@ class AnswerLost(Unreachable):
     """The request was sent and its answer was lost: it may have been carried out."""
 
 
-class TurnedAway(Exception):
+class RetryLaterError(Exception):
     """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the text says why, or is ""."""
 
 
@@ -118,9 +118,9 @@ def _act_qmaster_fault(common: str) -> str:
     return ""
 
 
-def turned_away(said: str, common: str) -> str:
-    """The sentence for a gateway that could not pass a request on, for as long as one is patient. `said`: why, or ""."""
-    return f"{said}. {_GOES_ON}" if said.startswith("unable to contact") else said or no_qmaster(common)
+def explain_refusal(reply: str, common: str) -> str:
+    """The sentence for a gateway that could not pass a request on, for as long as one is patient. `reply`: why, or ""."""
+    return f"{reply}. {_GOES_ON}" if reply.startswith("unable to contact") else reply or no_qmaster(common)
 
 
 def sockets(directory: str) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def sockets(directory: str) -> tuple[str, ...]:
 
 def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool]:
     """A connection to the qmaster of this host or to its gateway, or None; and whether a socket is there at all."""
-    there = False
+    exists = False
     for path in sockets(directory):
         connection = Socket(AF_UNIX, SOCK_STREAM)
         try:
@@ -139,8 +139,8 @@ def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool
             return connection, True
         except OSError as error:
             connection.close()
-            there = there or not isinstance(error, FileNotFoundError)
-    return None, there
+            exists = exists or not isinstance(error, FileNotFoundError)
+    return None, exists
 
 
 def master_reached(connection: Socket, patience_s: float) -> bool:
@@ -157,8 +157,8 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
         asking.sendall(request_head(f"/v1/{question}", 2) + b"{}")
         reader = AnswerReader(asking)
         _, _, headers = read_head(reader)
-        said = b"".join(pieces(reader, headers))
-        return question == _MAY_CONFIGURE or answer_of(question, said).data is not False
+        reply = b"".join(pieces(reader, headers))
+        return question == _MAY_CONFIGURE or answer_of(question, reply).data is not False
     except (OSError, Unreachable):
         return False
     finally:
@@ -172,20 +172,20 @@ class AnswerReader:
         self.connection = connection
         self.data = b""
 
-    def more(self) -> None:
+    def receive(self) -> None:
         try:
-            got = self.connection.recv(262144)
+            received = self.connection.recv(262144)
         except TimeoutError:
             raise AnswerLost(f"the qmaster has not answered within {self.connection.gettimeout():.0f} seconds") from None
         except OSError as error:
             raise AnswerLost(f"the connection to the qmaster broke: {error.strerror}") from None
-        if not got:
+        if not received:
             raise AnswerLost("the qmaster closed the connection before it had answered")
-        self.data += got
+        self.data += received
 
     def line(self) -> bytes:
         while b"\n" not in self.data:
-            self.more()
+            self.receive()
         line, _, self.data = self.data.partition(b"\n")
         return line.rstrip(b"\r")
 
@@ -194,7 +194,7 @@ class AnswerReader:
             parts, size = [self.data], len(self.data)
             while size < length:
                 self.data = b""
-                self.more()
+                self.receive()
                 parts.append(self.data)
                 size += len(self.data)
             self.data = b"".join(parts)
@@ -226,19 +226,19 @@ def read_head(reader: AnswerReader) -> tuple[int, str, dict[bytes, bytes]]:
 
 def parsed_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
     """As `read_head`, of lines that were read."""
-    words = lines[0].split(None, 2)
+    tokens = lines[0].split(None, 2)
     fields = (line.partition(b":") for line in lines[1:])
     headers = {field.strip().lower(): value.strip() for field, _, value in fields}
-    status = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
-    return status, words[2].decode("ascii", "replace") if len(words) > 2 else "no HTTP", headers
+    status = int(tokens[1]) if len(tokens) > 1 and tokens[1].isdigit() else 0
+    return status, tokens[2].decode("ascii", "replace") if len(tokens) > 2 else "no HTTP", headers
 
 
 def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
     """What an answer means whose status is not 200: TurnedAway, AnswerLost or Unreachable."""
     if status in (502, 503):
-        return TurnedAway(_said(body))
+        return RetryLaterError(_text_of(body))
     if status == 504:
-        return AnswerLost(_said(body) or "the qmaster's answer was lost")
+        return AnswerLost(_text_of(body) or "the qmaster's answer was lost")
     return Unreachable(f"the qmaster answered the request {name} with: {reason}")
 
 
@@ -254,14 +254,14 @@ def pieces(reader: AnswerReader, headers: dict[bytes, bytes]) -> "Iterator[bytes
         yield reader.take(int(headers.get(b"content-length", b"0")))
 
 
-def _said(body: bytes) -> str:
+def _text_of(body: bytes) -> str:
     try:
         return "; ".join(text for _, text in json_text.decode(body)["answers"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
-def decoded(name: str, text: bytes) -> "Any":
+def decode_value(name: str, text: bytes) -> "Any":
     """A value of an answer. Raises Unreachable."""
     try:
         return json_text.decode(text)
@@ -271,7 +271,7 @@ def decoded(name: str, text: bytes) -> "Any":
 
 def answer_of(name: str, text: bytes) -> Answer:
     """The answer that a body is. Raises Unreachable."""
-    answer = decoded(name, text)
+    answer = decode_value(name, text)
     try:
         return Answer(answer["status"], answer["answers"], answer.get("data"))
     except (KeyError, TypeError, AttributeError):
@@ -280,12 +280,12 @@ def answer_of(name: str, text: bytes) -> Answer:
 
 def values(name: str, pieces: "Iterator[bytes]") -> "Iterator[Any]":
     """The values of a stream, one JSON line each. Raises Unreachable."""
-    held = b""
+    rest = b""
     for piece in pieces:
-        *lines, held = (held + piece).split(b"\n")
+        *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
             if line.strip():
-                yield decoded(name, line)
-    if held.strip():
+                yield decode_value(name, line)
+    if rest.strip():
         # an answer that is no stream: the qmaster says why
-        raise Unreachable("; ".join(text for _, text in decoded(name, held)["answers"]))
+        raise Unreachable("; ".join(text for _, text in decode_value(name, rest)["answers"]))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from tests.fuzz.in_process import Findings, Fuzzer
 from tests.fuzz.sockets import SocketFuzzer
 
@@ -29,7 +29,7 @@ def main() -> int:
     seed = options.seed or int(time.time())
     found = 0
     if options.only != "sockets":
-        seldom_look_for_cycles()  # as the qmaster, in which a look through all of pytest would be no request's fault
+        tune_collection_for_service()  # as the qmaster, in which a look through all of pytest would be no request's fault
         # the spools of its cells are no matter for a disk
         with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
             found += _told("in process", Fuzzer(Path(place), seed, SLOW_S).run, options, seed)

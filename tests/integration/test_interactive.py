@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from clients import gdi
-from clients.session_link import SessionRefused, connect
+from clients.session_connection import SessionRefused, connect
 from daemons.runtime.tickets import holder_of, session_ticket
 from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, run, without_waits
 from tests.integration.debian import need

@@ -19,9 +19,9 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool import Spool
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import unix_listener
-from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import open_unix_socket
+from daemons.runtime.http_listener import HttpListeners
 from tests.harness import MASTER
 from tests.integration.cells import PATIENCE_S
 from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables
@@ -37,7 +37,7 @@ class Shadows:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.replicas = {name: Replica(directory / name / "shadow", CELL_ID) for name in SHADOWS}
-        self._doors: dict[str, HttpDoors] = {}
+        self._listeners: dict[str, HttpListeners] = {}
         self._sessions: dict[str, aiohttp.ClientSession] = {}
 
     def open(self, name: str) -> None:
@@ -47,11 +47,11 @@ class Shadows:
             status, body = await handlers[asked](MASTER, request.headers, request.content)
             return web.Response(status=status, body=body)
 
-        self._doors[name] = HttpDoors(Room(), answer)
-        self._doors[name].open(unix_listener(self._directory / name / "sock"))
+        self._listeners[name] = HttpListeners(ConnectionLimiter(), answer)
+        self._listeners[name].open(open_unix_socket(self._directory / name / "sock"))
 
     async def close(self, name: str) -> None:
-        await self._doors.pop(name).close()
+        await self._listeners.pop(name).close()
 
     async def post(
         self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
@@ -63,7 +63,7 @@ class Shadows:
             return answer.status, await answer.read()
 
     async def end(self) -> None:
-        for name in list(self._doors):
+        for name in list(self._listeners):
             await self.close(name)
         for session in self._sessions.values():
             await session.close()

@@ -22,7 +22,7 @@ import pytest
 
 from daemons.qmaster.shadow import other_masters
 from daemons.runtime.cell import Cell, CellFault, read_cell
-from daemons.runtime.cell_copy import CellCopy, Offers, follow, mark
+from daemons.runtime.cell_copy import CellCopy, OfferedFiles, follow, mark
 from daemons.runtime.lease_voter import LeaseVoter
 from gridengine.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets, choose_voters
 
@@ -253,15 +253,15 @@ class World:
             if (files := list_files(host)) != list_files(master):
                 host.old.append(files)
                 state = CellCopy(host.cell.common).state()
-                offered = asyncio.run(Offers(master.cell.common, name).to(state["files"], state["files_mark"]))  # type: ignore[arg-type]
+                offered = asyncio.run(OfferedFiles(master.cell.common, name).select_files(state["files"], state["files_mark"]))  # type: ignore[arg-type]
                 self.followed += bool(follow(host.cell.common, offered))
             return
 
     def tick_participant(self, host: Host, participant: Participant) -> None:
         if participant.alone:
             self.give_number(host)
-            if host.name in (candidates := host.cell.candidate_hosts()):  # it restarts as one of several
-                host.participant = Participant(False, True, Voter(latest(host), self.now), candidate_hosts=candidates)
+            if host.name in (candidate_hosts := host.cell.candidate_hosts()):  # it restarts as one of several
+                host.participant = Participant(False, True, Voter(latest(host), self.now), candidate_hosts=candidate_hosts)
             return
         if participant.lease is None:
             listed = host.participant_record.in_sync

@@ -246,7 +246,7 @@ class Simulation:
         if service is not None and (not host.on or host.name in self.network.cut):
             self.note(f"{host.name} is lost")
             process, _ = self.network.places["qmaster"]
-            process.run(service.nodes_lost, {host.name})
+            process.run(service.lose_nodes, {host.name})
 
     def set_clock(self) -> None:
         """Somebody sets the clock of the master's host, in one of four cells: windows of time hold in the others alone."""

@@ -21,7 +21,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve import batches
 from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import Dispatcher
-from daemons.qmaster.serve.keyed import Keyed
+from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable
@@ -150,7 +150,7 @@ def sound() -> None:
         pytest.param(_goes_on_with_a_full_disk, "restored|lost|window|doubled", 3, id="a full disk"),
         pytest.param(_commits_piecemeal, "doubled|restored|lost", 0, id="a commit in pieces"),
         pytest.param(_puts(Service, "durable", _at_once), "lost|restored|configuration", 0, id="answers before the commit"),
-        pytest.param(_puts(Keyed, "answer", None), "doubled", 0, id="a request that comes again is done again"),
+        pytest.param(_puts(IdempotentRequest, "answer", None), "doubled", 0, id="a request that comes again is done again"),
         pytest.param(_forgets_an_account, "lost|accounting", 0, id="a record is not written"),
         pytest.param(_puts(FollowedFile, "_last_row", lambda self: 0), "file", 0, id="the file has a record twice"),
         pytest.param(_ignores_holds, "hold", 0, id="holds are ignored"),

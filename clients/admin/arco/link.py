@@ -13,7 +13,7 @@ from typing import Any
 from clients.admin.cell import InstalledCell
 from clients.admin.local_daemons import this_host
 from clients.admin.refusal import Refusal
-from clients.admin.socket_request import Silence, ask
+from clients.admin.socket_request import NoReplyError, ask
 from gridengine import arco
 
 _MARGIN_S = 10.0
@@ -47,8 +47,8 @@ class Link:
         said = {name: value for name, value in fields.items() if value is not None}
         try:
             return ask(path, request, said, arco.PATIENCE_S + _MARGIN_S)
-        except Silence as silence:
-            raise Refusal(self._silence(path, silence)) from None
+        except NoReplyError as error:
+            raise Refusal(self._explain_no_reply(path, error)) from None
 
     def rows(self, request: str, **fields: object) -> Answer:
         """The same for a request that is answered with rows."""
@@ -56,13 +56,13 @@ class Link:
         shown = answer.get("plot") or {}, answer.get("pivot") or {}
         return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown, answer["too_large"])
 
-    def _silence(self, path: Path, silence: Silence) -> str:
+    def _explain_no_reply(self, path: Path, error: NoReplyError) -> str:
         if not (self._cell.files.common / arco.SETTINGS_FILE).exists():
             path, here = self._cell.files.common / arco.SETTINGS_FILE, this_host(self._cell)
             if here != self._cell.master_host:
                 return f"host {here} has no {path}: run gridengine arco on the master host {self._cell.master_host}"
             return f"this cell has no database: {path} is not there (docs/accounting.md)"
         return (
-            f"sge_dbwriter does not answer at {path}: {silence}; it runs on the master host {self._cell.master_host}, where "
+            f"sge_dbwriter does not answer at {path}: {error}; it runs on the master host {self._cell.master_host}, where "
             "gridengine start starts it"
         )

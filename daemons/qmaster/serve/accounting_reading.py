@@ -36,9 +36,9 @@ class AccountingReading:
         if not master.spool.accounted.holds_more_than(AT_ONCE, body):
             return accounting(master, body, caller)
         async with self._one_at_a_time:
-            return await self._searched(str(master.spool.path), body)
+            return await self._search_in_process(str(master.spool.path), body)
 
-    async def _searched(self, spool: str, body: Body) -> Answer:
+    async def _search_in_process(self, spool: str, body: Body) -> Answer:
         pipe = asyncio.subprocess.PIPE
         command = module_command("daemons.qmaster.spooling.accounting_reader")
         try:

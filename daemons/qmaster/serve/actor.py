@@ -28,23 +28,23 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
-from daemons.qmaster.serve.joining import Joins
+from daemons.qmaster.serve.joining import JoinRequests
 from daemons.qmaster.serve.known_hosts import KnownHosts
-from daemons.qmaster.serve.port_tries import PortTries
+from daemons.qmaster.serve.port_probes import PortProbes
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.leader_link import LeaderLink, leader_link
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
+from daemons.qmaster.serve.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.tell.mail import keys_replaced
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import describe_call_fault
 from daemons.runtime.cell import read_cell
-from daemons.runtime.cell_copy import Offers, mark
-from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
+from daemons.runtime.cell_copy import OfferedFiles, mark
+from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
@@ -71,7 +71,7 @@ class QmasterActor:
         )
         self._ray_address = ray_address
         self._session_id = session
-        self._offers = Offers(self._cell.common, self._host)
+        self._offered_files = OfferedFiles(self._cell.common, self._host)
         self._cell_id = read_identity(self._cell).id
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
         with suppress(OSError):  # without a mark copies are known by what they hold
@@ -79,14 +79,14 @@ class QmasterActor:
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
         self._snapshot = ""  # that the scheduler was given last
-        self._refused: SpoolError | None = None
+        self._start_error: SpoolError | None = None
         try:
             self._serve()
         except SpoolError as fault:
             _log.error("the qmaster cannot start: %s", fault)
             if ray.get_runtime_context().was_current_actor_reconstructed:
                 os._exit(1)
-            self._refused = fault  # for whoever starts the cell; trying again would not help
+            self._start_error = fault  # for whoever starts the cell; trying again would not help
         except Exception:
             # a constructor that raises would end the actor for ever; a process that dies is restarted by Ray
             _log.exception("the qmaster cannot start")
@@ -112,12 +112,12 @@ class QmasterActor:
         if link := leader_link(self._cell, self._host):
             spool.follow(patches.add)
             spool.epoch = link.epoch()
-        with looking_for_no_cycles():
+        with collection_disabled():
             self._master = Master(spool, self._cell.common / "accounting", world)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
         replication = self._replication(link, patches) if link is not None else None
-        seldom_look_for_cycles()
+        tune_collection_for_service()
         follow_loglevel(self._master)
         log_interventions(self._master)
         self._service = Service(
@@ -126,11 +126,11 @@ class QmasterActor:
             deliver=self._deliver,
             host_joined=self._host_joined,
             session=self._session,
-            files=self._offers.to,
+            files=self._offered_files.select_files,
             shut_down=self._shut_down,
-            settled=names.settled,
+            call_resolved=names.call_resolved,
             read_output=self._read_output,
-            try_ports=PortTries(self._cell),
+            try_ports=PortProbes(self._cell),
             replication=replication,
         )
         self._loop = asyncio.new_event_loop()
@@ -160,18 +160,18 @@ class QmasterActor:
         keys = master_keys(cell)
         keys.make_gdi_key()
         key_of = KnownHosts(known_hosts(cell), self._host, keys.gdi_key()).key
-        joins = Joins(known_hosts(cell).parent, cell.environment(), self._keys_replaced, of_root=os.geteuid() == 0)
-        closed, ajar = keys.server_context(callers_need_keys=True), keys.joining_context()
+        join_requests = JoinRequests(known_hosts(cell).parent, cell.environment(), self._keys_replaced, root_only=os.geteuid() == 0)
+        members_only, joining = keys.server_context(callers_need_keys=True), keys.joining_context()
         await self._service.start(
             *(cell.gdi_socket, self._host, key_of, cell.address(self._host), cell.qmaster_port),
-            *(lambda: ajar if joins.expected() else closed, cell.limits, joins),
+            *(lambda: joining if join_requests.has_open_token() else members_only, cell.limits, join_requests),
         )
         self._watch = self._loop.create_task(self._watch_nodes())
 
     def _keys_replaced(self, host: str, address: str) -> None:
         """Write to the administrators: a host that had keys has others now."""
-        if letters := keys_replaced(self._master.state, host, address):
-            self._master.post(letters)
+        if messages := keys_replaced(self._master.state, host, address):
+            self._master.post(messages)
 
     # --- called by other actors ------------------------------------------------------------------------------
 
@@ -181,8 +181,8 @@ class QmasterActor:
 
     async def ping(self) -> str:
         """Which Ray session it serves. Raises SpoolError when it cannot serve."""
-        if self._refused is not None:
-            raise self._refused
+        if self._start_error is not None:
+            raise self._start_error
         return self._session_id
 
     async def stop(self) -> None:
@@ -198,8 +198,8 @@ class QmasterActor:
             if parts is not None:
                 self._snapshot = token_hex(8)
                 calls = list(snapshot_calls(parts))
-                for number, some in enumerate(calls):
-                    await self._schedd.load.remote(some, self._snapshot, number, len(calls))
+                for number, part in enumerate(calls):
+                    await self._schedd.load.remote(part, self._snapshot, number, len(calls))
             orders: bytes = await self._schedd.cycle.remote(self._snapshot, base, events, now, monitored)
             return orders
         except Exception:
@@ -252,15 +252,15 @@ class QmasterActor:
 
     async def _watch_nodes(self) -> None:
         """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
-        waiting = Waiting()
+        unplaced_hosts = UnplacedHosts()
         while True:
             await asyncio.sleep(NODE_WATCH_S)
             # one that reports for the first time while Ray is asked may be missing in the answer
-            up = self._service.with_nodes()
+            up = self._service.hosts_with_nodes()
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
-                _log.warning("cannot ask the master's node which hosts have joined: %s", call_fault(error))
+                _log.warning("cannot ask the master's node which hosts have joined: %s", describe_call_fault(error))
                 continue
             alive = {
                 name.removeprefix("host-")
@@ -269,9 +269,9 @@ class QmasterActor:
                 for name in node["Resources"]
                 if name.startswith("host-")
             }
-            self._service.nodes_lost(set(up) - alive)
-            if forgotten := waiting.too_long(alive, up, time.monotonic()):
-                await asyncio.to_thread(self._end_head_without, forgotten)
+            self._service.lose_nodes(set(up) - alive)
+            if overdue := unplaced_hosts.select_overdue(alive, up, time.monotonic()):
+                await asyncio.to_thread(self._end_head_without, overdue)
 
     @staticmethod
     def _end_head_without(hosts: list[str]) -> None:
@@ -280,9 +280,9 @@ class QmasterActor:
         try:
             known = list(actors().values())
         except Exception as error:  # noqa: BLE001 - the head is ending
-            _log.warning("cannot ask the master's node what it has placed: %s", call_fault(error))
+            _log.warning("cannot ask the master's node what it has placed: %s", describe_call_fault(error))
             return
-        if hosts := unplaced(hosts, known):
+        if hosts := select_unplaced(hosts, known):
             _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))
             os.kill(os.getppid(), signal.SIGKILL)
 
@@ -305,7 +305,7 @@ class QmasterActor:
         known = self._master.state.hosts.get(host)
         patience_s = UNKNOWN_SHUT_DOWN_S
         if known is not None and known.up:
-            self._service.node_ends(host)
+            self._service.note_node_ending(host)
             patience_s = SHUT_DOWN_S
         try:
             actor = self._execd(host)

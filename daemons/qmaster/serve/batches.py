@@ -60,14 +60,14 @@ class Batches:
 
     def answered(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
         """Take what a host has done of a batch."""
-        self._payloads.given(host, self._master.state.jobs, batch.scripts)
+        self._payloads.note_sent(host, self._master.state.jobs, batch.scripts)
         pairs = list(zip(batch.instructions, answers, strict=True))
         for instruction, answer in pairs:
             if isinstance(instruction, Configure):
                 if answer.ok:
                     self._configured[host] = instruction.configuration
             elif answer.needs_script and isinstance(instruction, Start):
-                self._payloads.lacking(host, instruction.job.id)
+                self._payloads.note_missing(host, instruction.job.id)
         recorded = [(instruction, answer) for instruction, answer in pairs if not isinstance(instruction, Configure)]
         self._master.acknowledgements(host, [each for each, _ in recorded], [each for _, each in recorded])
 

@@ -47,14 +47,14 @@ class DailyBackup:
             env={**module_environment(), **self._cell.environment()},
         )
         try:
-            said, failed = await child.communicate()
+            output, errors = await child.communicate()
         except asyncio.CancelledError:
             child.terminate()
             await child.wait()  # the spool is to be closed by all when it is made one file
             raise
         if child.returncode:
-            lines = failed.decode(errors="replace").strip().splitlines()
+            lines = errors.decode(errors="replace").strip().splitlines()
             _log.error("no daily backup was made: %s", lines[-1] if lines else f"exit code {child.returncode}")
         else:
-            _log.info("daily backup %s", said.decode(errors="replace").strip())
+            _log.info("daily backup %s", output.decode(errors="replace").strip())
         return not child.returncode

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Container
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.batches import Batches
 from daemons.qmaster.spooling.spool import Transaction
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import describe_call_fault
 from gridengine.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class Dispatcher:
                 pause = _FIRST_PAUSE_S
                 self._complaints.pop(host, None)
             except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
-                self._complain(host, call_fault(error))
+                self._complain(host, describe_call_fault(error))
                 await self._rest(host, pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_AWAY_S)
                 self._dirty[host].set()

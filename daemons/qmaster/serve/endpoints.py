@@ -25,24 +25,24 @@ from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_releases import HostReleases
 from daemons.qmaster.serve.jsv import ServerVerifier
-from daemons.qmaster.serve.keyed import Keyed
+from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.output_reading import OutputReading
-from daemons.qmaster.serve.outside import Outside
-from daemons.qmaster.serve.port_tries import try_ports
-from daemons.qmaster.serve.pulses import Pulses, pinged
-from daemons.qmaster.serve.reading_slices import parts_of, whole
-from daemons.qmaster.serve.rounds import Rounds
+from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
+from daemons.qmaster.serve.port_probes import try_ports
+from daemons.qmaster.serve.liveness import Liveness, ping_answer
+from daemons.qmaster.serve.reading_slices import split_reading, join_answers
+from daemons.qmaster.serve.round_robin import RoundRobin
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.shutting_down import shut_down
-from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
-from daemons.qmaster.serve.spool_room import SpoolRoom
-from daemons.qmaster.serve.streams import LastingStreams
+from daemons.qmaster.serve.slices import Divided, look_up_predecessors, slices
+from daemons.qmaster.serve.spool_space import SpoolSpace
+from daemons.qmaster.serve.streams import LongLivedStreams
 from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.qmaster.views.jobs import in_lines
 from daemons.qmaster.views.reading import READERS
 from daemons.runtime.messages import about
-from daemons.runtime.turns import Turns
+from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import BODIES, decode_body
 from gridengine.gdi.requests import (
@@ -70,18 +70,18 @@ LookedUp = Mapping[str, list[int]]
 class Requests:
     """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
 
-    def __init__(self, master: Master, outside: Outside, streams: LastingStreams, room: SpoolRoom) -> None:
+    def __init__(self, master: Master, service_callbacks: ServiceCallbacks, streams: LongLivedStreams, spool_space: SpoolSpace) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
-        self.pulses = Pulses()
+        self.liveness = Liveness()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
-        self._outside, self._room = outside, room
-        self._event_clients, self._waits, self._task_ends, self._mirrors = streams
-        self._rounds = Rounds()
+        self._callbacks, self._spool_space = service_callbacks, spool_space
+        self._event_clients, self._job_waiters, self._task_ends, self._mirrors = streams
+        self._round_robin = RoundRobin()
         self._accounting = AccountingReading()
-        self._outputs = OutputReading(outside.read_output, records=master.spool.accounted.of_task)
+        self._outputs = OutputReading(service_callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases = HostReleases(master)
-        self._under_keys = Turns(1)
+        self._one_of_key = PerUserLimit(1)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request; every answer waits for what it shows to be on disk. Under a `key` it is carried out once."""
@@ -96,7 +96,7 @@ class Requests:
             return Answer(1, [("error", refusal)])
         try:
             if key and endpoint.kind == "decides":
-                return await self._once(endpoint.answered, name, request, caller, key)
+                return await self._answer_once(endpoint.answered, name, request, caller, key)
             return await endpoint.answered(self, name, request, caller)
         except SyntaxFault as fault:  # a pattern or a range: all are looked up before anything is done
             return Answer(1, [("error", f"denied: {fault}")])
@@ -108,48 +108,48 @@ class Requests:
 
     # --- what changes something ---------------------------------------------------------------------------
 
-    async def _once(self, answered: Answered, name: str, request: Any, caller: Caller, key: str) -> Answer:
+    async def _answer_once(self, answered: RequestHandler, name: str, request: Any, caller: Caller, key: str) -> Answer:
         """Answer a request under its key: as before, if it was carried out."""
-        async with self._under_keys.of((caller.user, key)):
+        async with self._one_of_key.of((caller.user, key)):
             before = self.master.spool.answered.of(caller.user, key, self.master.world().now)
-            keyed = Keyed(name, request, caller, key, before)
-            if keyed.another:
+            keyed = IdempotentRequest(name, request, caller, key, before)
+            if keyed.is_for_other_request:
                 return Answer(1, [("error", "denied: this idempotency key was used for another request")])
             if keyed.answer:
-                await self._outside.durable()
+                await self._callbacks.durable()
                 return keyed.answer
             return await answered(self, name, request, caller, keyed)
 
-    async def decided(self, name: str, request: RequestBody, caller: Caller, keyed: Keyed | None = None) -> Answer:
+    async def decide(self, name: str, request: RequestBody, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
         """Carry out a request, whatever it is."""
         answer = await self._carry_out(name, request, caller, keyed.receipt if keyed else None)
         _log_answer(answer, caller)
-        await self._outside.durable()
+        await self._callbacks.durable()
         return answer
 
-    async def submitted(self, name: str, request: Submit, caller: Caller, keyed: Keyed | None = None) -> Answer:
+    async def submit(self, name: str, request: Submit, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
         """A submission, which a server verifier sees first."""
         if self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):
                 return verified
             request = verified
-        return await self.decided(name, request, caller, keyed)
+        return await self.decide(name, request, caller, keyed)
 
-    async def resubmitted(self, name: str, request: ResubmitJobs, caller: Caller, keyed: Keyed | None = None) -> Answer:
+    async def resubmit(self, name: str, request: ResubmitJobs, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
         """Copies, each of which a server verifier sees first."""
         if not self.verifier.configured:
-            return await self.in_slices(name, request, caller, keyed)
+            return await self.act_in_slices(name, request, caller, keyed)
         answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, keyed)
         _log_answer(answer, caller)
-        await self._outside.durable()
+        await self._callbacks.durable()
         return answer
 
-    async def in_slices(self, name: str, request: Divided, caller: Caller, keyed: Keyed | None = None) -> Answer:
+    async def act_in_slices(self, name: str, request: Divided, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
         """Act on jobs, on many of them in slices between which others are served (SO-47)."""
         answer, number = Answer(), -1
-        looked_up = await self._looked_up(request)
-        async for part in self._rounds.of(self._parts(request, caller)):
+        looked_up = await self._look_up(request)
+        async for part in self._round_robin.of(self._parts(request, caller)):
             number += 1
             if keyed and (known := keyed.answer_of(part, number)):
                 decision = Decision(known)
@@ -157,7 +157,7 @@ class Requests:
                 receipt = keyed.receipt_of(part, number) if keyed else None
                 decision = await self._decide(name, part, caller, looked_up, receipt)
             _log_answer(decision.answer, caller)
-            await self._outside.durable()
+            await self._callbacks.durable()
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
             if decision.refused:
@@ -166,30 +166,30 @@ class Requests:
 
     async def _carry_out(self, name: str, request: RequestBody, caller: Caller, receipt: Receipt | None) -> Answer:
         """Decide on a changing request once the names of hosts in it are known, and record that."""
-        return (await self._decide(name, request, caller, await self._looked_up(request), receipt)).answer
+        return (await self._decide(name, request, caller, await self._look_up(request), receipt)).answer
 
-    async def _looked_up(self, request: RequestBody) -> dict[str, list[int]]:
+    async def _look_up(self, request: RequestBody) -> dict[str, list[int]]:
         """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
-            async for some in self._rounds.of(looked_up_predecessors(self.master.state, request)):
-                found |= some
-        return found
+            async for some in self._round_robin.of(look_up_predecessors(self.master.state, request)):
+                numbers |= some
+        return numbers
 
     async def _decide(
         self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp, receipt: Receipt | None
     ) -> Decision:
-        if self._room.refusal:
-            return Decision().refuse(self._room.refusal)
-        decision = await self._undone(name, request, caller, looked_up)
+        if self._spool_space.refusal:
+            return Decision().refuse(self._spool_space.refusal)
+        decision = await self._decide_unrecorded(name, request, caller, looked_up)
         decision.receipt = receipt
         self.master.record(decision, caller)
         return decision
 
-    async def _undone(self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp) -> Decision:
+    async def _decide_unrecorded(self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp) -> Decision:
         """A decision that is not recorded."""
         decide = partial(self.master.decide, name, request, caller, looked_up)
-        return await self._outside.settled(decide, (caller.host, caller.uid))
+        return await self._callbacks.call_resolved(decide, (caller.host, caller.uid))
 
     def _parts(self, request: RequestBody, caller: Caller) -> Iterator[RequestBody | None]:
         """The slices of a request that may mean many jobs; any other as it is."""
@@ -203,28 +203,28 @@ class Requests:
         """Read, long lists of words in parts between which others are served."""
         reader = READERS[name]
         answers: list[Answer] = []
-        async for part in self._rounds.of(parts_of(self.master.state, name, body)):
+        async for part in self._round_robin.of(split_reading(self.master.state, name, body)):
             read = partial(reader, self.master, part, caller)
-            answers.append(await self._outside.settled(read, (caller.host, caller.uid)))
-        answer = whole(name, body, answers)
-        await self._outside.durable()
+            answers.append(await self._callbacks.call_resolved(read, (caller.host, caller.uid)))
+        answer = join_answers(name, body, answers)
+        await self._callbacks.durable()
         return answer
 
     async def search(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Read accounting records; of many a process reads them."""
-        await self._outside.durable()
+        await self._callbacks.durable()
         return await self._accounting.answer(self.master, body, caller)
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a host read the end of what a task writes."""
-        await self._outside.durable()
+        await self._callbacks.durable()
         return await self._outputs.answer(self.master.state, body, caller)
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """What changing requests would be answered now, each by itself; nothing is recorded."""
-        return Answer(data={each: await self._dry(each, fields, caller) for each, fields in body.items()})
+        return Answer(data={each: await self._dry_run_one(each, fields, caller) for each, fields in body.items()})
 
-    async def _dry(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
+    async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
         """Raises SyntaxFault."""
         if ENDPOINTS[name].kind != "decides":
             return Answer(1, [("error", f"denied: there is no dry run of {name}")])
@@ -237,9 +237,9 @@ class Requests:
             if isinstance(verified, Answer):
                 return verified
             request = verified
-        looked_up, answer = await self._looked_up(request), Answer()
-        async for part in self._rounds.of(self._parts(request, caller)):
-            decision = await self._undone(name, part, caller, looked_up)
+        looked_up, answer = await self._look_up(request), Answer()
+        async for part in self._round_robin.of(self._parts(request, caller)):
+            decision = await self._decide_unrecorded(name, part, caller, looked_up)
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
             answer.data = decision.answer.data
@@ -261,11 +261,11 @@ class Requests:
 
     async def stream_events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """What happens, as it happens."""
-        return await self._event_clients.stream(request, body, caller, self._outside.durable)
+        return await self._event_clients.stream(request, body, caller, self._callbacks.durable)
 
     async def stream_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """Starts and ends of the tasks of a job."""
-        return await self._waits.stream(request, body, caller)
+        return await self._job_waiters.stream(request, body, caller)
 
     async def stream_task_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """Ends of the tasks of a session, and of single jobs."""
@@ -286,18 +286,18 @@ class Requests:
         if not self.master.state.has("exec_host", request.host):
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
-        joined = self._outside.session()
-        if complaint := self._room.refusal or self.releases.heard(request, joined.get("cell_id", "")):
-            return Answer(1, [("error", f"denied: {complaint}")], self.releases.word(request.host))
+        joined = self._callbacks.session()
+        if refusal := self._spool_space.refusal or self.releases.heard(request, joined.get("cell_id", "")):
+            return Answer(1, [("error", f"denied: {refusal}")], self.releases.word(request.host))
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)
-        await self._outside.host_joined(request.host)
-        files = await self._outside.files(request.files, request.files_mark)
+        await self._callbacks.host_joined(request.host)
+        files = await self._callbacks.files(request.files, request.files_mark)
         return Answer(data={**joined, **self.releases.word(request.host), **({"files": files} if files else {})})
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""
-        return await shut_down(self.master, self._outside, request, caller)
+        return await shut_down(self.master, self._callbacks, request, caller)
 
     async def restart_hosts(self, name: str, request: RestartHosts, caller: Caller) -> Answer:
         """Have exec hosts go on as another release."""
@@ -309,18 +309,18 @@ class Requests:
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
         """Have the next scheduling run say why jobs wait (QF-35)."""
-        self._outside.monitor()
+        self._callbacks.monitor()
         return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
 
     async def ping(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """How a daemon is (QP-1)."""
-        world, who = self.master.world(), (caller.host, caller.uid)
-        host = await self._outside.settled(lambda: world.resolve_host(body["host"]), who)
-        return Answer(data=pinged(self.master.state, self.pulses, body, host, world))
+        world, client = self.master.world(), (caller.host, caller.uid)
+        host = await self._callbacks.call_resolved(lambda: world.resolve_host(body["host"]), client)
+        return Answer(data=ping_answer(self.master.state, self.liveness, body, host, world))
 
     async def try_ports(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Which ports of an exec host the master host reaches."""
-        return await try_ports(self.master.state, self.master.world(), self._outside.try_ports, body, caller)
+        return await try_ports(self.master.state, self.master.world(), self._callbacks.try_ports, body, caller)
 
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
         """Where an interactive job's streams are, and a ticket for them."""
@@ -335,9 +335,9 @@ class Requests:
         return self._event_clients.listed()
 
 
-Answered = Callable[..., Awaitable[Answer]]
-"""(requests, name, request, caller); what decides takes a `Keyed` behind these."""
-Streamed = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
+RequestHandler = Callable[..., Awaitable[Answer]]
+"""(requests, name, request, caller); what decides takes a `IdempotentRequest` behind these."""
+StreamHandler = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 
 class Endpoint(NamedTuple):
@@ -345,7 +345,7 @@ class Endpoint(NamedTuple):
 
     `kind`: it `decides` (changes the state), `reads` it, `serves` (is about daemons), or `streams` lines. `handler`: the pure
     function beneath, as far as there is one; `answered` or `streamed`: the road to it. `administrator`: the gate demands a
-    manager on an administrative host; other rights depend on what is asked for, and are the handler's. `lasts`: the answer comes
+    manager on an administrative host; other rights depend on what is asked for, and are the handler's. `is_long_lived`: the answer comes
     while something goes on, and takes no turn of its user's.
     """
 
@@ -353,33 +353,33 @@ class Endpoint(NamedTuple):
     kind: Literal["decides", "reads", "serves", "streams"]
     body: Any
     handler: Callable[..., Any] | None = None
-    answered: Answered | None = None
-    streamed: Streamed | None = None
+    answered: RequestHandler | None = None
+    streamed: StreamHandler | None = None
     administrator: bool = False
-    lasts: bool = False
+    is_long_lived: bool = False
 
 
 def _rows() -> Iterator[Endpoint]:
-    slow: dict[str, Answered] = {
-        **dict.fromkeys(("delete_jobs", "hold_jobs", "alter_jobs", "change_states"), Requests.in_slices),
+    special: dict[str, RequestHandler] = {
+        **dict.fromkeys(("delete_jobs", "hold_jobs", "alter_jobs", "change_states"), Requests.act_in_slices),
         "accounting": Requests.search,
-        "submit": Requests.submitted,
-        "resubmit_jobs": Requests.resubmitted,
+        "submit": Requests.submit,
+        "resubmit_jobs": Requests.resubmit,
     }
     for name, decide in DECISIONS.items():
-        yield Endpoint(name, "decides", REQUESTS[name], decide, slow.get(name, Requests.decided))
+        yield Endpoint(name, "decides", REQUESTS[name], decide, special.get(name, Requests.decide))
     for name, reader in READERS.items():
-        yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
+        yield Endpoint(name, "reads", BODIES[name], reader, special.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
     yield Endpoint("releases", "reads", BODIES["releases"], answered=Requests.list_releases)
     yield Endpoint("job_output", "reads", BODIES["job_output"], answered=Requests.output)
     yield Endpoint("ping", "reads", BODIES["ping"], answered=Requests.ping)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
-    yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)
-    yield Endpoint("task_ends", "streams", BODIES["task_ends"], streamed=Requests.stream_task_ends, lasts=True)
-    yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, lasts=True)
-    yield Endpoint("mirror", "streams", BODIES["mirror"], streamed=Requests.stream_state, lasts=True)
+    yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, is_long_lived=True)
+    yield Endpoint("task_ends", "streams", BODIES["task_ends"], streamed=Requests.stream_task_ends, is_long_lived=True)
+    yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, is_long_lived=True)
+    yield Endpoint("mirror", "streams", BODIES["mirror"], streamed=Requests.stream_state, is_long_lived=True)
     yield Endpoint("execd_hello", "serves", ExecdHello, answered=Requests.hello)
     yield Endpoint("session", "serves", OpenSession, answered=Requests.open_session)
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)
@@ -394,7 +394,7 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
     """What somebody was told is no fault of the daemon: at level info, with who. Deviation: 8.1.9 logs it as its own error."""
-    who = f"{caller.user}@{caller.host}"
+    client = f"{caller.user}@{caller.host}"
     for level, text in answer.answers:
         if event := {"error": "refused", "warning": "warned"}.get(level):
-            _log.info("%s was told: %s", who, text, extra=about(event, by=who))
+            _log.info("%s was told: %s", client, text, extra=about(event, by=client))

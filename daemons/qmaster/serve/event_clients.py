@@ -33,7 +33,7 @@ MAX_BEHIND = 20_000
 
 
 class EventClient:
-    """A registered client. `behind`: records that it has not been sent yet; `end`: why it was thrown out."""
+    """A registered client. `backlog`: records that it has not been sent yet; `end`: why it was thrown out."""
 
     def __init__(self, number: int, name: str, caller: Caller, types: frozenset[str]) -> None:
         self.id = number
@@ -41,22 +41,22 @@ class EventClient:
         self.host = caller.host
         self.user = caller.user
         self.types = types
-        self.behind: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.backlog: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.end = ""
-        self._told = 0
+        self._last_number = 0
 
     def tell(self, notice: Notice) -> None:
         """Queue a notice of a subscribed type, with the next number of this client (EV-8)."""
         if notice.type in self.types:
-            self._told += 1
-            self.behind.put_nowait({"number": self._told, **msgspec.structs.asdict(notice)})
+            self._last_number += 1
+            self.backlog.put_nowait({"number": self._last_number, **msgspec.structs.asdict(notice)})
 
-    def throw_out(self, reason: str) -> None:
+    def disconnect(self, reason: str) -> None:
         """Let what waits go and have the stream end with a reason."""
         self.end = reason
-        while not self.behind.empty():
-            self.behind.get_nowait()
-        self.behind.put_nowait({"end": reason})
+        while not self.backlog.empty():
+            self.backlog.get_nowait()
+        self.backlog.put_nowait({"end": reason})
 
 
 class EventClients:
@@ -65,20 +65,20 @@ class EventClients:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._mirror: State | None = None
-        self._began_at = 0
+        self._first_revision = 0
         self._next = FIRST_DYNAMIC_ID
         self.clients: dict[int, EventClient] = {}
         master.subscribers.append(self.follow)
 
     def follow(self, transaction: Transaction) -> None:
         """Pass on what a transaction has changed. Without clients nothing is derived."""
-        if self._mirror is None or transaction.revision <= self._began_at:
+        if self._mirror is None or transaction.revision <= self._first_revision:
             return
         notices = advance(self._mirror, transaction)
         for client in list(self.clients.values()):
             for notice in notices:
                 client.tell(notice)
-            if client.behind.qsize() > MAX_BEHIND:
+            if client.backlog.qsize() > MAX_BEHIND:
                 _log.warning("event client %s with id %d on host %s does not keep up", client.name, client.id, client.host)
                 self.remove(client, "it does not keep up with the events")
 
@@ -93,7 +93,7 @@ class EventClients:
         if len(self.clients) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
             return "denied: there are already as many event clients as MAX_DYN_EC allows"
         if self._mirror is None:
-            self._began_at = self._master.state.revision
+            self._first_revision = self._master.state.revision
             self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))
         client = EventClient(self._next, name, caller, frozenset(types or TYPES))
         self._next += 1
@@ -107,7 +107,7 @@ class EventClients:
         """Take a client off; with a reason its stream ends."""
         self.clients.pop(client.id, None)
         if reason:
-            client.throw_out(reason)
+            client.disconnect(reason)
         if not self.clients:
             self._mirror = None
 
@@ -126,14 +126,14 @@ class EventClients:
             return Answer(1, [("error", not_admin_host(caller))])
         if not is_manager(state, caller, world.admin_user):
             return Answer(1, [("error", not_manager(caller))])
-        for wanted in [str(number) for number in self.clients] if "all" in request.clients else request.clients:
-            client = self.clients.get(int(wanted)) if wanted.isdecimal() else None
+        for requested in [str(number) for number in self.clients] if "all" in request.clients else request.clients:
+            client = self.clients.get(int(requested)) if requested.isdecimal() else None
             if client is None:
-                answer.error(f"no event client known with id {wanted} to shutdown")
+                answer.error(f"no event client known with id {requested} to shutdown")
                 continue
             self.remove(client, "an administrator has removed it")
-            who = f"{client.name} with id {client.id} on host {client.host}"
-            answer.info(f"sent shutdown notification to event client {who}")
+            description = f"{client.name} with id {client.id} on host {client.host}"
+            answer.info(f"sent shutdown notification to event client {description}")
         return answer
 
     async def stream(
@@ -141,10 +141,10 @@ class EventClients:
     ) -> web.StreamResponse:
         """`events`: register and send, one JSON line a notice, until either side ends it."""
         try:
-            asked = decode_body("events", body)
+            fields = decode_body("events", body)
         except msgspec.DecodeError as error:
             return _refused(f"denied: malformed request events: {error}")
-        client = self.register(asked.get("name", "qevent"), caller, asked.get("types", []))
+        client = self.register(fields.get("name", "qevent"), caller, fields.get("types", []))
         if isinstance(client, str):
             return _refused(client)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
@@ -153,7 +153,7 @@ class EventClients:
             await response.prepare(request)
             await stream_line(response, {"id": client.id})
             while True:
-                record = await client.behind.get()
+                record = await client.backlog.get()
                 await stream_line(response, record)
                 if "end" in record:
                     break

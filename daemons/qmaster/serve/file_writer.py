@@ -29,16 +29,16 @@ class FileWriter:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[tuple[_Work, _Then] | None] = SimpleQueue()
-        self._begun = 0
+        self._unfinished = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._over = False
+        self._is_stopped = False
         # a daemon, for which the process does not wait when it ends: it may never come back from the disk
         threading.Thread(target=self._run, name="files", daemon=True).start()
 
     def carry_out(self, work: _Work, then: _Then) -> None:
         """Have `work` done in the thread, then `then` called in the loop with its result: None if it failed for a bug."""
-        self._begun += 1
+        self._unfinished += 1
         self._idle.clear()
         self._queue.put((work, then))
 
@@ -47,26 +47,26 @@ class FileWriter:
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_END_S):
                 await self._idle.wait()
-        self._over = True
+        self._is_stopped = True
         self._queue.put(None)
 
     def _run(self) -> None:
-        while (asked := self._queue.get()) is not None:
-            work, then = asked
+        while (order := self._queue.get()) is not None:
+            work, then = order
             try:
                 result = work()
             except Exception:
                 _log.exception("a file could not be written")
                 result = None
             with suppress(RuntimeError):  # the loop is closed: the process ends
-                self._loop.call_soon_threadsafe(self._back, then, result)
+                self._loop.call_soon_threadsafe(self._hand_back, then, result)
 
-    def _back(self, then: _Then, result: Any) -> None:
-        if self._over:
+    def _hand_back(self, then: _Then, result: Any) -> None:
+        if self._is_stopped:
             return
         try:
             then(result)
         finally:
-            self._begun -= 1
-            if not self._begun:
+            self._unfinished -= 1
+            if not self._unfinished:
                 self._idle.set()

@@ -16,16 +16,16 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.serve.joining import LARGEST, NO_PORT, Joins
+from daemons.qmaster.serve.joining import LARGEST, NO_PORT, JoinRequests
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.runtime import idempotency
-from daemons.runtime.bodies import Bodies, Unread, skip
+from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
 from daemons.runtime.cell import Limits
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import credentials, tcp_listener, unix_listener
-from daemons.runtime.http_door import TAKEN_S, HttpDoors, Tls, hand_over, refusal
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import peer_credentials, open_tcp_socket, open_unix_socket
+from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, Tls, finish_answer, refusal_response
 from daemons.runtime.local_users import LocalUsers
-from daemons.runtime.turns import Turns
+from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine import joining
 from gridengine.gdi.requests import Answer, Caller
 
@@ -36,7 +36,7 @@ Handler = Callable[[str, bytes, Caller, str], Awaitable[Answer | web.StreamRespo
 Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 #: requests of one user that are answered at a time: each answer is in memory until the client has taken it
-TURNS = 16
+MAX_ANSWERS_OF_USER = 16
 
 
 class GdiServer:
@@ -44,95 +44,95 @@ class GdiServer:
 
     `handle(name, body, caller, key)` answers requests, under an idempotency key or "".
     `streams` maps request names to handlers that write their own answer; those of
-    `lasting` write it while something goes on, and take no turn;
+    `long_lived` write it while something goes on, and take no turn;
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
-    `joins`: lets hosts without keys in, for the one request with which they join.
-    `held()`: whether this host is the master; else everybody is to ask again, there may be another one by then.
+    `join_requests`: lets hosts without keys in, for the one request with which they join.
+    `is_leader()`: whether this host is the master; else everybody is to ask again, there may be another one by then.
     """
 
     def __init__(
         self,
         handle: Handler,
         streams: Mapping[str, Streamer],
-        lasting: Container[str],
+        long_lived: Container[str],
         host: str,
         key_of: KeyOf,
         limits: Limits,
-        held: Callable[[], bool] = lambda: True,
-        joins: Joins | None = None,
+        is_leader: Callable[[], bool] = lambda: True,
+        join_requests: JoinRequests | None = None,
     ) -> None:
         self._handle = handle
-        self._joins = joins
-        self._held = held
+        self._join_requests = join_requests
+        self._is_leader = is_leader
         self._streams = streams
-        self._lasting = lasting
+        self._long_lived = long_lived
         self._host = host
         self._users = LocalUsers()
         self._key_of = key_of
         self._limits = limits
-        self._bodies = Bodies(limits)
-        self._turns = Turns(TURNS)
-        self._room = Room()
-        self._doors: HttpDoors | None = None
+        self._bodies = RequestBodies(limits)
+        self._per_user_limit = PerUserLimit(MAX_ANSWERS_OF_USER)
+        self._limiter = ConnectionLimiter()
+        self._listeners: HttpListeners | None = None
 
     async def start(self, path: Path, address: str = "", port: int = 0, tls: Tls = None) -> None:
         """`address`: of the master host, the one interface that the port is bound to."""
-        self._doors = HttpDoors(self._room, self._serve)
-        self._doors.open(unix_listener(path), self._limits.max_user_connections)
+        self._listeners = HttpListeners(self._limiter, self._serve)
+        self._listeners.open(open_unix_socket(path), self._limits.max_user_connections)
         if tls is not None:
-            self._doors.open(tcp_listener(address, port), tls=tls)
+            self._listeners.open(open_tcp_socket(address, port), tls=tls)
 
     def connections(self) -> int:
         """How many there are."""
-        return self._room.count
+        return self._limiter.count
 
     async def stop(self) -> None:
-        if self._doors is not None:
-            await self._doors.close()
+        if self._listeners is not None:
+            await self._listeners.close()
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        if name == joining.REQUEST and self._joins is not None:
-            return await self._join(self._joins, request, connection)
-        caller = await self._caller(request, connection)
+        if name == joining.REQUEST and self._join_requests is not None:
+            return await self._join(self._join_requests, request, connection)
+        caller = await self._find_caller(request, connection)
         if caller is None:
-            return refusal("denied: the caller's host has no keys of this cell, or old ones")
-        if not self._held():
-            return await self._turn_away(request, connection)
+            return refusal_response("denied: the caller's host has no keys of this cell, or old ones")
+        if not self._is_leader():
+            return await self._refuse_not_leader(request, connection)
         length = request.content_length if request.body_exists else 0
-        who = (caller.host, caller.uid)
+        user = (caller.host, caller.uid)
         try:
-            async with self._bodies.read(name, length, request.content, who) as body:
-                if name in self._lasting:
+            async with self._bodies.read(name, length, request.content, user) as body:
+                if name in self._long_lived:
                     return await self._answer(name, request, body, caller)
-                async with self._turns.of(who):
+                async with self._per_user_limit.of(user):
                     response = await self._answer(name, request, body, caller)
-                    await hand_over(request, response)
+                    await finish_answer(request, response)
                     return response
-        except Unread as unread:
-            if unread.again and connection.trusted:
-                await skip(request.content)  # a gateway sends all of it before it looks for an answer
-            return refusal(str(unread), unread.again)
+        except RequestBodyError as error:
+            if error.may_retry and connection.is_authenticated:
+                await skip_body(request.content)  # a gateway sends all of it before it looks for an answer
+            return refusal_response(str(error), error.may_retry)
 
-    async def _join(self, joins: Joins, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+    async def _join(self, join_requests: JoinRequests, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         """A host that nobody vouches for: what it says is small, and all that it is believed is its token."""
         length = request.content_length
-        if length is None or length > LARGEST or not joins.expected():
-            return refusal("denied: the master takes no new hosts in at the moment, or not so")
-        if not self._held():
-            return await self._turn_away(request, connection)
+        if length is None or length > LARGEST or not join_requests.has_open_token():
+            return refusal_response("denied: the master takes no new hosts in at the moment, or not so")
+        if not self._is_leader():
+            return await self._refuse_not_leader(request, connection)
         try:
             async with self._bodies.read(joining.REQUEST, length, request.content, connection.peer) as body:
                 peer = request.transport.get_extra_info("peername") if request.transport is not None else None
                 address, port = peer[:2] if isinstance(peer, tuple) else (connection.peer, NO_PORT)
-                return _reply(await joins.answer(body, address, port))
-        except Unread as unread:
-            return refusal(str(unread), unread.again)
+                return _reply(await join_requests.answer(body, address, port))
+        except RequestBodyError as error:
+            return refusal_response(str(error), error.may_retry)
 
     @staticmethod
-    async def _turn_away(request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        if connection.trusted:
-            await skip(request.content)
-        return refusal("denied: this host is not the master at the moment", again=True)
+    async def _refuse_not_leader(request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        if connection.is_authenticated:
+            await skip_body(request.content)
+        return refusal_response("denied: this host is not the master at the moment", may_retry=True)
 
     async def _answer(self, name: str, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         try:
@@ -146,25 +146,25 @@ class GdiServer:
             answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])
         return answer if isinstance(answer, web.StreamResponse) else _reply(answer)
 
-    async def _caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
+    async def _find_caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
         peer = request.transport.get_extra_info("socket") if request.transport is not None else None
         if peer is None:
             return None
         if peer.family == socket.AF_UNIX:
-            return await self._users.caller(*credentials(peer), self._host)
-        caller = self._vouched(request)
+            return await self._users.caller(*peer_credentials(peer), self._host)
+        caller = self._authenticated_caller(request)
         if caller is not None:
-            connection.vouched()
+            connection.note_authenticated()
         return caller
 
-    def _vouched(self, request: web.BaseRequest) -> Caller | None:
+    def _authenticated_caller(self, request: web.BaseRequest) -> Caller | None:
         """A caller as another host's gateway vouches for him; the key must be that host's own, and there is a certificate."""
         if request.transport is None or not request.transport.get_extra_info("peercert"):
             return None
         headers = request.headers
         scheme, _, key = headers.get("Authorization", "").partition(" ")
-        wanted = self._key_of(headers.get("X-GE-Host", ""))
-        if scheme != "Bearer" or not wanted or not hmac.compare_digest(key.encode(), wanted.encode()):
+        expected = self._key_of(headers.get("X-GE-Host", ""))
+        if scheme != "Bearer" or not expected or not hmac.compare_digest(key.encode(), expected.encode()):
             return None
         try:
             return Caller(
@@ -186,7 +186,7 @@ def _reply(answer: Answer) -> web.Response:
 async def stream_line(response: web.StreamResponse, value: object) -> None:
     """One JSON line of a stream. Raises ConnectionError, also when the client does not take it."""
     try:
-        async with asyncio.timeout(TAKEN_S):
+        async with asyncio.timeout(WRITE_TIMEOUT_S):
             await response.write(_encoder.encode(value) + b"\n")
     except TimeoutError:
         raise ConnectionError("the client does not read") from None

@@ -23,16 +23,16 @@ class HostLog:
 
     def __init__(self, master: Master) -> None:
         self._master = master
-        self._heard: dict[str, float] = {}
+        self._last_contact: dict[str, float] = {}
         self._lost: dict[str, float] = {}
         self._ended: set[str] = set()
         master.subscribers.append(self.committed)
 
-    def heard(self, host: str) -> None:
+    def note_contact(self, host: str) -> None:
         """It said hello, or reported."""
-        self._heard[host] = self._master.world().steady
+        self._last_contact[host] = self._master.world().steady
 
-    def ending(self, host: str) -> None:
+    def note_shutdown(self, host: str) -> None:
         """Somebody ends its daemon: its next loss has that cause."""
         self._ended.add(host)
 
@@ -40,29 +40,29 @@ class HostLog:
         """A transaction is on disk."""
         for event in transaction.events:
             if type(event) is HostLost:
-                self._is_lost(event.host)
+                self._log_loss(event.host)
             elif type(event) is HostHeard and not event.by and event.host in self._lost:
-                self._is_back(event.host)
+                self._log_return(event.host)
             elif type(event) is HostDrained:
                 fields = about("host_drained", hosts=[event.host], by=event.user, reason=event.reason)
                 _log.warning("host %s is drained by %s: %s", event.host, event.user, event.reason, extra=fields)
             elif type(event) is HostDrainEnded:
                 _log.warning("host %s takes jobs again", event.host, extra=about("host_resumed", hosts=[event.host]))
 
-    def _is_lost(self, host: str) -> None:
+    def _log_loss(self, host: str) -> None:
         now = self._lost[host] = self._master.world().steady
         if host in self._ended:
             self._ended.discard(host)
             _log.warning("host %s is shut down", host, extra=about("host_shut_down", hosts=[host]))
             return
-        silence = spoken_time(now - self._heard[host]) if host in self._heard else "a while"
+        silence = spoken_time(now - self._last_contact[host]) if host in self._last_contact else "a while"
         _log.warning("host %s is lost: nothing heard for %s", host, silence, extra=about("host_lost", hosts=[host]))
 
-    def _is_back(self, host: str) -> None:
+    def _log_return(self, host: str) -> None:
         away_s = self._master.world().steady - self._lost.pop(host)
-        ran_on = _tasks(self._master.state, host)
+        running_tasks = _tasks(self._master.state, host)
         fields = about("host_back", hosts=[host], after_s=round(away_s, 1))
-        _log.warning("host %s answers again after %s; %s ran on", host, spoken_time(away_s), ran_on, extra=fields)
+        _log.warning("host %s answers again after %s; %s ran on", host, spoken_time(away_s), running_tasks, extra=fields)
 
 
 def _tasks(state: State, host: str) -> str:

@@ -28,29 +28,29 @@ _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"
 LARGEST = 16384
 """Bytes of such a request."""
-_OVER = "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
+_TOKEN_REFUSED = "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
 #: ports below this one are root's; source: ip(7) ip_unprivileged_port_start
 _ROOT_PORTS = 1024
 NO_PORT = 1 << 16
 """Stands for the port of a peer that has none, or is gone."""
 
 
-class Joins:
+class JoinRequests:
     """`authority`: the directory beside whose keys the records lie; `environment`: which cell is meant; `replaced`: called with
-    name and address of a host whose earlier keys are void from now on; `of_root`: only root of a host may join it."""
+    name and address of a host whose earlier keys are void from now on; `root_only`: only root of a host may join it."""
 
     def __init__(
         self,
         authority: Path,
         environment: Mapping[str, str],
         replaced: Callable[[str, str], None] = lambda host, address: None,
-        of_root: bool = True,
+        root_only: bool = True,
     ) -> None:
         self._directory, self._environment = join_directory(authority), environment
-        self._replaced, self._of_root = replaced, of_root
+        self._replaced, self._root_only = replaced, root_only
         self._one_at_a_time = asyncio.Lock()
 
-    def expected(self) -> bool:
+    def has_open_token(self) -> bool:
         """Whether a token is good at this moment."""
         now = time.time()
         return any(known.is_open(now) for known in records(self._directory))
@@ -68,14 +68,14 @@ class Joins:
         known = record_of(self._directory, token.number)
         if known is None or not known.admits(token, time.time()):
             _log.warning("%s wanted to join as host %r with a token that is not good", address, request.host[:64])
-            return Answer(1, [("error", _OVER)])
-        if self._of_root and port >= _ROOT_PORTS:
+            return Answer(1, [("error", _TOKEN_REFUSED)])
+        if self._root_only and port >= _ROOT_PORTS:
             _log.warning("a user of %s who is not root wanted to join as host %r with a good token", address, request.host[:64])
             reason = f"only root may join a host to this cell, and any user may ask from port {port}"
             return Answer(1, [("error", f"denied: {reason}")])
         fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
         async with self._one_at_a_time:
-            answer = await self._admitted(json.dumps(fields).encode())
+            answer = await self._run_admission(json.dumps(fields).encode())
         if answer.status == 0:
             self._note(answer, address, token.number)
         return answer
@@ -89,8 +89,8 @@ class Joins:
         else:
             _log.info("host %s joined by token %s, from %s", host, number, address)
 
-    async def _admitted(self, fields: bytes) -> Answer:
-        failed = b"no answer in time"
+    async def _run_admission(self, fields: bytes) -> Answer:
+        errors = b"no answer in time"
         pipe = asyncio.subprocess.PIPE
         child = await children.begin(
             *module_command(ADMITTING),
@@ -101,10 +101,10 @@ class Joins:
         )
         try:
             async with asyncio.timeout(ANSWER_S):
-                said, failed = await child.communicate(fields)
-            return msgspec.json.decode(said, type=Answer)
+                output, errors = await child.communicate(fields)
+            return msgspec.json.decode(output, type=Answer)
         except (TimeoutError, msgspec.DecodeError):
-            lines = failed.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+            lines = errors.decode(errors="replace").strip().splitlines() or ["nothing was said"]
             _log.error("a host was not admitted: %s", lines[-1][:500])
             return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
         finally:

@@ -27,7 +27,7 @@ from gridengine.state.configured.configuration import HostConfiguration
 _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _QUIT_S = 0.5
-_KEPT = ("SGE_ROOT", "SGE_CELL")
+_PASSED_VARIABLES = ("SGE_ROOT", "SGE_CELL")
 """Variables of the daemon that the verifier gets beside those of its user."""
 
 
@@ -37,7 +37,7 @@ class ServerVerifier:
     def __init__(self, configuration: Callable[[], HostConfiguration]) -> None:
         self._configuration = configuration
         self._process: asyncio.subprocess.Process | None = None
-        self._of: tuple[str, int, int, int] = ("", 0, 0, 0)
+        self._started_as: tuple[str, int, int, int] = ("", 0, 0, 0)
         self._lock = asyncio.Lock()
 
     @property
@@ -54,9 +54,9 @@ class ServerVerifier:
                 outcome = msgspec.convert(talk.outcome(), Submit)
                 check(outcome, Submit)
             except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
-                why = plain_fault(fault)
-                _log.error("the job of %s was not verified: %s", caller.user, why)
-                return Answer(1, [("error", f"job rejected: the job submission verifier failed: {why}")])
+                reason = plain_fault(fault)
+                _log.error("the job of %s was not verified: %s", caller.user, reason)
+                return Answer(1, [("error", f"job rejected: the job submission verifier failed: {reason}")])
             self._note(talk, time.monotonic() - started, caller)
         if talk.rejected:
             return Answer(1, [("error", talk.message or "job rejected by the job submission verifier")])
@@ -80,10 +80,10 @@ class ServerVerifier:
                 return talk
             except (TimeoutError, EOFError, ConnectionError) as error:
                 await self.stop()
-                why = f"no verdict within {timeout_s:g} s (jsv_timeout)" if isinstance(error, TimeoutError) else "it ended"
+                reason = f"no verdict within {timeout_s:g} s (jsv_timeout)" if isinstance(error, TimeoutError) else "it ended"
                 if attempt == 2:
-                    raise VerifierFault(why) from None
-                _log.warning("the verifier is started again: %s", why)
+                    raise VerifierFault(reason) from None
+                _log.warning("the verifier is started again: %s", reason)
             except BaseException:
                 # what it says next would be taken for an answer about another job
                 await self.stop()
@@ -91,7 +91,7 @@ class ServerVerifier:
         raise AssertionError("unreachable")
 
     async def _converse(self, talk: Conversation) -> None:
-        process = await self._running()
+        process = await self._running_process()
         assert process.stdin is not None and process.stdout is not None
         lines = talk.open()
         while not talk.state:
@@ -106,14 +106,14 @@ class ServerVerifier:
                 raise EOFError
             lines = talk.receive(line.decode("utf-8", "surrogateescape"))
 
-    async def _running(self) -> asyncio.subprocess.Process:
+    async def _running_process(self) -> asyncio.subprocess.Process:
         """The process of the configured script, a new one when the configuration or the script has changed."""
         url = self._configuration().jsv_url
         user, path = verifier_path(url)
         status = Path(path).stat()
         # a clock tick is long enough for a script to be used and written again
-        wanted = (url, status.st_ino, status.st_size, status.st_mtime_ns)
-        if self._process is not None and (self._of != wanted or self._process.returncode is not None):
+        current = (url, status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._process is not None and (self._started_as != current or self._process.returncode is not None):
             await self.stop()
         if self._process is None:
             runs_as = identity.named(user) if user else identity.own()
@@ -123,9 +123,9 @@ class ServerVerifier:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=LINE_LIMIT,
-                **runs_as.process({name: os.environ[name] for name in _KEPT if name in os.environ}),
+                **runs_as.process({name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}),
             )
-            self._of = wanted
+            self._started_as = current
         return self._process
 
     async def stop(self) -> None:

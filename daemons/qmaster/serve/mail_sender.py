@@ -22,10 +22,10 @@ from gridengine.errors import SyntaxFault
 from gridengine.syntax.mail_address import check_mail_address
 
 _log = logging.getLogger(__name__)
-_Letters = asyncio.Queue[tuple[str, Mail]]
+_MailQueue = asyncio.Queue[tuple[str, Mail]]
 QUEUE_LENGTH = 1000
 TIMEOUT_S = 60.0
-MOST_WORDS = 300
+MAX_OUTPUT = 300
 """Bytes of what a mailer that fails has said, for the log."""
 SENDERS = 2
 """Mailers that run at the same time."""
@@ -37,7 +37,7 @@ class MailSender:
     def __init__(self, mailer: Callable[[], str | None], timeout_s: float = TIMEOUT_S) -> None:
         self._mailer = mailer
         self._timeout_s = timeout_s
-        self._queues: list[_Letters] = [asyncio.Queue(QUEUE_LENGTH) for _ in range(SENDERS)]
+        self._queues: list[_MailQueue] = [asyncio.Queue(QUEUE_LENGTH) for _ in range(SENDERS)]
         self._dropped = 0
         self._tasks = [asyncio.get_running_loop().create_task(self._run(queue)) for queue in self._queues]
 
@@ -63,11 +63,11 @@ class MailSender:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _run(self, queue: _Letters) -> None:
+    async def _run(self, queue: _MailQueue) -> None:
         while True:
             recipient, mail = await queue.get()
             try:
-                await self._hand_over(recipient, mail)
+                await self._send_one(recipient, mail)
             except (OSError, SyntaxFault) as error:
                 reason = getattr(error, "strerror", None) or error
                 _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
@@ -77,18 +77,18 @@ class MailSender:
                     _log.error("%d mails were dropped", self._dropped)
                     self._dropped = 0
 
-    async def _hand_over(self, recipient: str, mail: Mail) -> None:
+    async def _send_one(self, recipient: str, mail: Mail) -> None:
         """One run of the mailer. Raises OSError or SyntaxFault when it cannot be."""
         mailer = self._mailer()
         if mailer is None:
             return
         # a file and no pipe: what a mailer leaves behind may hold that open
-        with tempfile.TemporaryFile() as said:
-            await self._run_mailer(mailer, recipient, mail, said)
+        with tempfile.TemporaryFile() as output:
+            await self._run_mailer(mailer, recipient, mail, output)
 
-    async def _run_mailer(self, mailer: str, recipient: str, mail: Mail, said: IO[bytes]) -> None:
-        user, path = _who_sends(mailer)
-        subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
+    async def _run_mailer(self, mailer: str, recipient: str, mail: Mail, output: IO[bytes]) -> None:
+        user, path = _sender_and_path(mailer)
+        subject = "".join(character if character.isprintable() else " " for character in mail.subject)
         process = await children.begin(
             path,
             "-s",
@@ -96,7 +96,7 @@ class MailSender:
             check_mail_address(recipient),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=said,
+            stderr=output,
             **user.process(),
         )
         try:
@@ -107,12 +107,12 @@ class MailSender:
         finally:
             await children.end(process)
         if process.returncode:
-            said.seek(0)
-            words = " ".join(said.read(MOST_WORDS).decode(errors="replace").split())
-            raise OSError(f"{path} ended with exit status {process.returncode}: {words or 'it did not say why'}")
+            output.seek(0)
+            message = " ".join(output.read(MAX_OUTPUT).decode(errors="replace").split())
+            raise OSError(f"{path} ended with exit status {process.returncode}: {message or 'it did not say why'}")
 
 
-def _who_sends(mailer: str) -> tuple[LocalUser, str]:
+def _sender_and_path(mailer: str) -> tuple[LocalUser, str]:
     """`[user@]path` as the user who runs the mailer, and the path. Raises SyntaxFault."""
     user, at, path = mailer.partition("@")
     if at and "/" not in user:

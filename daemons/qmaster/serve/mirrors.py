@@ -36,20 +36,20 @@ class Mirrors:
 
     def __init__(self, master: Master, measures: Measures, durable: Callable[[], Awaitable[None]]) -> None:
         self._master, self._measures, self._durable = master, measures, durable
-        self._behind: dict[asyncio.Queue[Raw], int] = {}  # with the revision of the state that each began with
+        self._backlogs: dict[asyncio.Queue[Raw], int] = {}  # with the revision of the state that each began with
         master.subscribers.append(self.committed)
 
     def committed(self, transaction: Transaction) -> None:
         """Pass a transaction on. Without mirrors it is not even encoded."""
-        if self._behind:
+        if self._backlogs:
             events = Raw(encode_events(transaction.events))
-            told = Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events)
-            self._tell(told, transaction.revision)
+            line = Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events)
+            self._send(line, transaction.revision)
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """Say that all which was committed has been told; the service calls this every `BEAT_S`."""
-        if self._behind:
-            self._tell(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
+        if self._backlogs:
+            self._send(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
         """Send the state and what becomes of it, until either side ends it. Daemons of the cell alone may ask."""
@@ -57,30 +57,30 @@ class Mirrors:
         try:
             await response.prepare(request)
             if caller.daemon or caller.uid in (0, os.geteuid()):
-                await self._follow(response)
+                await self._send_lines(response)
             else:
                 await stream_line(response, NoMirror("denied: only daemons may mirror the state"))
         except ConnectionError:
             pass
         return response
 
-    async def _follow(self, response: web.StreamResponse) -> None:
+    async def _send_lines(self, response: web.StreamResponse) -> None:
         """Raises ConnectionError."""
-        behind = self.enter()
+        backlog = self.subscribe()
         try:
             await self._durable()
-            while (line := await behind.get()) is not LAST:
+            while (line := await backlog.get()) is not LAST:
                 await stream_line(response, line)
         finally:
-            self._behind.pop(behind, None)
+            self._backlogs.pop(backlog, None)
 
-    def enter(self) -> asyncio.Queue[Raw]:
+    def subscribe(self) -> asyncio.Queue[Raw]:
         """The lines for a new mirror, the state first; `LAST` when it is cut off. To be sent once that state is announced."""
-        behind: asyncio.Queue[Raw] = asyncio.Queue()
-        self._behind[behind] = self._master.state.revision
+        backlog: asyncio.Queue[Raw] = asyncio.Queue()
+        self._backlogs[backlog] = self._master.state.revision
         for first in self._state():
-            behind.put_nowait(_encoded(first))
-        return behind
+            backlog.put_nowait(_encoded(first))
+        return backlog
 
     def _state(self) -> Iterator[Line]:
         """The snapshot, and what no snapshot has, all of one moment."""
@@ -89,18 +89,18 @@ class Mirrors:
         yield Committed(state.revision, now, "", "", Raw(encode_events(volatile_events(state))))
         yield Beat(now, self._measures)
 
-    def _tell(self, line: Line, revision: int) -> None:
+    def _send(self, line: Line, revision: int) -> None:
         """Pass a line on to those who began before this revision."""
         encoded = _encoded(line)
-        for behind in [behind for behind, since in self._behind.items() if since < revision]:
-            if behind.qsize() < MAX_BEHIND:
-                behind.put_nowait(encoded)
+        for backlog in [backlog for backlog, since in self._backlogs.items() if since < revision]:
+            if backlog.qsize() < MAX_BEHIND:
+                backlog.put_nowait(encoded)
                 continue
             _log.warning("a mirror of the state does not keep up and is cut off")
-            del self._behind[behind]
-            while not behind.empty():
-                behind.get_nowait()
-            behind.put_nowait(LAST)
+            del self._backlogs[backlog]
+            while not backlog.empty():
+                backlog.get_nowait()
+            backlog.put_nowait(LAST)
 
 
 def _encoded(line: Line) -> Raw:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from daemons.qmaster.decide.refused import Refused
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import describe_call_fault
 from gridengine.accounting import AccountingRecord
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
 from gridengine.gdi.requests import Answer, Caller
@@ -24,16 +24,16 @@ from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
-MOST = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Bytes of one answer; the bound of the request."""
 PATIENCE_S = 5.0
-MOST_OPEN = 32
+MAX_OPEN_CALLS = 32
 
 ReadOutputCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded OutputWanted) -> encoded OutputTail. May raise anything: the host does not answer."""
 
 
-async def nobody_answers(host: str, data: bytes) -> bytes:
+async def no_host_answers(host: str, data: bytes) -> bytes:
     """For a qmaster without hosts."""
     raise LookupError(f"nobody answers for {host}")
 
@@ -49,7 +49,7 @@ def no_records(job: int, task: int) -> list[AccountingRecord]:
     return []
 
 
-class _Place(NamedTuple):
+class _TaskLocation(NamedTuple):
     """Who owns a task, and on which host it is; "" for one that is on none."""
 
     owner: str
@@ -60,7 +60,7 @@ class _Place(NamedTuple):
 class OutputReading:
     """Asks hosts by `read`, and keeps nobody waiting for longer than `patience_s`.
 
-    A call that a host does not answer stays open, so `MOST_OPEN` of a host are enough: it would have to carry all of them out
+    A call that a host does not answer stays open, so `MAX_OPEN_CALLS` of a host are enough: it would have to carry all of them out
     once it is itself again.
     """
 
@@ -71,58 +71,58 @@ class OutputReading:
     async def answer(self, state: State, body: dict[str, Any], caller: Caller) -> Answer:
         """`{"task", "host", "path", "size", "from", "text"}`: `size` of the file in bytes, of which `text` begins at `from`."""
         try:
-            place = self._place(state, body["job"], body.get("task", 0), caller)
+            location = self._locate(state, body["job"], body.get("task", 0), caller)
         except Refused as refusal:
             return _refused(refusal.text)
-        wanted = OutputWanted(place.key, place.owner, body.get("stream", "stdout"), body.get("bytes", MOST))
-        host = state.hosts.get(place.host)
-        tail = await self._asked(place.host, wanted) if host is not None and host.up else None
+        wanted = OutputWanted(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
+        host = state.hosts.get(location.host)
+        tail = await self._ask_host(location.host, wanted) if host is not None and host.up else None
         if tail is None:
-            return _refused(f'host "{place.host}" does not answer: what the task writes cannot be read now')
+            return _refused(f'host "{location.host}" does not answer: what the task writes cannot be read now')
         if tail.fault:
-            return _refused(f"{tail.fault} (host {place.host})")
-        told = {"path": tail.path, "size": tail.size, "from": tail.begin, "text": tail.text}
-        return Answer(data={"task": place.key.task, "host": place.host, **told})
+            return _refused(f"{tail.fault} (host {location.host})")
+        fields = {"path": tail.path, "size": tail.size, "from": tail.begin, "text": tail.text}
+        return Answer(data={"task": location.key.task, "host": location.host, **fields})
 
-    def _place(self, state: State, number: int, wanted: int, caller: Caller) -> _Place:
+    def _locate(self, state: State, number: int, wanted: int, caller: Caller) -> _TaskLocation:
         """Where to ask for a task that runs, or that has ended. Raises Refused."""
         job = state.jobs.get(number)
         task = _running_task(job, wanted) if job is not None else None
         if job is not None and task is not None:
-            place = _Place(job.owner, task.host, TaskKey(job.id, task.id, task.attempt))
+            location = _TaskLocation(job.owner, task.host, TaskKey(job.id, task.id, task.attempt))
         elif record := self._last_record(number, wanted):
-            place = _Place(record.owner, record.hostname, TaskKey(number, int(record.task_number) or 1, _ENDED))
+            location = _TaskLocation(record.owner, record.hostname, TaskKey(number, int(record.task_number) or 1, _ENDED))
         elif job is not None:
-            place = _Place(job.owner, "", TaskKey(job.id, 0, 0))
+            location = _TaskLocation(job.owner, "", TaskKey(job.id, 0, 0))
         else:
             raise Refused(f"denied: job {number} does not exist")
-        if place.owner != caller.user:
+        if location.owner != caller.user:
             # as with sessions: a manager may end the job, but what it writes is its owner's
-            raise Refused(f'denied: job {number} belongs to "{place.owner}", not to "{caller.user}"')
-        if not place.host:
+            raise Refused(f'denied: job {number} belongs to "{location.owner}", not to "{caller.user}"')
+        if not location.host:
             raise Refused(f"denied: {f'task {wanted} of ' if wanted else ''}job {number} does not run")
-        return place
+        return location
 
     def _last_record(self, number: int, task: int) -> AccountingRecord | None:
         """Of the last try of a task that has ended, without a number of the job's first task."""
-        found = self._records(number, task) or ([] if task > 1 else self._records(number, 1 - task))
-        return next((record for record in reversed(found) if record.pe_taskid in ("", "NONE")), None)
+        ended = self._records(number, task) or ([] if task > 1 else self._records(number, 1 - task))
+        return next((record for record in reversed(ended) if record.pe_taskid in ("", "NONE")), None)
 
-    async def _asked(self, host: str, wanted: OutputWanted) -> OutputTail | None:
+    async def _ask_host(self, host: str, wanted: OutputWanted) -> OutputTail | None:
         """What a host has read; None if it does not answer."""
-        if len(self._open[host]) >= MOST_OPEN:
+        if len(self._open[host]) >= MAX_OPEN_CALLS:
             return None
         call = asyncio.ensure_future(self._read(host, encode(wanted)))
         self._open[host].add(call)
-        call.add_done_callback(partial(self._over, host))
+        call.add_done_callback(partial(self._finish_call, host))
         await asyncio.wait({call}, timeout=self._patience_s)
         return decode_tail(call.result()) if call.done() and call.exception() is None else None
 
-    def _over(self, host: str, call: asyncio.Future[bytes]) -> None:
+    def _finish_call(self, host: str, call: asyncio.Future[bytes]) -> None:
         """Silent, ending or unknown: that is all the same to whoever asks."""
         self._open[host].discard(call)
         if not call.cancelled() and (error := call.exception()) is not None:
-            _log.info("host %s did not read what a task writes: %s", host, call_fault(error))
+            _log.info("host %s did not read what a task writes: %s", host, describe_call_fault(error))
 
 
 def _running_task(job: Job, number: int) -> Task | None:

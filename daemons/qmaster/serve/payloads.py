@@ -53,14 +53,14 @@ class Payloads:
         job_id = instruction.job.id
         return None if job_id in self._scripts.get(host, ()) else self(job_id).script
 
-    def given(self, host: str, jobs: Container[int], scripts: dict[int, bytes]) -> None:
+    def note_sent(self, host: str, jobs: Container[int], scripts: dict[int, bytes]) -> None:
         """A host has these scripts now. `jobs`: those that exist."""
         known = self._scripts.setdefault(host, set())
         known.update(scripts)
         if len(known) > _JOBS_REMEMBERED:
             known.intersection_update([job_id for job_id in known if job_id in jobs])
 
-    def lacking(self, host: str, job_id: int) -> None:
+    def note_missing(self, host: str, job_id: int) -> None:
         """A host says that it has not got the script of a job."""
         self._scripts.get(host, set()).discard(job_id)
 

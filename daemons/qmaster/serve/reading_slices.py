@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from daemons.qmaster.selection import Unmatched
-from daemons.qmaster.serve.slices import batched, little, looked_up
+from daemons.qmaster.serve.slices import batched, is_little_work, look_up
 from gridengine.gdi.requests import Answer
 from gridengine.state.state import State
 
@@ -19,46 +19,46 @@ Body = dict[str, Any]
 SLICE = {"explain_job": 20, "job_detail": 100}
 
 
-def parts_of(state: State, name: str, body: Body) -> Iterator[Body | None]:
+def split_reading(state: State, name: str, body: Body) -> Iterator[Body | None]:
     """Bodies that together read what this one does; None where nothing is to be read but others may be served.
 
     Raises SyntaxFault, before the first body.
     """
-    kind, one = _kind(name, body)
-    targets = list(dict.fromkeys(one.get("jobs", ())))
-    if not targets or max(len(targets), len(state.jobs)) <= SLICE[kind] and little(state, targets):
+    kind, selected = _kind_and_selection(name, body)
+    targets = list(dict.fromkeys(selected.get("jobs", ())))
+    if not targets or max(len(targets), len(state.jobs)) <= SLICE[kind] and is_little_work(state, targets):
         yield body
         return
-    words: dict[str, None] = {}
+    tokens: dict[str, None] = {}
     for target in targets:
         if target[:1].isdecimal():
-            words[target] = None
+            tokens[target] = None
             continue
         parts: list[str] = []
-        for some in looked_up(state, target, []):
+        for some in look_up(state, target, []):
             parts += some
             yield None
-        words |= dict.fromkeys(parts or [Unmatched(target)])
-    for few in batched(list(words), SLICE[kind]):
-        yield {"jobs": few} if kind == name else {kind: {**one, "jobs": few}}
+        tokens |= dict.fromkeys(parts or [Unmatched(target)])
+    for few in batched(list(tokens), SLICE[kind]):
+        yield {"jobs": few} if kind == name else {kind: {**selected, "jobs": few}}
 
 
-def whole(name: str, body: Body, answers: list[Answer]) -> Answer:
+def join_answers(name: str, body: Body, answers: list[Answer]) -> Answer:
     """The answer to the whole of what was read in parts."""
     refused = next((answer for answer in answers if answer.status), None)
-    kind, one = _kind(name, body)
-    if refused is not None or not one.get("jobs"):
+    kind, selected = _kind_and_selection(name, body)
+    if refused is not None or not selected.get("jobs"):
         return refused or answers[0]
     read: list[Any] = [answer.data for answer in answers]
     parts: list[Body] = [data if kind == name else data[kind] for data in read]
     jobs = {job["id"]: job for part in parts for job in part["jobs"]}
-    unknown = {word for part in parts for word in part["unknown"]}
-    joined = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [word for word in one["jobs"] if word in unknown]}
+    unknown = {token for part in parts for token in part["unknown"]}
+    joined = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [token for token in selected["jobs"] if token in unknown]}
     data = parts[-1] | joined  # what else a part says holds for all
     return Answer(data=data if kind == name else {kind: data})
 
 
-def _kind(name: str, body: Body) -> tuple[str, Body]:
+def _kind_and_selection(name: str, body: Body) -> tuple[str, Body]:
     """What is read of each job, and the body that names them; of what shows several things at one moment there is no part."""
     if name == "status" and body.keys() == {"job_detail"}:
         return "job_detail", body["job_detail"]

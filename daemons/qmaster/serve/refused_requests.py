@@ -24,8 +24,8 @@ class RefusedRequests:
     """Logs refusals. Users of whom nothing is to be remembered any more are forgotten."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], float] = {}
-        self._unsaid: dict[tuple[str, str], int] = {}
+        self._logged: dict[tuple[str, str], float] = {}
+        self._suppressed: dict[tuple[str, str], int] = {}
 
     def note(self, name: str, answer: Answer, caller: Caller, now: float) -> None:
         """Log why a change was refused, or count it until a line may be said. `name`: of the request; `now`: epoch s."""
@@ -33,11 +33,11 @@ class RefusedRequests:
         if name not in _CALLED or not answer.status or not reasons:
             return
         key = (caller.user, _CALLED[name])
-        if now - self._said.get(key, 0.0) < PAUSE_S:
-            self._unsaid[key] = self._unsaid.get(key, 0) + 1
+        if now - self._logged.get(key, 0.0) < PAUSE_S:
+            self._suppressed[key] = self._suppressed.get(key, 0) + 1
             return
-        more = self._unsaid.pop(key, 0)
-        self._said = {known: when for known, when in self._said.items() if now - when < PAUSE_S or known in self._unsaid}
-        self._said[key] = now
+        more = self._suppressed.pop(key, 0)
+        self._logged = {known: when for known, when in self._logged.items() if now - when < PAUSE_S or known in self._suppressed}
+        self._logged[key] = now
         since = f" ({more} more since the last line)" if more else ""
         _log.warning("%s of %s@%s was refused: %s%s", key[1], caller.user, caller.host, reasons[0], since)

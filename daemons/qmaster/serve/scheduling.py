@@ -15,7 +15,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.cycle_pacing import YOUNG_S, CyclePacing, Key
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import describe_call_fault
 from gridengine.mirroring import Measures
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
@@ -57,7 +57,7 @@ class SchedulerDriver:
         self._call = call
         self._flush = flush
         self._measures = measures
-        self.turned: Callable[[], None] = lambda: None
+        self.note_activity: Callable[[], None] = lambda: None
         self._woken_at = 0.0
         self._wake = asyncio.Event()
         self._pacing = CyclePacing()
@@ -127,13 +127,13 @@ class SchedulerDriver:
                 await asyncio.sleep(pause_s)
             self._pacing.begin(clock())
             self._wake.clear()
-            self.turned()
+            self.note_activity()
             woken_at, self._woken_at = self._woken_at, 0.0
             try:
                 if await self._cycle() and woken_at:
                     self._measures.dispatch.note(time.perf_counter() - woken_at)
             except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
-                _log.warning("no orders from the scheduler: %s", call_fault(error))
+                _log.warning("no orders from the scheduler: %s", describe_call_fault(error))
                 self._snapshot_due = True
                 self.wake()
                 await asyncio.sleep(_RETRY_S)

@@ -24,22 +24,22 @@ from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.file_writer import FileWriter
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.host_log import HostLog
-from daemons.qmaster.serve.host_names import Settled, at_once
-from daemons.qmaster.serve.job_waits import JobWaits
-from daemons.qmaster.serve.joining import Joins
+from daemons.qmaster.serve.host_names import CallResolved, call_directly
+from daemons.qmaster.serve.job_waiters import JobWaiters
+from daemons.qmaster.serve.joining import JoinRequests
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
-from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
-from daemons.qmaster.serve.outside import FilesCall, Outside, TryPortsCall, no_files, nobody_connects
-from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
+from daemons.qmaster.serve.output_reading import ReadOutputCall, no_host_answers
+from daemons.qmaster.serve.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, no_files, all_ports_silent
+from daemons.qmaster.serve.liveness import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.refused_requests import RefusedRequests
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
-from daemons.qmaster.serve.spool_room import SpoolRoom
-from daemons.qmaster.serve.streams import LastingStreams
-from daemons.qmaster.serve.task_ends import EndsOfTasks
+from daemons.qmaster.serve.spool_space import SpoolSpace
+from daemons.qmaster.serve.streams import LongLivedStreams
+from daemons.qmaster.serve.task_end_streams import TaskEndStreams
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
@@ -47,7 +47,7 @@ from daemons.runtime.messages import about
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.errors import plain_fault
 from gridengine.gdi.requests import Answer, Caller, Shutdown
-from gridengine.mirroring import BEAT_S, Measures
+from gridengine.mirroring import HEARTBEAT_S, Measures
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
@@ -59,7 +59,7 @@ class Service:
 
     `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join,
     `files` the cell's;
-    `settled` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
+    `call_resolved` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
     what is announced. `end(status)` ends this process at once, with nothing tidied up: it is begun again from what is on disk.
     """
 
@@ -71,9 +71,9 @@ class Service:
         host_joined: Callable[[str], Awaitable[None]],
         session: Callable[[], dict[str, str]],
         shut_down: Callable[[Shutdown], Awaitable[Answer]],
-        settled: Settled = at_once,
-        read_output: ReadOutputCall = nobody_answers,
-        try_ports: TryPortsCall = nobody_connects,
+        call_resolved: CallResolved = call_directly,
+        read_output: ReadOutputCall = no_host_answers,
+        try_ports: TryPortsCall = all_ports_silent,
         files: FilesCall = no_files,
         replication: Replication | None = None,
         end: Callable[[int], NoReturn] = os._exit,
@@ -85,12 +85,12 @@ class Service:
         if replication is not None:
             master.replicate(replication.announceable_commit)
             replication.on_progress = self._announce
-        self._room = SpoolRoom(master.spool)
+        self._spool_space = SpoolSpace(master.spool)
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._measures = Measures()
-        self._waits = JobWaits(master, self.settled, self.durable)
-        self._task_ends = EndsOfTasks(master, self.settled, self.durable)
+        self._job_waiters = JobWaiters(master, self.call_resolved, self.durable)
+        self._task_ends = TaskEndStreams(master, self.call_resolved, self.durable)
         self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
@@ -105,19 +105,19 @@ class Service:
         self._writer: FileWriter | None = None
 
         async def joined(host: str) -> None:
-            self._host_log.heard(host)
+            self._host_log.note_contact(host)
             await host_joined(host)
 
-        outside = Outside(
-            *(self.durable, settled, joined, session, files), lambda: self.driver.monitor(), shut_down, read_output, try_ports
+        service_callbacks = ServiceCallbacks(
+            *(self.durable, call_resolved, joined, session, files), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
-        streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
+        streams = LongLivedStreams(self.event_clients, self._job_waiters, self._task_ends, self._mirrors)
         self._refused_requests = RefusedRequests()
-        self.requests = Requests(master, outside, streams, self._room)
-        self._pulses = self.requests.pulses
-        self._pulses.writing = lambda: len(self._durable)
-        self.driver.turned = partial(self._pulses.turned, SCHEDULER)
-        master.subscribers += (self._waits.committed, self._task_ends.committed)
+        self.requests = Requests(master, service_callbacks, streams, self._spool_space)
+        self._liveness = self.requests.liveness
+        self._liveness.writing = lambda: len(self._durable)
+        self.driver.note_activity = partial(self._liveness.note_activity, SCHEDULER)
+        master.subscribers += (self._job_waiters.committed, self._task_ends.committed)
 
     async def start(
         self,
@@ -128,12 +128,12 @@ class Service:
         port: int = 0,
         tls: Any = None,
         limits: Limits = USUAL_LIMITS,
-        joins: Joins | None = None,
+        join_requests: JoinRequests | None = None,
     ) -> None:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. The rest: see `GdiServer`."""
-        lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
-        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.is_leader, joins)
-        self._pulses.port, self._pulses.connections = port, self._gdi.connections
+        long_lived = {row.name for row in ENDPOINTS.values() if row.is_long_lived}
+        self._gdi = GdiServer(self.answer, self.requests.streams, long_lived, host, key_of, limits, self.is_leader, join_requests)
+        self._liveness.port, self._liveness.connections = port, self._gdi.connections
         self.requests.sessions = Sessions(key_of)
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
         self.master.post = self._mail.send
@@ -144,18 +144,18 @@ class Service:
 
     def begin(self) -> None:
         """Begin what keeps the cluster moving, on the running event loop: at once, or when there is room for what it writes."""
-        if self._room.look():
+        if self._spool_space.check():
             self._begin_loops()
         else:
             self._tasks = [asyncio.get_running_loop().create_task(self._begin_with_room())]
 
     async def _begin_with_room(self) -> None:
-        await self._room.wait()
+        await self._spool_space.wait()
         self._begin_loops()
 
     def _begin_loops(self) -> None:
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._beats())]
+        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._send_heartbeats())]
         if self._replication is not None:
             self._replication.start()
         for name in self.master.state.hosts:
@@ -193,7 +193,7 @@ class Service:
         except (SpoolError, OSError) as error:
             self._give_up(error)
         if wrote:
-            self._pulses.turned(WORKER)
+            self._liveness.note_activity(WORKER)
             self._measures.commit.note(time.perf_counter() - began)
         self._answer_ready()
 
@@ -241,14 +241,14 @@ class Service:
             loop.call_soon(self.flush)
         await future
 
-    async def settled(self) -> None:
+    async def call_resolved(self) -> None:
         """Return at a moment when all that was decided is on this disk: what comes in while this waits is waited for, too."""
         while self.master.pending:
             await self.durable()
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request (`endpoints`)."""
-        with self._pulses.request():
+        with self._liveness.request():
             answer = await self.requests.answer(name, body, caller, key)
         self._refused_requests.note(name, answer, caller, self.master.world().now)
         return answer
@@ -259,16 +259,16 @@ class Service:
         """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
         if not self.is_leader():
             raise NotServing("this host is not the master at the moment")
-        if self._room.refusal:
-            raise NotServing(self._room.refusal)
+        if self._spool_space.refusal:
+            raise NotServing(self._spool_space.refusal)
         batch = decode(data)
         if batch.master[0] > self.master.incarnation:
-            self._outdated(host, batch.master[0])
+            self._end_outdated(host, batch.master[0])
         # an execd that begins anew may have lost its configuration with its disk
         begins = self._correspondence.begins(host, batch)
         if not self._correspondence.takes(host, batch):
             return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
-        self._host_log.heard(host)
+        self._host_log.note_contact(host)
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
@@ -286,7 +286,7 @@ class Service:
             self.dispatcher.wake(host)
         return encode(Batch(verdicts=verdicts, master=self.master.stamp))
 
-    def _outdated(self, host: str, later: int) -> None:
+    def _end_outdated(self, host: str, later: int) -> None:
         """A host obeys a later qmaster: either that one has taken over, or this spool is of a time before it. The process
         that is started in the place of this one comes after both.
         """
@@ -296,20 +296,20 @@ class Service:
                 self.master.spool.remember("incarnation", str(later))
         self._end(1)
 
-    def with_nodes(self) -> list[str]:
+    def hosts_with_nodes(self) -> list[str]:
         """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""
         return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.restarting(name)]
 
-    def nodes_lost(self, hosts: set[str]) -> None:
+    def lose_nodes(self, hosts: set[str]) -> None:
         """The nodes of these hosts are gone: do not wait for max_unheard."""
-        for host in self.with_nodes():
+        for host in self.hosts_with_nodes():
             if host in hosts:
                 self.master.lose_host(host)
                 self.flush()
 
-    def node_ends(self, host: str) -> None:
+    def note_node_ending(self, host: str) -> None:
         """The daemon of a host is told to end: nothing more is placed there from now on."""
-        self._host_log.ending(host)
+        self._host_log.note_shutdown(host)
         self.master.lose_host(host)
 
     def _compact(self, *, ends: bool = False) -> None:
@@ -318,17 +318,17 @@ class Service:
         except SpoolError as error:
             _log.warning("%s; its journal is kept until there is room for a snapshot", error, extra=about("snapshot_failed"))
 
-    async def _beats(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
-            self._pulses.turned(EVENTS)
+            await asyncio.sleep(HEARTBEAT_S)
+            self._liveness.note_activity(EVENTS)
             if self.is_leader():
-                self._mirrors.beat()
+                self._mirrors.send_heartbeat()
 
     async def _timers(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            self._pulses.turned(MAIN)
+            self._liveness.note_activity(MAIN)
             try:
                 self.master.tick()
             except Exception:  # a bug, and nothing of it was kept: the others must not wait for ever
@@ -336,7 +336,7 @@ class Service:
                 await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
             self._compact()
-            self._pulses.turned(TIMER)
-            if statistics := self._pulses.statistics(self.master.state.configuration().qmaster_params.monitor_time_s):
+            self._liveness.note_activity(TIMER)
+            if statistics := self._liveness.statistics(self.master.state.configuration().qmaster_params.monitor_time_s):
                 _log.info("%s", statistics)
 

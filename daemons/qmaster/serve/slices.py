@@ -39,41 +39,41 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
     A request of few jobs remains as it is. A name or pattern means the jobs that had it when it was looked up.
     """
     size = SLICE[type(request)]
-    few = len(state.jobs) <= size or request.targets and all(word[:1].isdecimal() for word in request.targets)
-    if (few and len(request.targets) <= size and little(state, request.targets)) or _malformed(request):
+    few = len(state.jobs) <= size or request.targets and all(token[:1].isdecimal() for token in request.targets)
+    if (few and len(request.targets) <= size and is_little_work(state, request.targets)) or _malformed(request):
         yield request
         return
     alone = isinstance(request, ChangeStates)  # jobs that qmod was told by name are no queues
-    words: list[tuple[str, bool]] = []
+    tokens: list[tuple[str, bool]] = []
     for target in request.targets or [""]:
         users = _users(request, target, caller, operator)
         if users is None or target[:1].isdecimal() or _means_queues(state, request, target):
-            words.append((target, False))
+            tokens.append((target, False))
             continue
         parts: list[str] = []
         running: list[str] = []
-        for some in looked_up(state, target, users):
-            for word in some:
-                (running if isinstance(request, DeleteJobs) and state.jobs[int(word)].runs else parts).append(word)
+        for numbers in look_up(state, target, users):
+            for token in numbers:
+                (running if isinstance(request, DeleteJobs) and state.jobs[int(token)].runs else parts).append(token)
             yield None
         # else each place that is given back is given to the next job, which is started to be deleted
         parts += running
-        words += [(word, alone) for word in parts or [Unmatched(target)]]
-    for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
-        for few_words in batched(list(of_a_kind), size):
-            part = msgspec.structs.replace(request, targets=[word for word, _ in few_words])
+        tokens += [(token, alone) for token in parts or [Unmatched(target)]]
+    for of_jobs, of_a_kind in groupby(tokens, lambda each: each[1]):
+        for few_tokens in batched(list(of_a_kind), size):
+            part = msgspec.structs.replace(request, targets=[token for token, _ in few_tokens])
             if isinstance(part, ChangeStates) and of_jobs:
                 part.what = "job"
             yield part
 
 
-def looked_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
+def look_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
     """Numbers of the jobs of these users that a name or pattern means, some names at a time, none at first: not even that
     little is done for many callers in one round. Raises SyntaxFault.
     """
     yield []
-    his = state.jobs_of(lambda owner, group: user_matches(owner, users))
-    for jobs in batched(his, at_a_time(target)):
+    owned = state.jobs_of(lambda owner, group: user_matches(owner, users))
+    for jobs in batched(owned, at_a_time(target)):
         yield [str(job.id) for job in meant(jobs, target, users)]
 
 
@@ -82,12 +82,12 @@ def at_a_time(pattern: str) -> int:
     return MATCHED * _KB // min(_KB, max(_SHORTEST, len(pattern)))
 
 
-def little(state: State, words: Iterable[str]) -> bool:
+def is_little_work(state: State, tokens: Iterable[str]) -> bool:
     """Whether all names and patterns among the words can be matched against those of all jobs at a time."""
-    return sum(len(state.jobs) / at_a_time(word) for word in words if not word[:1].isdecimal()) <= 1
+    return sum(len(state.jobs) / at_a_time(token) for token in tokens if not token[:1].isdecimal()) <= 1
 
 
-def looked_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
+def look_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
     """What the names and patterns of -hold_jid and its relatives mean: numbers of jobs, whoever's they are.
 
     None where others may be served; {} at once where all of it is little work. Raises SyntaxFault.
@@ -96,13 +96,13 @@ def looked_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterato
         lists = [request.changes.get(each, ()) for each in DEPENDENCIES]
     else:
         lists = [getattr(request, each) for each in DEPENDENCIES]
-    words = {word for words in lists for word in words if word and not word[:1].isdecimal()}
+    tokens = {token for tokens in lists for token in tokens if token and not token[:1].isdecimal()}
     found: dict[str, list[int]] = {}
-    if not little(state, words):
-        for word in words:
-            found[word] = []
-            for some in looked_up(state, word, []):
-                found[word] += map(int, some)
+    if not is_little_work(state, tokens):
+        for token in tokens:
+            found[token] = []
+            for numbers in look_up(state, token, []):
+                found[token] += map(int, numbers)
                 yield None
     yield found
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from daemons.qmaster.serve.event_clients import EventClients
-from daemons.qmaster.serve.job_waits import JobWaits
+from daemons.qmaster.serve.job_waiters import JobWaiters
 from daemons.qmaster.serve.mirrors import Mirrors
-from daemons.qmaster.serve.task_ends import EndsOfTasks
+from daemons.qmaster.serve.task_end_streams import TaskEndStreams
 
 
-class LastingStreams(NamedTuple):
+class LongLivedStreams(NamedTuple):
     """The requests `events`, `wait`, `task_ends` and `mirror`."""
 
     event_clients: EventClients
-    waits: JobWaits
-    task_ends: EndsOfTasks
+    job_waiters: JobWaiters
+    task_ends: TaskEndStreams
     mirrors: Mirrors

@@ -20,9 +20,9 @@ from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
 from daemons.runtime import children
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
-from daemons.runtime.ports import taken_port
+from daemons.runtime.ports import explain_taken_port
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
-from daemons.runtime.watchdog import watched
+from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class QmasterSupervisor:
         _log.info("starting up sge_qmaster on %s", self._host)
         daily = asyncio.ensure_future(DailyBackup(self._cell).run())
         try:
-            async with watched(self._serves):
+            async with feed_watchdog(self._serves):
                 status = await self._serve()
         finally:
             daily.cancel()
@@ -84,7 +84,7 @@ class QmasterSupervisor:
                     self._startup.failed(f"sge_qmaster: {plain_fault(fault)}")
                     await node.stop()
                     return 1
-            await node.stop(at_once=self._abandoned)
+            await node.stop(immediately=self._abandoned)
             if not self._ending.is_set():
                 _log.error("the master's node ended; it is started again")
                 await self._until_ending(asyncio.sleep(pause))
@@ -126,10 +126,10 @@ class QmasterSupervisor:
 
     async def _find_ports_free(self) -> None:
         """Raises CellFault when another program has a port; what a master that died has left lets go of them in a moment."""
-        address, tries = self._cell.address(self._host), int(_PORTS_S / _PORTS_PAUSE_S)
-        while taken := taken_port(self._cell, address):
-            tries -= 1
-            if tries < 0:
+        address, attempts = self._cell.address(self._host), int(_PORTS_S / _PORTS_PAUSE_S)
+        while taken := explain_taken_port(self._cell, address):
+            attempts -= 1
+            if attempts < 0:
                 raise CellFault(taken)
             await asyncio.sleep(_PORTS_PAUSE_S)
 

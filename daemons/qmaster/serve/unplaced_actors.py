@@ -15,22 +15,22 @@ PATIENCE_S = 90.0
 _UNPLACED = frozenset(("DEPENDENCIES_UNREADY", "PENDING_CREATION", "RESTARTING"))
 
 
-class Waiting:
+class UnplacedHosts:
     """Since when hosts have a node but do not report."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
-    def too_long(self, joined: Iterable[str], up: Collection[str], now: float) -> list[str]:
+    def select_overdue(self, joined: Iterable[str], up: Collection[str], now: float) -> list[str]:
         """Those that wait for PATIENCE_S, each named once in that time. `joined`: hosts with a node that lives, `up`: that
         report; `now`: seconds of a clock that nobody sets."""
         self._since = {host: self._since.get(host, now) for host in joined if host not in up}
-        found = [host for host, since in self._since.items() if now - since >= PATIENCE_S]
-        self._since.update(dict.fromkeys(found, now))
-        return found
+        overdue = [host for host, since in self._since.items() if now - since >= PATIENCE_S]
+        self._since.update(dict.fromkeys(overdue, now))
+        return overdue
 
 
-def unplaced(hosts: Iterable[str], actors: Iterable[Mapping[str, Any]]) -> list[str]:
+def select_unplaced(hosts: Iterable[str], actors: Iterable[Mapping[str, Any]]) -> list[str]:
     """Those of the hosts whose actor exists and has no place, by Ray's list of actors (`Name`, `State`)."""
-    without_place = {actor["Name"] for actor in actors if actor["State"] in _UNPLACED}
-    return [host for host in hosts if f"execd-{host}" in without_place]
+    unplaced = {actor["Name"] for actor in actors if actor["State"] in _UNPLACED}
+    return [host for host in hosts if f"execd-{host}" in unplaced]

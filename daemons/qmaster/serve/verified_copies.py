@@ -16,21 +16,21 @@ from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.jsv import ServerVerifier
-from daemons.qmaster.serve.keyed import Keyed
+from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
 #: carries a changing request out
-Carry = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]
+CarryOut = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]
 
 
 async def verified_copies(
     master: Master,
     verifier: ServerVerifier,
-    carry: Carry,
+    carry_out: CarryOut,
     request: ResubmitJobs,
     caller: Caller,
-    keyed: Keyed | None = None,
+    keyed: IdempotentRequest | None = None,
 ) -> Answer:
     """Copy jobs one after the other, each as the verifier wants it; those that it refuses are named."""
     whole = Answer()
@@ -38,22 +38,22 @@ async def verified_copies(
         part = msgspec.structs.replace(request, targets=[target])
         answer = keyed.answer_of(part, number) if keyed else None
         if answer is None:
-            answer = await _copy(master, verifier, carry, part, caller, keyed.receipt_of(part, number) if keyed else None)
+            answer = await _copy(master, verifier, carry_out, part, caller, keyed.receipt_of(part, number) if keyed else None)
         whole.answers += answer.answers
         whole.status = whole.status or answer.status
     return whole
 
 
 async def _copy(
-    master: Master, verifier: ServerVerifier, carry: Carry, one: ResubmitJobs, caller: Caller, receipt: Receipt | None
+    master: Master, verifier: ServerVerifier, carry_out: CarryOut, one: ResubmitJobs, caller: Caller, receipt: Receipt | None
 ) -> Answer:
     try:
-        original, wish = requested_copy(master.state, one.targets[0], one, caller, master.world())
+        original, copy = requested_copy(master.state, one.targets[0], one, caller, master.world())
     except Refused as refusal:
         return Answer(EXIT_NOT_COPIED, [("error", refusal.text)])
-    wish = with_payload(wish, master.payload(original.id))
+    copy = with_payload(copy, master.payload(original.id))
     owner = owner_of(original, caller.host)
-    verified = await verifier.verify(wish, owner, lambda: next_job_id(master.state))
+    verified = await verifier.verify(copy, owner, lambda: next_job_id(master.state))
     if isinstance(verified, Answer):
         return Answer(EXIT_NOT_COPIED, verified.answers)
-    return await carry("verified_copy", VerifiedCopy(verified, owner), caller, receipt)
+    return await carry_out("verified_copy", VerifiedCopy(verified, owner), caller, receipt)

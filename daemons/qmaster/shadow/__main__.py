@@ -17,7 +17,7 @@ from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
-from daemons.runtime.keys import take_keys
+from daemons.runtime.keys import install_offered_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
@@ -53,7 +53,7 @@ def serve(
     startup = become_daemon(foreground, PROGRAM)
     try:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
-        take_keys(cell, host)
+        install_offered_keys(cell, host)
         open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "shadowd", cell.json_log)
         renewal = Renewal(lambda: master_program(cell, host))
         status = run_until_stopped(

@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 
 from daemons.runtime.cell import Cell
-from daemons.runtime.cell_copy import CellCopy, Offers
+from daemons.runtime.cell_copy import CellCopy, OfferedFiles
 from daemons.runtime.peers import PeerAway, Peers
 
 FILES = "cell_files"
@@ -44,7 +44,7 @@ class FileSync:
         transition_lock: asyncio.Lock,
     ) -> None:
         self._is_leader, self._followed_leader, self._transition_lock = is_leader, followed_leader, transition_lock
-        self._copy, self._offers = CellCopy(cell.common), Offers(cell.common, host)
+        self._copy, self._offered_files = CellCopy(cell.common), OfferedFiles(cell.common, host)
 
     async def handle_request(self, _: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         """Answer a shadow: HTTP status and body. Only the master offers files."""
@@ -55,7 +55,7 @@ class FileSync:
             state = msgspec.json.decode(data, type=_State)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return 400, b"no state of a copy"
-        return 200, msgspec.json.encode(await self._offers.to(state.files, state.files_mark))
+        return 200, msgspec.json.encode(await self._offered_files.select_files(state.files, state.files_mark))
 
     async def follow(self, peers: Peers) -> None:
         """Keep the files of this host equal to those of the master that it follows, until cancelled."""

@@ -17,9 +17,9 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.serve.leader_link import AgreementError
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import credentials, unix_listener
-from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import peer_credentials, open_unix_socket
+from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.peers import PeerAway
 
 _SHARE = 64
@@ -39,9 +39,9 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
         except (AgreementError, PeerAway, msgspec.DecodeError, KeyError, TypeError) as fault:
             return _reply({"error": str(fault) or type(fault).__name__})
 
-    listeners = HttpDoors(Room(), answer)
+    listeners = HttpListeners(ConnectionLimiter(), answer)
     try:
-        listeners.open(unix_listener(path), _SHARE)
+        listeners.open(open_unix_socket(path), _SHARE)
         await asyncio.Event().wait()
     finally:
         await listeners.close()
@@ -51,7 +51,7 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
 
 def _is_allowed(request: web.BaseRequest) -> bool:
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
-    return peer is not None and credentials(peer)[0] in (0, os.geteuid())
+    return peer is not None and peer_credentials(peer)[0] in (0, os.geteuid())
 
 
 def _reply(fields: dict[str, Any]) -> web.Response:

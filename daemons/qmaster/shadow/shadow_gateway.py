@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.connections import Room
+from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
-from daemons.runtime.qmaster_link import QmasterLink, read_proof
+from daemons.runtime.qmaster_client import QmasterClient, read_credentials
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 
@@ -20,13 +20,13 @@ _RETRY_S = 1.0
 
 async def serve_commands(cell: Cell, host: str, renewal: Renewal, log_error: Callable[[str], None]) -> None:
     """Serve until cancelled. `log_error(text)`: is called with each fault."""
-    link = QmasterLink(cell, host, read_proof(cell, host))
+    client = QmasterClient(cell, host, read_credentials(cell, host))
     try:
         while True:
             try:
-                await Gateway(cell, link, Room(), lambda: renewal.due).run()
+                await Gateway(cell, client, ConnectionLimiter(), lambda: renewal.is_due).run()
             except (OSError, CellFault) as error:
                 log_error(f"gateway: {plain_fault(error)}")
             await asyncio.sleep(_RETRY_S)
     finally:
-        await link.close()
+        await client.close()

@@ -21,7 +21,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from daemons.runtime.cell import LOOPBACK
-from daemons.runtime.http_door import note_login
+from daemons.runtime.http_listener import note_login
 from daemons.web.access.logins import Login, Logins
 from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem

@@ -13,9 +13,9 @@ from typing import Any
 
 from aiohttp import web
 
-from daemons.runtime.connections import Connection, Room
-from daemons.runtime.door import credentials
-from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.listener import peer_credentials
+from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.local_users import LocalUsers
 from daemons.web.access.logins import Logins, digest_of
 from gridengine import web as agreed
@@ -60,21 +60,21 @@ class Links:
 class LinkServer:
     """Answers at a Unix socket, on the running event loop. `base()`: the address of the pages."""
 
-    def __init__(self, host: str, links: Links, logins: Logins, base: str, room: Room) -> None:
+    def __init__(self, host: str, links: Links, logins: Logins, base: str, limiter: ConnectionLimiter) -> None:
         self._host, self._links, self._logins, self._base = host, links, logins, base
         self._users = LocalUsers()
-        self._doors = HttpDoors(room, self._serve)
+        self._listeners = HttpListeners(limiter, self._serve)
 
     def open(self, listener: socket.socket) -> None:
         """Serve at a listening socket."""
-        self._doors.open(listener, _SHARE)
+        self._listeners.open(listener, _SHARE)
 
     async def close(self) -> None:
-        await self._doors.close()
+        await self._listeners.close()
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         assert request.transport is not None
-        caller = await self._users.caller(*credentials(request.transport.get_extra_info("socket")), self._host)
+        caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket")), self._host)
         try:
             fields = json.loads(await request.content.read(_LARGEST) or b"{}")
         except (ValueError, RecursionError):

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from daemons.runtime.turns import Turns
+from daemons.runtime.per_user_limit import PerUserLimit
 
 MOST_STREAMS = 32
 """Streams of one user; a further one is refused."""
@@ -25,13 +25,13 @@ class Shares:
     """The shares of all users of one server."""
 
     def __init__(self) -> None:
-        self._turns = Turns(MOST_REQUESTS)
+        self._per_user_limit = PerUserLimit(MOST_REQUESTS)
         self._streams: Counter[str] = Counter()
 
     async def answer(self, user: str, request: web.Request, handler: Handler) -> web.StreamResponse | None:
         """The handler's answer within the user's share; None when the share of streams is used up."""
         if not request.path.startswith(_STREAMS):
-            async with self._turns.of(user):
+            async with self._per_user_limit.of(user):
                 return await handler(request)
         if self._streams[user] >= MOST_STREAMS:
             return None

@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import hdrs, web
 
 from daemons.runtime.idempotency import MalformedKey, key_of
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name

@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 from aiohttp import hdrs, web
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.api.problem import problem, refused
 from daemons.web.shared import STILL_IN, WEB, caller_of
 from gridengine.gdi.requests import Answer

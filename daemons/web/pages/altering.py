@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from aiohttp import web
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.forms import form_route, never
 from daemons.web.pages.job_values import values_of
 from daemons.web.pages.option_form import OptionForm

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from daemons.qmaster.permissions import no_right
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.page import Visit
 from gridengine.gdi.requests import Answer
 

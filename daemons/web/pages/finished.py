@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web import finished_jobs
 from daemons.web.finished_jobs import FinishedTask
 from daemons.web.pages import job_output

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from multidict import MultiMapping
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.page import Visit, answered, html, visit_of
 from daemons.web.pages.templating import templates
 from gridengine.gdi.requests import Answer

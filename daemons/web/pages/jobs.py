@@ -13,7 +13,7 @@ from multidict import MultiDict, MultiMapping
 from yarl import URL
 
 from daemons.qmaster.permissions import is_operator
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes

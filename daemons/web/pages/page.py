@@ -15,7 +15,7 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_manager, is_operator
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
 from daemons.web.shared import CSRF, WEB, Web, caller_of

@@ -16,7 +16,7 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, act_route, form_route, listed, never

@@ -9,7 +9,7 @@ import re
 
 from aiohttp import web
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import Wanted
 from daemons.web.pages.configuration import ROWS, matches

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from aiohttp import web
 
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.forms import form_route, never
 from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold

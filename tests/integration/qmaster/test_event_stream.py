@@ -100,7 +100,7 @@ def test_a_client_follows_and_is_ended(running: Running) -> None:
     running.do(lambda: running.cell.add("calendar", "night"))
     record = next(stream)
     assert (record["number"], record["action"], record["name"]) == (3, "ADD", "night")
-    running.do(lambda: running.service.event_clients.clients[11].throw_out("enough"))
+    running.do(lambda: running.service.event_clients.clients[11].disconnect("enough"))
     assert list(stream) == [{"end": "enough"}]
 
 
@@ -214,4 +214,4 @@ def test_a_mirror_follows_what_is_committed(running: Running) -> None:
     assert told["revision"] == running.cell.master.committed
     assert [event["name"] for event in told["events"]] == ["night"]
     stream.close()  # type: ignore[attr-defined]
-    eventually("the mirror is forgotten", lambda: not running.service._mirrors._behind)
+    eventually("the mirror is forgotten", lambda: not running.service._mirrors._backlogs)

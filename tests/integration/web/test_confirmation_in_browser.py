@@ -52,7 +52,7 @@ def login_link(link: Noting, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
     async def make() -> web.Application:
         shared, _ = web_of(link._followed, tmp_path_factory.mktemp("common"))
-        shared._link = link  # type: ignore[assignment]
+        shared._client = link  # type: ignore[assignment]
         app = build_app(shared)
         Access(links, logins, Guard(logins, frozenset(("127.0.0.1",)), tls=False)).add_to(app)
         return app

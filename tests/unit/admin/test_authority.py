@@ -14,7 +14,7 @@ from clients.admin.certificate import is_signed_by, utc_now
 from clients.admin.refusal import Refusal
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell
-from daemons.runtime.keys import exec_host_keys, known_hosts, master_keys, own_keys, take_keys
+from daemons.runtime.keys import exec_host_keys, known_hosts, master_keys, own_keys, install_offered_keys
 
 NOW = utc_now()
 
@@ -41,7 +41,7 @@ def known(cell: Cell) -> KnownHosts:
 def take(cell: Cell, host: str) -> str:
     """What a starting sge_execd does; its key."""
     cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
-    take_keys(cell, host)
+    install_offered_keys(cell, host)
     return exec_host_keys(cell, host).gdi_key()
 
 
@@ -55,7 +55,7 @@ def test_a_host_takes_its_keys_out_of_the_shared_directory(cell: Cell, authority
     keys = exec_host_keys(cell, "h1")
     assert {path.stat().st_mode & 0o777 for path in (keys.key, keys.certificate)} == {0o600}
     keys.client_context()
-    take_keys(cell, "h1")
+    install_offered_keys(cell, "h1")
     assert exec_host_keys(cell, "h1").gdi_key() == key
 
 
@@ -132,7 +132,7 @@ def test_a_master_that_may_lose_its_role_keeps_its_keys(cell: Cell, authority: A
     authority.add_master("m")
     assert known.key("m") == before
     assert [(host.name, host.waiting) for host in authority.hosts()] == [("m", True)]
-    take_keys(cell, "m")  # its execd spool directory is not there before
+    install_offered_keys(cell, "m")  # its execd spool directory is not there before
     cell.act_qmaster.write_text("other\n")
     taken = own_keys(cell, "m")
     taken.client_context()

@@ -29,8 +29,8 @@ def _client(registry: EventClients, *types: str) -> EventClient:
 
 def _taken(client: EventClient) -> list[dict[str, Any]]:
     records = []
-    while not client.behind.empty():
-        records.append(client.behind.get_nowait())
+    while not client.backlog.empty():
+        records.append(client.backlog.get_nowait())
     return records
 
 

@@ -15,7 +15,7 @@ Told = Callable[[], list[str]]
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> Told:
+def logged(caplog: pytest.LogCaptureFixture) -> Told:
     """Gives the lines that came since it was called last."""
     caplog.set_level(logging.WARNING)
 
@@ -33,39 +33,39 @@ def lose(cell: Cell, host: str) -> None:
 
 
 @pytest.mark.statement("GC-4", "QI-3")
-def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, told: Told) -> None:
+def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, logged: Told) -> None:
     log = HostLog(cell.master)
     job = cell.submit()
     cell.cycle()
     host = cell.running[job, 1, 1]
     cell.report(host, Inventory([(job, 1, 1)], "boot1"))
-    log.heard(host)
+    log.note_contact(host)
     cell.pass_time(4.5)
-    assert told() == []
+    assert logged() == []
     lose(cell, host)
-    assert told() == [f"host {host} is lost: nothing heard for 4.5 s"]
+    assert logged() == [f"host {host} is lost: nothing heard for 4.5 s"]
     cell.pass_time(72)
     cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
-    assert told() == [f"host {host} answers again after 1 min 12 s; 1 task ran on"]
+    assert logged() == [f"host {host} answers again after 1 min 12 s; 1 task ran on"]
     cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
-    assert told() == []
+    assert logged() == []
 
 
-def test_a_clock_that_is_set_changes_no_duration(cell: Cell, told: Told) -> None:
+def test_a_clock_that_is_set_changes_no_duration(cell: Cell, logged: Told) -> None:
     log = HostLog(cell.master)
-    log.heard("h1")
+    log.note_contact("h1")
     cell.set_clock(-3600)
     cell.pass_time(5)
     lose(cell, "h1")
-    assert told() == ["host h1 is lost: nothing heard for 5.0 s"]
+    assert logged() == ["host h1 is lost: nothing heard for 5.0 s"]
 
 
-def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, told: Told) -> None:
+def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, logged: Told) -> None:
     log = HostLog(cell.master)
-    log.heard("h1")
-    log.ending("h1")
+    log.note_contact("h1")
+    log.note_shutdown("h1")
     lose(cell, "h1")
-    assert told() == ["host h1 is shut down"]
+    assert logged() == ["host h1 is shut down"]
     cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
     lose(cell, "h1")
-    assert told()[-1].startswith("host h1 is lost: ")
+    assert logged()[-1].startswith("host h1 is lost: ")

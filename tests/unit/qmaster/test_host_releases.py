@@ -94,15 +94,15 @@ def test_a_host_that_restarts_as_told_is_not_lost_and_is_ready_when_it_has_told_
     caplog.set_level(logging.WARNING)
     hello(service, release="1", installed="2")
     restart(service, "h1")
-    service.nodes_lost({"h1"})
+    service.lose_nodes({"h1"})
     assert cell.state.hosts["h1"].up
     hello(service, release="2", installed="2")
-    service.nodes_lost({"h1"})
+    service.lose_nodes({"h1"})
     assert cell.state.hosts["h1"].up and not row(service)["ready"], "its daemon says hello before its node has joined"
     inventory = Batch(reports=[Inventory([], "boot")], host=(1, 1), master=cell.master.stamp)
     asyncio.run(service.reports("h1", encode(inventory)))
     assert row(service)["ready"] and "host h1 goes on as release 2, after" in caplog.text
-    service.nodes_lost({"h1"})
+    service.lose_nodes({"h1"})
     assert not cell.state.hosts["h1"].up, "from then on its silence is a loss again"
 
 
@@ -110,7 +110,7 @@ def test_a_host_that_does_not_come_back_is_lost_in_the_end(service: Service, cel
     hello(service, release="1", installed="2")
     restart(service, "h1")
     cell.pass_time(61)
-    service.nodes_lost({"h1"})
+    service.lose_nodes({"h1"})
     assert not cell.state.hosts["h1"].up
 
 

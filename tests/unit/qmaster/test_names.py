@@ -52,8 +52,8 @@ def test_a_decision_is_made_again_when_its_names_are_known(hosts: HostNames, res
         return attempts[-1]
 
     async def ask() -> None:
-        assert await hosts.settled(decide, ALICE) == ["h1", "m", None]
-        assert await hosts.settled(lambda: hosts.resolve("h1"), BOB) == "h1"
+        assert await hosts.call_resolved(decide, ALICE) == ["h1", "m", None]
+        assert await hosts.call_resolved(lambda: hosts.resolve("h1"), BOB) == "h1"
 
     asyncio.run(ask())
     assert attempts == [[None, "m", None], ["h1", "m", None]]
@@ -64,7 +64,7 @@ def test_a_decision_is_made_again_when_its_names_are_known(hosts: HostNames, res
 def test_an_address_is_the_host_whose_name_the_resolver_gives(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
         asked = ("10.88.0.14", "fd00::14", "10.88.0.15")
-        assert await hosts.settled(lambda: [hosts.resolve(name) for name in asked], ALICE) == ["h1", "m", None]
+        assert await hosts.call_resolved(lambda: [hosts.resolve(name) for name in asked], ALICE) == ["h1", "m", None]
 
     asyncio.run(ask())
     assert resolver.asked == []
@@ -81,18 +81,18 @@ def test_an_address_is_not_cut_at_its_first_dot() -> None:
 
 def test_a_name_that_only_shows_when_others_are_known_is_looked_up_too(hosts: HostNames) -> None:
     async def ask() -> None:
-        assert await hosts.settled(lambda: hosts.resolve("h1") and hosts.resolve("h2"), ALICE) == "h2"
+        assert await hosts.call_resolved(lambda: hosts.resolve("h1") and hosts.resolve("h2"), ALICE) == "h2"
 
     asyncio.run(ask())
 
 
 def test_a_silent_resolver_holds_nobody_but_who_asked(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
-        many = [asyncio.create_task(hosts.settled(lambda name=f"slow{n}": hosts.resolve(name), ALICE)) for n in range(40)]
-        while len(resolver.asked) < names._SHARE:
+        many = [asyncio.create_task(hosts.call_resolved(lambda name=f"slow{n}": hosts.resolve(name), ALICE)) for n in range(40)]
+        while len(resolver.asked) < names._MAX_OF_USER:
             await asyncio.sleep(0)
-        assert await hosts.settled(lambda: hosts.resolve("h2"), BOB) == "h2"
-        assert len(resolver.asked) == names._SHARE + 1
+        assert await hosts.call_resolved(lambda: hosts.resolve("h2"), BOB) == "h2"
+        assert len(resolver.asked) == names._MAX_OF_USER + 1
         assert not any(each.done() for each in many)
         resolver.let_go.set()
         assert set(await asyncio.gather(*many)) == {None}
@@ -106,7 +106,7 @@ def test_a_request_does_not_wait_for_ever(hosts: HostNames, resolver: Resolver, 
     async def ask() -> None:
         try:
             async with asyncio.timeout(60):
-                assert await hosts.settled(lambda: hosts.resolve("slow"), ALICE) is None
+                assert await hosts.call_resolved(lambda: hosts.resolve("slow"), ALICE) is None
         finally:
             resolver.let_go.set()
 
@@ -118,18 +118,18 @@ def test_the_memory_of_names_is_bounded(hosts: HostNames, monkeypatch: pytest.Mo
 
     async def ask() -> None:
         for number in range(30):
-            await hosts.settled(lambda name=f"h{number}": hosts.resolve(name), ALICE)
-            await hosts.settled(lambda: hosts.resolve("h0"), ALICE)
+            await hosts.call_resolved(lambda name=f"h{number}": hosts.resolve(name), ALICE)
+            await hosts.call_resolved(lambda: hosts.resolve("h0"), ALICE)
 
     asyncio.run(ask())
     assert len(hosts._known) == 10 and "h0" in hosts._known
-    assert not hosts._due and not hosts._due_of
+    assert not hosts._lookups and not hosts._lookups_of
 
 
 def test_one_request_does_not_have_thousands_of_names_looked_up(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
-        await hosts.settled(lambda: [hosts.resolve(f"h{number}") for number in range(5000)], ALICE)
+        await hosts.call_resolved(lambda: [hosts.resolve(f"h{number}") for number in range(5000)], ALICE)
 
     asyncio.run(ask())
-    assert len(resolver.asked) <= 4 * names._MOST_DUE
+    assert len(resolver.asked) <= 4 * names._MAX_LOOKUPS
     assert hosts.resolve("h" * 5000) is None

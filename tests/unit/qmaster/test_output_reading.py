@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.serve.output_reading import MOST_OPEN, OutputReading
+from daemons.qmaster.serve.output_reading import MAX_OPEN_CALLS, OutputReading
 from gridengine.delivery import OutputTail, OutputWanted, decode_wanted, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.task_key import TaskKey
@@ -107,15 +107,15 @@ def test_a_silent_host_is_not_asked_for_ever(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit()
     cell.cycle()
     hosts.silent = True
-    assert {answer.status for answer in hosts.ask_often(job, MOST_OPEN + 8)} == {1}
-    assert len(hosts.asked) == MOST_OPEN
+    assert {answer.status for answer in hosts.ask_often(job, MAX_OPEN_CALLS + 8)} == {1}
+    assert len(hosts.asked) == MAX_OPEN_CALLS
 
 
 def test_a_host_that_answers_is_asked_as_often_as_anybody_likes(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit()
     cell.cycle()
-    hosts.ask_often(job, MOST_OPEN + 8)
-    assert len(hosts.asked) == MOST_OPEN + 8
+    hosts.ask_often(job, MAX_OPEN_CALLS + 8)
+    assert len(hosts.asked) == MAX_OPEN_CALLS + 8
 
 
 def test_why_a_file_cannot_be_read_is_told_with_the_host(cell: Cell, hosts: Hosts) -> None:

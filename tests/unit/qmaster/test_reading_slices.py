@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.serve.reading_slices import SLICE, parts_of
+from daemons.qmaster.serve.reading_slices import SLICE, split_reading
 from daemons.qmaster.views.reading import READERS
 from gridengine.gdi.requests import Answer
 from tests.harness import Cell
@@ -48,9 +48,9 @@ def test_what_is_unknown_among_many_is_said(cell: Cell, kind: str) -> None:
 def test_no_part_reads_more_jobs_than_a_slice(cell: Cell, kind: str) -> None:
     fill(cell)
     name, body = BODIES[kind]
-    parts = [part if kind == name else part[kind] for part in parts_of(cell.state, name, body) if part is not None]
+    parts = [part if kind == name else part[kind] for part in split_reading(cell.state, name, body) if part is not None]
     assert max(len(part["jobs"]) for part in parts) == SLICE[kind]
-    turns = list(parts_of(cell.state, name, body)).count(None)
+    turns = list(split_reading(cell.state, name, body)).count(None)
     assert turns > 0  # names are looked up in turns, too
 
 

@@ -28,7 +28,7 @@ def test_what_comes_in_while_a_commit_is_waited_for_is_waited_for_too(cell: Cell
     async def wait() -> None:
         service = Busy(cell.master, nothing, nothing, nothing, dict, nothing)
         cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
-        await service.settled()
+        await service.call_resolved()
         assert not service.left and not cell.master.pending
 
     asyncio.run(wait())

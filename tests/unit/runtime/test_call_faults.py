@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ray import exceptions
 
-from daemons.runtime.call_faults import NotServing, call_fault
+from daemons.runtime.call_faults import NotServing, describe_call_fault
 
 
 class Remote(exceptions.RayTaskError):
@@ -29,10 +29,10 @@ class Remote(exceptions.RayTaskError):
     ],
 )
 def test_each_is_one_plain_line(error: Exception, text: str) -> None:
-    assert call_fault(error) == text
+    assert describe_call_fault(error) == text
 
 
 def test_every_name_is_one_of_ray() -> None:
-    from daemons.runtime.call_faults import _WORDS
+    from daemons.runtime.call_faults import _REASONS
 
-    assert [name for name in _WORDS if not hasattr(exceptions, name)] in ([], ["RaySerializationError"])
+    assert [name for name in _REASONS if not hasattr(exceptions, name)] in ([], ["RaySerializationError"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import CellFault
-from daemons.runtime.cell_copy import LARGEST, CellCopy, CellTexts, Offers, follow, mark
+from daemons.runtime.cell_copy import LARGEST, CellCopy, CellTexts, OfferedFiles, follow, mark
 from gridengine.cell_files import HOST_FILES
 
 BOOTSTRAP = """admin_user root
@@ -42,7 +42,7 @@ def master(tmp_path: Path) -> Path:
 def offered(master: Path, host: Path) -> dict[str, str]:
     """What a master of which the host is `m` answers one hello."""
     state = CellCopy(host).state()
-    return asyncio.run(Offers(master, "m").to(state["files"], state["files_mark"]))  # type: ignore[arg-type]
+    return asyncio.run(OfferedFiles(master, "m").select_files(state["files"], state["files_mark"]))  # type: ignore[arg-type]
 
 
 def exchange(master: Path, host: Path) -> list[str]:
@@ -69,7 +69,7 @@ def test_the_masters_own_directory_is_left_alone(master: Path) -> None:
     state = CellCopy(master).state()
     (master / "sge_request").write_text("-V\n")
     mark(master)  # by another master of the same directory
-    assert asyncio.run(Offers(master, "s").to(state["files"], state["files_mark"])) == {}  # type: ignore[arg-type]
+    assert asyncio.run(OfferedFiles(master, "s").select_files(state["files"], state["files_mark"])) == {}  # type: ignore[arg-type]
 
 
 def test_a_copy_with_the_mark_in_it_follows_all_the_same(master: Path, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_directories_of_a_host_stay_its_own(master: Path, tmp_path: Path) ->
 
 
 def test_a_host_of_an_earlier_release_is_offered_nothing(master: Path) -> None:
-    assert asyncio.run(Offers(master, "m").to({}, "")) == {}
+    assert asyncio.run(OfferedFiles(master, "m").select_files({}, "")) == {}
 
 
 @pytest.mark.parametrize(

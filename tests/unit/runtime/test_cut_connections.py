@@ -18,11 +18,11 @@ from aiohttp import web
 
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS, Cell
-from daemons.runtime.connections import Room
-from daemons.runtime.door import unix_listener
+from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.gateway import Gateway
-from daemons.runtime.http_door import open_app
-from daemons.runtime.qmaster_link import QmasterLink
+from daemons.runtime.http_listener import serve_app
+from daemons.runtime.qmaster_client import QmasterClient
 from gridengine.gdi.requests import Answer, Caller
 from tests.garbage import collect_garbage
 
@@ -59,19 +59,19 @@ class Qmaster:
             writer.close()
 
 
-class PlainLink(QmasterLink):
+class PlainClient(QmasterClient):
     """The link without TLS, to a port of this machine."""
 
     def __init__(self, cell: Cell, port: int) -> None:
         self._cell, self._host, self._key, self._port = cell, "h1", "key", port
-        self._turn, self._answered, self._addresses = ["master"], "", {}
+        self._order, self._last_master, self._addresses = ["master"], "", {}
         self._plain = aiohttp.ClientSession(auto_decompress=False)
         self._session: Any = self
 
     async def close(self) -> None:
         await self._plain.close()
 
-    def _masters(self) -> list[str]:
+    def _possible_masters(self) -> list[str]:
         return ["master"]
 
     async def _address(self, _master: str) -> str:
@@ -79,7 +79,7 @@ class PlainLink(QmasterLink):
 
     def post(self, *arguments: Any, **options: Any) -> Any:
         if "server_hostname" not in options:
-            return QmasterLink.post(self, *arguments, **options)
+            return QmasterClient.post(self, *arguments, **options)
         del options["server_hostname"]
         return self._plain.post(f"http://127.0.0.1:{self._port}/", **options)
 
@@ -94,8 +94,8 @@ class Place:
 
     async def __aenter__(self) -> Place:
         self._server = await asyncio.start_server(self.qmaster.serve, "127.0.0.1", 0)
-        self.link = PlainLink(self.cell, self._server.sockets[0].getsockname()[1])
-        self._gateway = asyncio.create_task(Gateway(self.cell, self.link, Room()).run())
+        self.client = PlainClient(self.cell, self._server.sockets[0].getsockname()[1])
+        self._gateway = asyncio.create_task(Gateway(self.cell, self.client, ConnectionLimiter()).run())
         while not self.cell.gateway_socket.exists():
             await asyncio.sleep(0)
         return self
@@ -103,7 +103,7 @@ class Place:
     async def __aexit__(self, *_: object) -> None:
         self._gateway.cancel()
         await asyncio.gather(self._gateway, return_exceptions=True)
-        await self.link.close()
+        await self.client.close()
         self._server.close()
 
     async def ask(self, take: int = -1) -> tuple[bytes, bytes]:
@@ -214,7 +214,7 @@ async def opened(directory: Path, door: str) -> AsyncIterator[Path]:
         runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await runner.setup()
         assert runner.server is not None
-        pages = open_app(Room(), unix_listener(path), runner.server, 8)
+        pages = serve_app(ConnectionLimiter(), open_unix_socket(path), runner.server, 8)
         yield path
         pages.close()
         await runner.cleanup()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, is_to_end, module_environment, start_ticks
+from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, is_ending, module_environment, start_ticks
 from daemons.runtime.ray_node import RayNodeFault, head_spec, ray_environment, worker_spec
 
 TOP = Path(__file__).parents[3]
@@ -50,8 +50,8 @@ def test_a_daemon_of_a_release_without_lock_files_is_known_by_its_pid_file(tmp_p
 def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
-    assert not is_to_end(path) and not is_to_end(path.with_name("none"))
-    assert announce_end(path) == os.getpid() and is_to_end(path)
+    assert not is_ending(path) and not is_ending(path.with_name("none"))
+    assert announce_end(path) == os.getpid() and is_ending(path)
     assert path.read_text().split()[2:] == ["ending"]
     with pytest.raises(DaemonFault, match=f"sge_x has not ended yet, as process {os.getpid()} "):
         PidFile(path, "sge_x", patience_s=-1)

@@ -10,7 +10,7 @@ import pytest
 
 from clients.admin.free_ports import free_range
 from daemons.runtime.cell import LOOPBACK, Cell, CellFault
-from daemons.runtime.ports import claim_block, session_ports, taken_port
+from daemons.runtime.ports import claim_block, session_ports, explain_taken_port
 from gridengine.bootstrap import PORT_BLOCK, RAY_PORTS
 
 
@@ -55,8 +55,8 @@ def test_the_default_holds_whole_blocks() -> None:
 def test_a_port_of_the_master_that_another_program_has_is_named(cell: Cell, key: str) -> None:
     first, second = free_range(2)
     cell = dataclasses.replace(cell, qmaster_port=first, ray_port=second)
-    assert taken_port(cell, LOOPBACK) == ""
+    assert explain_taken_port(cell, LOOPBACK) == ""
     port = getattr(cell, key)
     with socket.create_server((LOOPBACK, port)):
-        text = taken_port(cell, LOOPBACK)
+        text = explain_taken_port(cell, LOOPBACK)
     assert text.startswith(f"port {port} is taken by another program") and key in text

@@ -9,13 +9,13 @@ import pytest
 
 from daemons.execd.actor import ExecdActor
 from daemons.qmaster.serve.actor import EXECD_ACTOR
-from daemons.runtime.late_modules import UNUSED_BY_RAY, load_late
+from daemons.runtime.lazy_modules import UNUSED_BY_RAY, load_lazily
 from daemons.runtime.ray_program import module_and_arguments
 
 
 def test_a_late_module_is_loaded_by_the_first_look_into_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    load_late(("colorsys",))
+    load_lazily(("colorsys",))
     import colorsys
 
     assert "rgb_to_hsv" not in vars(colorsys)
@@ -26,7 +26,7 @@ def test_a_late_module_is_loaded_by_the_first_look_into_it(monkeypatch: pytest.M
 def test_a_late_package_has_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("wsgiref", "wsgiref.util"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    load_late(("wsgiref",))
+    load_lazily(("wsgiref",))
     from wsgiref.util import shift_path_info
 
     assert shift_path_info({"PATH_INFO": "/a/b"}) == "a"
@@ -35,13 +35,13 @@ def test_a_late_package_has_its_modules(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_module_that_is_loaded_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in UNUSED_BY_RAY:
         monkeypatch.setitem(sys.modules, name, known := ModuleType(name))
-        load_late()
+        load_lazily()
         assert sys.modules[name] is known
 
 
 def test_a_late_module_that_is_not_there_says_so_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "no_such_library", raising=False)
-    load_late(("no_such_library",))
+    load_lazily(("no_such_library",))
     module = sys.modules["no_such_library"]
     with pytest.raises(ModuleNotFoundError):
         module.anything  # noqa: B018

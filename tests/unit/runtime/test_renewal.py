@@ -51,7 +51,7 @@ def test_the_daemon_ends_its_work_and_becomes_the_program_that_belongs_here_now(
     monkeypatch: pytest.MonkeyPatch, executed: list[list[str]], tmp_path: Path
 ) -> None:
     made, stop = tried(monkeypatch, 0)
-    assert made.due and stop.is_set()
+    assert made.is_due and stop.is_set()
     made.become()
     assert executed == [[str(tmp_path / "bin" / "sge_qmaster"), "--host-name", "h1", "--foreground"]]
 
@@ -59,5 +59,5 @@ def test_the_daemon_ends_its_work_and_becomes_the_program_that_belongs_here_now(
 @pytest.mark.usefixtures("executed")
 def test_one_that_cannot_load_itself_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made, stop = tried(monkeypatch, 1, b"Traceback\nImportError: no module named ray\n")
-    assert not made.due and not stop.is_set()
+    assert not made.is_due and not stop.is_set()
     assert made.refusal.endswith("sge_qmaster: ImportError: no module named ray")

@@ -263,7 +263,7 @@ def test_a_new_mirror_receives_each_transaction_once(waiting: Waiting, tmp_path:
 
     async def follows() -> None:
         waiting.cell.submit()
-        lines = waiting.service._mirrors.enter()
+        lines = waiting.service._mirrors.subscribe()
         first = lines.qsize()
         waiting.gate.have(waiting.last)
         assert lines.qsize() == first

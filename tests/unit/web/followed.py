@@ -14,7 +14,7 @@ import msgspec
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.cell import Cell as InstalledCell
-from daemons.runtime.qmaster_link import LocalCaller, NoQmaster
+from daemons.runtime.qmaster_client import LocalCaller, NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import Web
 from gridengine.delivery import OutputTail, encode
@@ -44,7 +44,7 @@ class Followed:
 
     def begin(self) -> None:
         self.cell.master.flush()
-        self.lines = self.mirrors.enter()
+        self.lines = self.mirrors.subscribe()
         self.take()
 
     def take(self) -> None:

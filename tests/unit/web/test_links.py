@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from daemons.runtime.connections import Room
-from daemons.runtime.door import unix_listener
+from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.listener import open_unix_socket
 from daemons.web.access.links import LinkServer
 from gridengine.web import LINK_MINUTES
 from tests.unit.web.door import Door
@@ -30,8 +30,8 @@ def asked(door: Door, tmp_path: Path) -> Callable[[Callable[[Ask], Awaitable[Any
     path = tmp_path / "web.sock"
 
     async def run(play: Callable[[Ask], Awaitable[Any]]) -> Any:
-        server = LinkServer("h1", door.links, door.sessions, "http://localhost:8646", Room())
-        server.open(unix_listener(path))
+        server = LinkServer("h1", door.links, door.sessions, "http://localhost:8646", ConnectionLimiter())
+        server.open(open_unix_socket(path))
 
         async def ask(name: str, body: str = "{}", **headers: str) -> dict[str, Any]:
             async with session.post(f"http://localhost/v1/{name}", data=body, headers=headers) as response:

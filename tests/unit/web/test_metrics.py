@@ -69,7 +69,7 @@ def test_hosts_and_reservations(followed: Followed, tmp_path: Path) -> None:
     cell.pass_time(20)
     cell.master.lose_host("h2")
     cell.master.flush()
-    followed.mirrors.beat()
+    followed.mirrors.send_heartbeat()
     followed.take()
     found = samples(followed, tmp_path)
     assert [found["gridengine_host_up", host] for host in ("h1", "h2", "h3")] == [1, 0, 1]
@@ -167,7 +167,7 @@ def test_the_spool_and_its_backups(followed: Followed, tmp_path: Path) -> None:
 def test_measures_are_histograms(followed: Followed, tmp_path: Path) -> None:
     for seconds in (0.0005, 0.0007, 0.3, 60):
         followed.measures.dispatch.note(seconds)
-    followed.mirrors.beat()
+    followed.mirrors.send_heartbeat()
     followed.take()
     found = samples(followed, tmp_path)
     buckets = {key[1]: value for key, value in found.items() if key[0] == "gridengine_dispatch_seconds_bucket"}

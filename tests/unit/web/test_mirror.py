@@ -82,7 +82,7 @@ def test_its_beginning_is_one_change_of_everything(followed: Followed) -> None:
 def test_it_knows_its_age(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr("daemons.web.mirror.time.monotonic", lambda: clock[0])
-    followed.mirrors.beat()
+    followed.mirrors.send_heartbeat()
     followed.take()
     told = followed.mirror.now
     assert told == pytest.approx(followed.cell.now)
@@ -97,7 +97,7 @@ def test_it_knows_its_age(followed: Followed, monkeypatch: pytest.MonkeyPatch) -
 def test_measures_come_with_the_beat(followed: Followed) -> None:
     followed.measures.commit.note(0.002)
     followed.measures.commit.note(99)
-    followed.mirrors.beat()
+    followed.mirrors.send_heartbeat()
     followed.take()
     commit = followed.mirror.measures.commit
     assert (commit.counts[1], commit.counts[-1], sum(commit.counts), commit.seconds) == (1, 1, 2, 99.002)
@@ -121,11 +121,11 @@ def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -
 def test_one_that_does_not_keep_up_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qmasters, "MAX_BEHIND", 3)
     slow: asyncio.Queue[Raw] = followed.lines
-    quick = followed.mirrors.enter()
+    quick = followed.mirrors.subscribe()
     told: list[Any] = []
     for _ in range(6):
         told += [decode_line(bytes(quick.get_nowait())) for _ in range(quick.qsize())]
-        followed.mirrors.beat()
+        followed.mirrors.send_heartbeat()
     assert [slow.get_nowait() for _ in range(slow.qsize())] == [LAST]
     assert [line.time for line in told[-5:]] == [followed.cell.now] * 5
 

@@ -11,7 +11,7 @@ import pytest
 
 from daemons.qmaster.views import VIEWS
 from daemons.qmaster.views.reading import READERS
-from daemons.runtime.qmaster_link import NoQmaster
+from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.shared import Web
 from gridengine.gdi.requests import Answer
 from tests.unit.web.followed import ALICE, BOB, Followed, Link, web_of

@@ -1,0 +1,95 @@
+"""The connection of a client to the session of its job: TLS to the exec host, a greeting with the ticket.
+
+Owns where hosts are found and what is trusted: the cell's own authority and nothing else. Called by `interactive`.
+Source: docs/interactive.md, adr/0060.
+"""
+
+import json
+import socket
+import ssl
+
+from clients import gdi
+from clients.addresses import host_addresses
+from gridengine.errors import plain_fault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+_CONNECT_S = 5.0
+_ANSWER_S = 15.0
+_LINE_BYTES = 4096
+
+
+class SessionRefused(Exception):
+    """The session does not let this client in. `again`: asking again, after asking the qmaster where, may help."""
+
+    def __init__(self, reason: str, again: bool) -> None:
+        self.again = again
+        super().__init__(reason)
+
+
+def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.SSLSocket, dict[str, Any]]":
+    """A connection that does not block, and the session's greeting. `location`: the qmaster's answer to `session`.
+
+    Raises Refused, or OSError when the host cannot be reached.
+    """
+    plain = socket.create_connection((_address(location["host"]), location["port"]), timeout=_CONNECT_S)
+    try:
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection = _trusted().wrap_socket(plain, server_hostname=location["host"])
+        connection.settimeout(_ANSWER_S)
+        line = json.dumps({"task": location["task"], "ticket": location["ticket"], **greeting}) + "\n"
+        connection.sendall(line.encode())
+        answer = json.loads(_line(connection))
+    except ValueError:
+        plain.close()
+        raise SessionRefused(f"host {location['host']} gave no readable answer", again=False) from None
+    except OSError:
+        plain.close()
+        raise
+    if "refused" in answer:
+        connection.close()
+        raise SessionRefused(answer["refused"], bool(answer.get("again")))
+    connection.setblocking(False)
+    return connection, answer
+
+
+def _trusted() -> ssl.SSLContext:
+    """The cell's authority says who is which host of it, and nobody else does."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    certificate = f"{gdi.common_directory()}/tls.crt"
+    try:
+        context.load_verify_locations(certificate)
+    except (OSError, ssl.SSLError) as error:
+        raise gdi.Unreachable(f"cannot use {certificate}: {plain_fault(error)}") from None
+    return context
+
+
+def _line(connection: ssl.SSLSocket) -> bytes:
+    """A line, byte by byte: what follows it belongs to the frames."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < _LINE_BYTES:
+        byte = connection.recv(1)
+        if not byte:
+            raise ConnectionError("the connection was closed")
+        line += byte
+    return line
+
+
+def _address(host: str) -> str:
+    """The address at which a host's daemons listen, by its name or an alias of it; the name when none resolves here.
+
+    Source: host_aliases(5).
+    """
+    aliases: list[str] = []
+    try:
+        with open(f"{gdi.common_directory()}/host_aliases", errors="replace") as file:
+            for names in map(str.split, file):
+                if names[:1] == [host]:
+                    aliases += names[1:]
+    except OSError:
+        pass
+    return next(iter(host_addresses(host, aliases)), host)

@@ -1,0 +1,65 @@
+"""The request `try_ports`: which ports of the cell answer on an exec host when the master host connects to them.
+
+Owns who may ask, and the tries: to hosts of the cell and ports of the cell alone, so that nobody looks at other machines through
+this one. Called by `endpoints` for `gridengine doctor`, which asks for what a firewall keeps back. Source: docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from daemons.qmaster.decision import World
+from daemons.qmaster.permissions import no_right
+from daemons.qmaster.serve.service_callbacks import TryPortsCall
+from daemons.runtime.cell import Cell, CellFault
+from gridengine.gdi.requests import Answer, Caller
+from gridengine.state.state import State
+
+#: seconds: a host that is there takes a connection in a thousandth of that
+_PATIENCE_S = 2.0
+
+
+async def try_ports(state: State, world: World, call: TryPortsCall, body: dict[str, Any], caller: Caller) -> Answer:
+    """`{"answers", "refused", "silent"}`: ports of a host. Anybody may ask of his own host, of others managers."""
+    host = body["host"]
+    if not state.has("exec_host", host):
+        return Answer(1, [("error", f'denied: host "{host}" is no execution host')])
+    if caller.host != host and (refusal := no_right(state, caller, world)):
+        return Answer(1, [("error", refusal)])
+    return Answer(data=await call(host, body["ports"]))
+
+
+class PortProbes:
+    """Connects to hosts of a cell."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    async def __call__(self, host: str, ports: Sequence[int]) -> dict[str, list[int]]:
+        """What each port of the cell among these does: `answers`, is `refused`, or is `silent`."""
+        cell, (low, high) = self._cell, self._cell.ray_ports
+        ours = {cell.qmaster_port, cell.ray_port, cell.shadow_port, cell.execd_port, *range(low, high + 1)} - {0}
+        requested = sorted(ours.intersection(ports))
+        try:
+            address = await asyncio.get_running_loop().run_in_executor(None, cell.address, host)
+        except CellFault:
+            return {"answers": [], "refused": [], "silent": requested}
+        outcomes = await asyncio.gather(*(_probe(address, port) for port in requested))
+        by_outcome: dict[str, list[int]] = {"answers": [], "refused": [], "silent": []}
+        for port, outcome in zip(requested, outcomes, strict=True):
+            by_outcome[outcome].append(port)
+        return by_outcome
+
+
+async def _probe(address: str, port: int) -> str:
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            _, writer = await asyncio.open_connection(address, port)
+    except ConnectionRefusedError:
+        return "refused"
+    except (OSError, TimeoutError):
+        return "silent"
+    writer.close()
+    return "answers"

@@ -1,0 +1,30 @@
+"""Libraries that are loaded when something is asked of them, not when they are imported.
+
+Owns which of Ray's that are: it imports them for clouds, containers, labels and debuggers, and nothing here has any.
+They are a third of what `import ray` takes, and each process of a node pays it. Called before Ray is imported, by `ray_program`
+and `ray_session`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+UNUSED_BY_RAY = ("jsonschema", "requests", "yaml", "google.protobuf.text_format", "ray.util.debugpy", "ray.util.rpdb")
+
+
+class _LazyModule(ModuleType):
+    """Stands for a module until something is looked up in it."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            sys.modules.pop(self.__name__, None)
+        return getattr(import_module(self.__name__), attribute)
+
+
+def load_lazily(names: tuple[str, ...] = UNUSED_BY_RAY) -> None:
+    """Have these modules loaded only when they are used; one that is loaded already stays as it is."""
+    for name in names:
+        sys.modules.setdefault(name, _LazyModule(name))

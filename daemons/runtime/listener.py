@@ -1,0 +1,165 @@
+"""A door of a daemon: a listening socket whose connections are counted before anything is read from them.
+
+Owns accepting, who the peer is (SO_PEERCRED of unix(7), the owner of the other end of a TCP connection within this host, else
+its address), the time for a first request, and what happens when descriptors run out. What is spoken behind it is the
+protocol's. Called by `http_door` and the session server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from ssl import SSLContext
+from typing import Any
+
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.socket_owner import socket_owner
+
+_log = logging.getLogger(__name__)
+
+#: seconds in which a new connection must have said what it wants, TLS included
+FIRST_REQUEST_S = 10.0
+#: connections that one address, or one user of this host, may have before they have proven anything
+MAX_PER_ADDRESS = 128
+_BACKLOG = 512
+#: connections taken at a time, so that others are served in between; seconds without accepting when descriptors run out
+_ACCEPTS_AT_ONCE, _PAUSE_S = 64, 1.0
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Listener:
+    """Takes connections from a listening socket. `protocol` makes what speaks with one; it calls `note_closed()` at its end.
+
+    `tls`: a function is asked for each connection. `max_per_peer`: connections of one peer.
+    `refusal`: bytes that a refused connection gets before it is closed.
+    """
+
+    def __init__(
+        self,
+        limiter: ConnectionLimiter,
+        listening_socket: socket.socket,
+        protocol: Callable[[Connection], asyncio.BaseProtocol],
+        max_per_peer: int,
+        tls: SSLContext | Callable[[], SSLContext] | None = None,
+        refusal: bytes = b"",
+    ) -> None:
+        self._limiter, self._socket, self._protocol = limiter, listening_socket, protocol
+        self._max_per_peer, self._tls, self._refusal = max_per_peer, tls, refusal
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._start_accepting()
+
+    def close(self) -> None:
+        """Take no more connections; those that are there stay."""
+        self._loop.remove_reader(self._socket)
+        if self._pause is not None:
+            self._pause.cancel()
+        for task in self._handshakes:
+            task.cancel()
+        self._socket.close()
+
+    def _start_accepting(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._socket, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                accepted, _ = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                # out of descriptors: the connection stays in the queue, and accepting at once again would only spin
+                self._limiter.log_throttle.note("accept", f"cannot accept connections for a while: {error.strerror}")
+                self._loop.remove_reader(self._socket)
+                self._pause = self._loop.call_later(_PAUSE_S, self._start_accepting)
+                return
+            self._admit(accepted)
+
+    def _admit(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        try:
+            connection = self._limiter.acquire(_peer_of(accepted), self._max_per_peer)
+            if connection is None and self._refusal:
+                accepted.send(self._refusal)
+        except OSError:
+            connection = None  # gone already
+        if connection is None:
+            accepted.close()
+            return
+        task = self._loop.create_task(self._shake_hands(accepted, connection))
+        self._handshakes.add(task)
+        task.add_done_callback(lambda task: self._finish_handshake(task, accepted, connection))
+        connection.abort = lambda: _shut_down_socket(accepted)  # and the handshake fails: see there
+        connection.deadline = self._loop.call_later(FIRST_REQUEST_S, lambda: connection.abort())
+
+    async def _shake_hands(self, accepted: socket.socket, connection: Connection) -> None:
+        tls = self._tls() if callable(self._tls) else self._tls
+        options: dict[str, Any] = {"ssl": tls, "ssl_handshake_timeout": FIRST_REQUEST_S} if tls is not None else {}
+        protocol = self._protocol(connection)
+        transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, accepted, **options)
+        connection.abort = transport.abort
+
+    def _finish_handshake(self, task: asyncio.Task[None], accepted: socket.socket, connection: Connection) -> None:
+        self._handshakes.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled() or error is not None:
+            connection.note_closed()
+            accepted.close()
+        if error is not None and not isinstance(error, OSError):  # of that kind: no TLS, or gone already
+            _log.error("a connection of %s could not be served", connection.peer, exc_info=error)
+        if error is not None:
+            # frames and error of a failed handshake hold each other and 256 KB of buffers, and cycles are seldom looked for
+            traceback.clear_frames(error.__traceback__)
+
+
+def _shut_down_socket(accepted: socket.socket) -> None:
+    """End a connection whose handshake goes on. To cancel it would leave its error to nobody: see `_finish_handshake`."""
+    with suppress(OSError):  # gone already
+        accepted.shutdown(socket.SHUT_RDWR)
+
+
+def _peer_of(connection: socket.socket) -> str:
+    """Whose share a connection comes out of. Users of this host are told apart at ports as well: behind a tunnel or a proxy, and
+    by the loopback address, all have one address. Raises OSError."""
+    if connection.family == socket.AF_UNIX:
+        return f"user {peer_credentials(connection)[0]}"
+    uid = socket_owner(connection)
+    return f"user {uid} (TCP)" if uid is not None else str(connection.getpeername()[0])
+
+
+def peer_credentials(connection: socket.socket) -> tuple[int, int]:
+    """User and group of the process at the other end of a Unix socket, as the kernel says. Source: unix(7) SO_PEERCRED."""
+    _, uid, gid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return uid, gid
+
+
+def open_unix_socket(path: Path) -> socket.socket:
+    """A socket that every user of this host may connect to, in place of what was there. Raises OSError."""
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    listening_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listening_socket.bind(str(path))
+        path.chmod(0o666)
+        listening_socket.listen(_BACKLOG)
+        listening_socket.setblocking(False)
+    except OSError:
+        listening_socket.close()
+        raise
+    return listening_socket
+
+
+def open_tcp_socket(address: str, port: int) -> socket.socket:
+    """A socket for a port of one interface. Raises OSError."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening_socket = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+    listening_socket.setblocking(False)
+    return listening_socket

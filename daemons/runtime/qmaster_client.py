@@ -1,0 +1,216 @@
+"""The way of a daemon to the qmaster's GDI, for itself and for the users for whom it vouches.
+
+Owns the address, the certificate, the key with which its host vouches for its users. Knows no request. Called by the gateway and
+the supervisor of an exec host, and by the web server. Source: docs/architecture.md section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+import time
+from dataclasses import dataclass
+
+import aiohttp
+
+from daemons.runtime import idempotency
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.keys import own_keys
+
+#: seconds for which a resolved address is used, and that a connection may take to be made
+_ADDRESS_S, _CONNECT_S = 10.0, 4.0
+#: in which a host that is there takes a connection
+_HANDSHAKE_S = 0.4
+#: seconds for which an unused connection is kept: less than the qmaster does, who must not close one that is being used
+_KEEPALIVE_S = 30.0
+_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellFault)
+
+_log = logging.getLogger(__name__)
+
+
+class NoQmaster(Exception):
+    """The qmaster cannot be reached; the text is a line for the user. `sent`: it may have got the request all the same."""
+
+    def __init__(self, text: str, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCaller:
+    """Who asks, as this host knows him. `daemon`: this daemon itself."""
+
+    user: str
+    uid: int
+    group: str
+    gid: int
+    daemon: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostCredentials:
+    """With what a host proves to the qmaster which one it is. `key`: its word for its users; `tls`: shows its certificate."""
+
+    key: str
+    tls: ssl.SSLContext
+
+
+def read_credentials(cell: Cell, host: str) -> HostCredentials:
+    """That of this host, read by whoever owns its keys: once, so that he may give up his rights. Raises CellFault."""
+    keys = own_keys(cell, host)
+    return HostCredentials(keys.gdi_key(), keys.client_context())
+
+
+class QmasterClient:
+    """TLS connections to whoever is the master now, for one event loop; `close` at the end.
+
+    Where several hosts may be the master they are asked in turn, beginning with the one that was it last. That one is asked, too,
+    when the files of this host name it no more: it hands out what they should say (adr/0173).
+    """
+
+    def __init__(self, cell: Cell, host: str, credentials: HostCredentials) -> None:
+        self._cell, self._host, self._key, self._tls = cell, host, credentials.key, credentials.tls
+        self._session = self._connections()
+        self._named_master = ""  # the master by act_qmaster when somebody last looked
+        self._order: list[str] = []
+        self._last_master = ""
+        self._addresses: dict[str, tuple[str, float]] = {}
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._session.close()
+
+    async def post(
+        self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = ""
+    ) -> aiohttp.ClientResponse:
+        """Send a request; return the answer when its head is here. `total_s`: limit for all of it. Raises NoQmaster.
+
+        A request is never sent twice: the qmaster may have carried out one whose answer was lost. Who gave it an idempotency
+        `key` can ask again.
+        """
+        fault = NoQmaster("unable to contact qmaster", sent=False)
+        for master in self._possible_masters():
+            try:
+                answer = await self._post_to(master, path, body, self._headers(caller, key), total_s)
+            except NoQmaster as error:
+                fault = fault if fault.__cause__ else error
+                self._try_last(master)
+                if error.sent:
+                    raise
+                continue
+            await self._try_first(master)
+            return answer
+        raise fault
+
+    async def _post_to(
+        self, master: str, path: str, body: bytes, headers: dict[str, str], total_s: float | None
+    ) -> aiohttp.ClientResponse:
+        """Send a request to one host. Raises NoQmaster."""
+        try:
+            url = f"https://{await self._address(master)}:{self._cell.qmaster_port}{path}"
+            timeout = aiohttp.ClientTimeout(total=total_s, connect=self._patience_s)
+            return await self._session.post(url, data=body, headers=headers, timeout=timeout, server_hostname=master)
+        except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
+            self._addresses.pop(master, None)
+            raise NoQmaster(
+                f'unable to contact qmaster on host "{master or "?"}" port {self._cell.qmaster_port}: {describe_failure(error)}',
+                sent=not isinstance(error, _NEVER_SENT),
+            ) from error
+
+    async def reaches_master(self) -> bool:
+        """Whether the master, or one that may be it, makes a handshake of TLS at once: of one that hangs the kernel takes
+        connections all the same. Asked by who waits for an answer."""
+        try:
+            masters = self._possible_masters()
+        except NoQmaster:
+            return False
+        return any(await asyncio.gather(*map(self._makes_handshake, masters)))
+
+    async def _makes_handshake(self, master: str) -> bool:
+        try:
+            async with asyncio.timeout(_HANDSHAKE_S):
+                address, port = await self._address(master), self._cell.qmaster_port
+                _, writer = await asyncio.open_connection(address, port, ssl=self._tls, server_hostname=master)
+        except (OSError, TimeoutError, CellFault):
+            return False
+        writer.close()
+        return True
+
+    def _possible_masters(self) -> list[str]:
+        """Who may be the master, the likeliest first: the host that act_qmaster names when that has changed, else the one that
+        was it last. Raises NoQmaster."""
+        try:
+            named_master, candidate_hosts = self._cell.master_host(), self._cell.candidate_hosts()
+        except CellFault as fault:
+            port = self._cell.qmaster_port
+            raise NoQmaster(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
+        first = [named_master] if named_master != self._named_master else self._order
+        self._named_master = named_master
+        known = {named_master, self._last_master, *candidate_hosts} - {""}
+        self._order = [host for host in dict.fromkeys((*first, named_master, self._last_master, *candidate_hosts)) if host in known]
+        return list(self._order)
+
+    def _try_last(self, master: str) -> None:
+        """Ask this host last from now on."""
+        self._order = [*(host for host in self._order if host != master), master]
+
+    async def _try_first(self, master: str) -> None:
+        """Ask this host first from now on. What still waits for an answer of another one would wait for ever if that has lost its
+        power: it is told that the answer is lost."""
+        if self._last_master not in ("", master):
+            _log.warning("the master is host %s now", master)
+            earlier, self._session = self._session, self._connections()
+            await earlier.close()
+        self._last_master = master
+        self._order = [master, *(host for host in self._order if host != master)]
+
+    @property
+    def has_one_candidate(self) -> bool:
+        """Whether one host alone may be the master: with whom one has to be patient, since nobody else can be asked."""
+        return len(self._order) < 2
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a connection may take to be made."""
+        return _CONNECT_S if self.has_one_candidate else _CONNECT_S / 2
+
+    def _connections(self) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(ssl=self._tls, limit=0, keepalive_timeout=_KEEPALIVE_S)
+        return aiohttp.ClientSession(connector=connector, auto_decompress=False)
+
+    async def _address(self, master: str) -> str:
+        """Raises CellFault."""
+        address, since = self._addresses.get(master, ("", 0.0))
+        if not address or time.monotonic() - since > _ADDRESS_S:
+            address = await asyncio.get_running_loop().run_in_executor(None, self._cell.address, master)
+            self._addresses[master] = (address, time.monotonic())
+        return address
+
+    def _headers(self, caller: LocalCaller, key: str) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {self._key}",
+            "Content-Type": "application/json",
+            "X-GE-Host": self._host,
+            "X-GE-User": caller.user,
+            "X-GE-Uid": str(caller.uid),
+            "X-GE-Group": caller.group,
+            "X-GE-Gid": str(caller.gid),
+            "X-GE-Daemon": str(int(caller.daemon)),
+            **({idempotency.HEADER: key} if key else {}),
+        }
+
+
+def describe_failure(error: BaseException) -> str:
+    """Why a connection to another host failed, in words for people."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        # the text that comes with a number of the kernel's is asyncio's, for programmers; names have numbers below 0
+        known = os.strerror(cause.errno) if cause.errno is not None and cause.errno > 0 else cause.strerror
+        return (known or str(cause)).lower()
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "it closed the connection before it had answered"
+    return str(error) or type(error).__name__

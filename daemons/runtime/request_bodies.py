@@ -1,0 +1,117 @@
+"""Bodies of requests: how large one may be, and how much memory all that are being read or answered take together.
+
+Owns the limits; what a body says is the caller's. A body beyond its limit is refused by what its head says, or as soon as
+it passes the limit, and never gathered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.1.
+Deviation: 8.1.9 has no such limits (adr/0096).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager, suppress
+from typing import Protocol
+
+from daemons.runtime.cell import Limits
+
+#: requests that carry a job's script
+LARGE = frozenset(("submit", "dry_run"))
+#: a body of so many bytes needs no part of the budget: there are no more of them than connections
+SMALL_BYTES = 2**16
+#: all bodies together, and those of one user, in bodies of the largest size
+_TOTAL, _SHARE = 4, 2
+#: seconds without a byte after which a body counts as broken off, and the slowest rate in bytes a second
+_IDLE_S, _SLOWEST_RATE = 10.0, 2**18
+
+
+class RequestBodyError(Exception):
+    """A body that is not read; the text is for the user. `may_retry`: asking again in a moment may help."""
+
+    def __init__(self, text: str, may_retry: bool = False) -> None:
+        super().__init__(text)
+        self.may_retry = may_retry
+
+
+class Content(Protocol):
+    """Where the bytes come from, in pieces as they come; an empty one is the end."""
+
+    async def readany(self) -> bytes: ...
+
+
+class RequestBodies:
+    """The bodies that one process holds. `bytes_held`: bytes of the budget that are taken."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        largest = max(limits.max_request_size, limits.max_submit_size)
+        self._budget, self._share = _TOTAL * largest, _SHARE * largest
+        self._shares: Counter[Hashable] = Counter()
+        self.bytes_held = 0
+
+    @asynccontextmanager
+    async def read(self, name: str, length: int | None, content: Content, client: Hashable) -> AsyncIterator[bytes]:
+        """The body of a request. `length`: what its head says, None when it does not; `client`: whose share it comes out of.
+
+        The budget has it until the end of the context: what is made of a body takes as much memory again. Raises Unread.
+        """
+        parameter = "max_submit_size" if name in LARGE else "max_request_size"
+        limit: int = getattr(self._limits, parameter)
+        too_large = RequestBodyError(f"denied: the request is larger than {limit} bytes ({parameter} of this cell)")
+        # without a length it may become as large as it may be
+        size = limit if length is None else length
+        if size > limit:
+            raise too_large
+        self._reserve(client, size)
+        parts: list[bytes] = []
+        try:
+            async for part in read_pieces(content):
+                limit -= len(part)
+                if limit < 0:
+                    raise too_large
+                parts.append(part)
+            body = b"".join(parts)
+            parts.clear()
+            yield body
+        finally:
+            parts.clear()  # the frames of an exception must not keep them
+            self._release(client, size)
+
+    def _reserve(self, client: Hashable, size: int) -> None:
+        if size <= SMALL_BYTES:
+            return
+        if self.bytes_held + size > self._budget or self._shares[client] + size > self._share:
+            raise RequestBodyError("denied: too many large requests at the same time", may_retry=True)
+        self.bytes_held += size
+        self._shares[client] += size
+
+    def _release(self, client: Hashable, size: int) -> None:
+        if size <= SMALL_BYTES:
+            return
+        self.bytes_held -= size
+        self._shares[client] -= size
+        if not self._shares[client]:
+            del self._shares[client]
+
+
+async def read_pieces(content: Content) -> AsyncIterator[bytes]:
+    """What comes, in pieces. Raises Unread when it comes too slowly."""
+    loop = asyncio.get_running_loop()
+    size, began = 0, loop.time()
+    while True:
+        try:
+            async with asyncio.timeout_at(began + _IDLE_S + size / _SLOWEST_RATE):
+                part = await content.readany()
+        except TimeoutError:
+            raise RequestBodyError("denied: the request did not come in time") from None
+        if not part:
+            return
+        size += len(part)
+        yield part
+
+
+async def skip_body(content: Content) -> None:
+    """Let a body go by that is not wanted."""
+    with suppress(RequestBodyError):
+        async for _ in read_pieces(content):
+            pass

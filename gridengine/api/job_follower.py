@@ -1,0 +1,42 @@
+"""How a program follows a job to its end: what of the stream `wait` is new, and how long it may be broken.
+
+Owns the memory of what was told. The stream is opened anew, and is slept in between, by those who call this: the commands
+(`clients.progress`), `Cell`, `AsyncCell`. Source: docs/gdi.md `wait`.
+"""
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+#: how long one does without a qmaster: the job goes on meanwhile
+PATIENCE_S = 60.0
+PAUSE_S = 0.2
+
+
+class JobFollower:
+    """One job, across restarts of the qmaster. `is_finished`: all of it has ended and was told."""
+
+    def __init__(self, patience: float = PATIENCE_S) -> None:
+        self.is_finished = False
+        self._patience = patience
+        self._seen: set[int] = set()
+        self._broken_since = 0.0
+
+    def is_new(self, record: "dict[str, Any]") -> bool:
+        """Take what the stream says; whether it was not told before. An end is told once, whatever breaks."""
+        self._broken_since = 0.0
+        if record.get("done"):
+            self.is_finished = True
+            return False
+        if "exit_status" not in record and not record.get("deleted"):
+            return True
+        if record["task_id"] in self._seen:
+            return False
+        self._seen.add(record["task_id"])
+        return True
+
+    def note_break(self, fault: Exception, now: float) -> None:
+        """The stream broke; `now`: seconds of a clock that is never set. Raises `fault` when that has lasted for too long."""
+        self._broken_since = self._broken_since or now
+        if now - self._broken_since > self._patience:
+            raise fault

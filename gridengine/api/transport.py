@@ -1,0 +1,146 @@
+"""The two roads to a cell: the sockets of a host of the cell, and the REST API of its web server from anywhere.
+
+Owns where a connection leads, what the head of a request says there, and what its answers mean. Knows no request. Called by
+`link` and `async_link`. Source: docs/architecture.md section 4; docs/api.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridengine import json_text
+from gridengine.api import wire
+from gridengine.api.wire import Answer, Unreachable
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+#: seconds: an answer that does not begin within this time is asked for again; that a TLS connection may take to be made
+ANSWER_S, _CONNECT_S = 60.0, 10.0
+
+
+class LocalTransport:
+    """The qmaster, or its gateway, on this host. `root`, `cell`: of SGE_ROOT and SGE_CELL if they are "". Raises Unreachable."""
+
+    def __init__(self, root: str, cell: str) -> None:
+        self._common = wire.common_directory(root, cell)
+        self._directory = wire.run_directory(self._common)
+
+    def __str__(self) -> str:
+        return f"the cell {self._common.removesuffix('/common')}"
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """Where somebody may answer."""
+        return wire.sockets(self._directory)
+
+    def connect(self) -> Any:
+        """A connection. Raises OSError."""
+        connection, exists = wire.connect(self._directory, ANSWER_S)
+        if connection is None:
+            raise ConnectionRefusedError if exists else FileNotFoundError
+        return connection
+
+    def explain_no_answer(self, error: OSError) -> str:
+        """The sentence for no connection."""
+        return wire.no_qmaster(self._common)
+
+    def may_come_back(self, error: OSError) -> bool:
+        """Whether it is worth while to try again after an error."""
+        return not isinstance(error, FileNotFoundError)
+
+    def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
+        """See `wire.request_head`. `kept`: false for a stream, which has a connection of its own."""
+        return wire.request_head(f"/v1/{name}", length, key, kept=kept)
+
+    def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
+        """The answer that HTTP brought. Raises TurnedAway, AnswerLost, Unreachable."""
+        if status != 200:
+            raise wire.fault_of(name, status, reason, body)
+        return wire.answer_of(name, body)
+
+
+class RestTransport:
+    """The web server of a cell. `url`: `https://host:8646`; `ca`: file of certificates to be believed, "" for the system's.
+
+    Raises ValueError for an address that is none, or for a token that would go over the network in clear.
+    """
+
+    def __init__(self, url: str, token: str, ca: str) -> None:
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is no address: https://HOST:8646 is expected")
+        self.tls, self.host = parts.scheme == "https", parts.hostname
+        self.port = parts.port or (443 if self.tls else 80)
+        if not self.tls and self.host not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError(f"{url}: a token goes over https alone, but to this host itself")
+        if not token.isascii() or not token.isprintable() or not token:
+            raise ValueError("a token is expected: gridengine web --token prints one")
+        self._headers = f"Host: {parts.netloc.rpartition('@')[2]}\r\nAuthorization: Bearer {token}\r\n"
+        self._path, self._ca, self._url = f"{parts.path.rstrip('/')}/api/v1", ca, url
+
+    def __str__(self) -> str:
+        return f"the cell at {self._url}"
+
+    def context(self) -> SSLContext | None:
+        """What TLS believes; None for none. Raises OSError for a file of certificates that cannot be read."""
+        if not self.tls:
+            return None
+        import ssl
+
+        return ssl.create_default_context(cafile=self._ca or None)
+
+    def connect(self) -> Any:
+        """As `LocalTransport.connect`."""
+        import socket
+
+        context = self.context()
+        connection = socket.create_connection((self.host, self.port), timeout=_CONNECT_S)
+        try:
+            connection.settimeout(ANSWER_S)
+            return context.wrap_socket(connection, server_hostname=self.host) if context else connection
+        except OSError:
+            connection.close()
+            raise
+
+    def explain_no_answer(self, error: OSError) -> str:
+        """As `LocalTransport.explain_no_answer`."""
+        return f"unable to contact the web server at {self._url}: {error.strerror or error}"
+
+    def may_come_back(self, error: OSError) -> bool:
+        """As `LocalTransport.may_come_back`: names and certificates do not mend themselves."""
+        return isinstance(error, (ConnectionError, TimeoutError))
+
+    def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
+        """As `LocalTransport.head`; what is not kept is a stream."""
+        path = f"{self._path}/{'requests' if kept else 'streams'}/{name}"
+        return wire.request_head(path, length, key, self._headers, kept)
+
+    def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
+        """As `LocalTransport.answer`: a problem is an answer with status 1, but one of the way there."""
+        try:
+            reply = json_text.decode(body)
+        except ValueError:
+            reply = {}
+        if status == 200:
+            return Answer(0, reply["answers"], reply.get("data")) if "answers" in reply else wire.answer_of(name, body)
+        text = str(reply.get("detail") or reply.get("title") or reason) if isinstance(reply, dict) else reason
+        if status in (502, 503):
+            raise wire.RetryLaterError(text)
+        if status == 504:
+            raise wire.AnswerLost(text)
+        if status in (401, 421) or not reply:
+            raise Unreachable(f"{self._url} answered with {status}: {text}")
+        return Answer(1, [["error", text]], None)
+
+
+Transport = LocalTransport | RestTransport
+
+
+def select_transport(root: str, cell: str, url: str, token: str, ca: str) -> Transport:
+    """The road that the arguments of a cell mean. Raises Unreachable, ValueError."""
+    if url:
+        return RestTransport(url, token, ca)
+    return LocalTransport(root, cell)

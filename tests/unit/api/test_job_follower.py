@@ -1,0 +1,28 @@
+"""How a program follows a job: each end is told once, and a break is waited out for so long and no longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.api.job_follower import JobFollower
+from gridengine.api.wire import Unreachable
+
+END = {"task_id": 1, "exit_status": 0, "failed": 0}
+
+
+def test_ends_are_told_once_and_what_befalls_a_task_always() -> None:
+    job_follower = JobFollower()
+    records = [{"task_id": 1, "started": True}, END, {"task_id": 1, "started": True}, END, {"task_id": 2, "deleted": True}]
+    assert [job_follower.is_new(record) for record in records] == [True, True, True, False, True]
+    assert not job_follower.is_finished
+    assert not job_follower.is_new({"done": True}) and job_follower.is_finished
+
+
+def test_patience_begins_anew_when_the_stream_is_back() -> None:
+    job_follower, fault = JobFollower(patience=10.0), Unreachable("away")
+    job_follower.note_break(fault, 100.0)
+    job_follower.note_break(fault, 110.0)
+    job_follower.is_new(END)
+    job_follower.note_break(fault, 111.0)
+    with pytest.raises(Unreachable, match="away"):
+        job_follower.note_break(fault, 121.5)

@@ -1,0 +1,174 @@
+"""An application behind a door: strangers who ask nothing keep nobody out, whoever asks stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from daemons.runtime import http_listener as http_door
+from daemons.runtime import listener as door
+from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.listener import open_tcp_socket
+from daemons.runtime.http_listener import serve_app
+from tests import needs
+
+SHARE, PATIENCE_S, ANOTHER = 4, 60.0, 54321
+ENDED: list[str] = []
+"""Requests for `/endless` that are over."""
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def here(request: web.Request) -> web.Response:
+    return web.Response(text="here")
+
+
+async def lasting(request: web.Request) -> web.StreamResponse:
+    """Answer until the client goes away."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await asyncio.Event().wait()
+    return response
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    """Write until nobody takes it any more."""
+    response = web.StreamResponse()
+    try:
+        await response.prepare(request)
+        while True:
+            await response.write(bytes(2**16))
+    finally:
+        ENDED.append(request.path)
+
+
+def run(play: Callable[[Callable[[], Awaitable[Ends]]], Awaitable[None]]) -> None:
+    async def served() -> None:
+        app = web.Application()
+        app.router.add_get("/", here)
+        app.router.add_get("/lasting", lasting)
+        app.router.add_get("/endless", endless)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        assert runner.server is not None
+        listener = open_tcp_socket("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        entrance = serve_app(ConnectionLimiter(), listener, runner.server, SHARE)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await play(lambda: asyncio.open_connection("127.0.0.1", port))
+        finally:
+            entrance.close()
+            await runner.cleanup()
+
+    asyncio.run(served())
+
+
+async def ask(ends: Ends) -> bytes:
+    reader, writer = ends
+    writer.write(REQUEST)
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200")
+    return await reader.readexactly(4)
+
+
+def test_idle_connections_keep_nobody_out() -> None:
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        idle = [await connect() for _ in range(10 * SHARE)]
+        assert await ask(await connect()) == b"here"
+        assert await idle[0][0].read() == b""
+
+    run(play)
+
+
+def test_one_that_has_asked_is_not_made_way_with() -> None:
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        known = await connect()
+        assert await ask(known) == b"here"
+        for _ in range(3 * SHARE):
+            await connect()
+        assert await ask(known) == b"here"
+
+    run(play)
+
+
+def test_idle_connections_make_way_whatever_they_asked() -> None:
+    """Somebody without a login asked for `/healthz` on each of 512 connections, and nobody else got in."""
+
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        oldest, *others = [await connect() for _ in range(SHARE)]
+        for each in (oldest, *others):
+            assert await ask(each) == b"here"
+        assert await ask(await connect()) == b"here"
+        assert await oldest[0].read() == b""
+
+    run(play)
+
+
+def test_what_is_being_answered_does_not_make_way() -> None:
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        held = [await connect() for _ in range(SHARE)]
+        for reader, writer in held:
+            writer.write(REQUEST.replace(b"/ ", b"/lasting "))
+            await reader.readuntil(b"\r\n\r\n")
+        refused = await connect()
+        assert await refused[0].read() == b""
+        assert not any(reader.at_eof() for reader, _ in held)
+
+    run(play)
+
+
+def test_a_client_that_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_door, "TAKEN_S", 0.5)
+    ENDED.clear()
+
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect((await connect())[1].get_extra_info("peername"))
+        one.sendall(REQUEST.replace(b"/ ", b"/endless "))
+        while not ENDED:
+            await asyncio.sleep(0.01)
+        one.close()
+
+    run(play)
+
+
+@needs.root
+def test_users_of_this_host_have_a_share_each() -> None:
+    """All of them come from the loopback address, by ssh tunnels too."""
+
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        known = await connect()
+        address = known[1].get_extra_info("peername")
+        held = []
+        for number in range(2 * SHARE):
+            one = socket.create_connection(address)
+            os.fchown(one.fileno(), ANOTHER, ANOTHER)  # nobody has accepted it yet
+            reader, writer = await asyncio.open_connection(sock=one)
+            held.append(writer)
+            writer.write(REQUEST.replace(b"/ ", b"/lasting "))
+            assert (await reader.read(100) != b"") is (number < SHARE)
+        assert await ask(known) == b"here"
+        assert await ask(await connect()) == b"here"
+
+    run(play)
+
+
+def test_a_connection_on_which_no_request_comes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "HEAD_S", 0.0)
+
+    async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
+        reader, writer = await connect()
+        writer.write(REQUEST[:10])
+        try:
+            assert await reader.read() == b""
+        except ConnectionError:
+            pass
+
+    run(play)
