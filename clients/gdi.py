@@ -1,6 +1,6 @@
-"""The road of a command to the qmaster: sends one request, reads the answer, and is patient for as long as a person is.
+"""A command's client of the qmaster: sends one request, reads the answer, and retries for as long as a user is patient.
 
-Owns how long a command waits and when it asks again; the sockets and the HTTP are `gridengine.api.wire`'s. Must import next to
+Owns the timeouts and retries of a command; the sockets and the HTTP are `gridengine.api.wire`'s. Must import next to
 nothing, since every command pays for it: the whole of a command has 28 ms. Called by `clients.program` and the commands.
 Source: docs/architecture.md section 4.
 """
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ("ANSWER_S", "Answer", "Unreachable", "call", "change", "common_directory", "stream")
 
-#: how long a command waits for a qmaster that is being restarted, and for sockets that are not there at all
+#: how long a command waits for a qmaster that is being restarted, for a takeover, and for sockets that do not exist
 PATIENCE_S = 4.0
 PATIENCE_TAKE_OVER_S = 30.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
-#: after which it is said that the command waits
-SAID_AFTER_S = 1.2
-#: in which a gateway says whether it reaches the master, and a master that it is there
-_SAYS_S = 0.5
+#: after which the command reports that it waits
+REPORT_AFTER_S = 1.2
+#: timeout of the probe: a gateway reports whether it reaches the master, a master answers
+_PROBE_S = 0.5
 _PEEK = 2  # MSG_PEEK
-_said_that_it_waits = False
-#: an answer that does not begin within this time will not come
+_has_reported_waiting = False
+#: timeout of an answer
 ANSWER_S = 60.0
-#: how long a change whose answer was lost is asked for again, under its key
+#: how long a change whose answer was lost is repeated, under its key
 PATIENCE_LOST_S = 30.0
 
 
@@ -53,35 +53,35 @@ def _connect(answer_s: float) -> "Socket":
 
 
 def _report_waiting(waited_s: float) -> None:
-    """A line on stderr, once, when nobody has answered for a while: it is not the command that hangs (adr/0167).
+    """Print a line on stderr, once, when there was no answer for a while: it is not the command that hangs (adr/0167).
 
-    Deviation: 8.1.9 prints what its communication library meets.
+    Deviation: 8.1.9 prints the errors of its communication library.
     """
-    global _said_that_it_waits
-    if not _said_that_it_waits and waited_s > SAID_AFTER_S:
-        _said_that_it_waits = True
+    global _has_reported_waiting
+    if not _has_reported_waiting and waited_s > REPORT_AFTER_S:
+        _has_reported_waiting = True
         text = f'waiting for the qmaster on host "{wire.master_host(common_directory())}", which does not answer'
         try:
             os.write(2, f"{text}; running jobs go on\n".encode())
         except OSError:
-            pass  # a stderr that is closed is no reason to fail
+            pass  # a closed stderr is no reason to fail
 
 
 def _await_answer(connection: "Socket", answer_s: float) -> None:
-    """Wait for the begin of an answer; if it takes a while because the master hangs or is not reached, say so."""
-    connection.settimeout(SAID_AFTER_S)
+    """Wait for the start of an answer; report a delay if the master hangs or is not reached."""
+    connection.settimeout(REPORT_AFTER_S)
     try:
         connection.recv(1, _PEEK)
     except TimeoutError:
-        if not wire.master_reached(connection, _SAYS_S):
-            _report_waiting(SAID_AFTER_S + _SAYS_S)
+        if not wire.master_reached(connection, _PROBE_S):
+            _report_waiting(REPORT_AFTER_S + _PROBE_S)
     except OSError:
-        pass  # whoever reads says what that means
+        pass  # the reader reports it
     connection.settimeout(answer_s)
 
 
 def _patience_s() -> float:
-    """Where another host takes over from a master that is lost, that is waited for."""
+    """Longer where another host takes over from a lost master."""
     return PATIENCE_TAKE_OVER_S if wire.has_shadows(common_directory()) else PATIENCE_S
 
 
@@ -93,7 +93,7 @@ def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socke
     except OSError as error:
         if not isinstance(error, ConnectionError):
             raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
-        # who does not want all of it may have said why
+        # a peer that refuses the rest may have sent the reason
     _await_answer(connection, answer_s)
     reader = wire.AnswerReader(connection)
     status, reason, headers = wire.read_head(reader)
@@ -126,7 +126,7 @@ def call(name: str, body: object, answer_s: float = ANSWER_S) -> Answer:
 def change(name: str, body: object) -> Answer:
     """Send a request that changes something and return its answer. Raises Unreachable.
 
-    If the answer is lost it is asked again for a while, under a key with which the qmaster carries it out once (adr/0143).
+    If the answer is lost the request is repeated for a while, under a key with which the qmaster carries it out once (adr/0143).
     """
     text, key = json_text.encode(body), wire.new_key()
     answer_s, lost = ANSWER_S, None
@@ -153,8 +153,8 @@ def _call(name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S) -> 
 def stream(name: str, body: object, patience: float | None = None) -> "Iterator[Any]":
     """Send a request and yield the values of its answer, one JSON line each, as they come. Raises Unreachable.
 
-    `patience`: s to wait for the next piece, for ever if None. A broken connection is not mended here: whoever waits for a
-    job asks again.
+    `patience`: s to wait for the next piece, forever if None. A broken connection is not reopened here: a client that waits
+    for a job does that.
     """
     connection, pieces = _patiently(name, json_text.encode(body))
     connection.settimeout(patience)

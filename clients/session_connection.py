@@ -1,6 +1,6 @@
 """The connection of a client to the session of its job: TLS to the exec host, a greeting with the ticket.
 
-Owns where hosts are found and what is trusted: the cell's own authority and nothing else. Called by `interactive`.
+Owns the addresses of hosts and the trust: only the cell's own authority. Called by `interactive`.
 Source: docs/interactive.md, adr/0060.
 """
 
@@ -22,7 +22,7 @@ _LINE_BYTES = 4096
 
 
 class SessionRefused(Exception):
-    """The session does not let this client in. `again`: asking again, after asking the qmaster where, may help."""
+    """The session does not let this client in. `again`: a retry, at the address that the qmaster gives then, may succeed."""
 
     def __init__(self, reason: str, again: bool) -> None:
         self.again = again
@@ -57,7 +57,7 @@ def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ss
 
 
 def _trusted() -> ssl.SSLContext:
-    """The cell's authority says who is which host of it, and nobody else does."""
+    """Trusts only the cell's authority to identify hosts."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     certificate = f"{gdi.common_directory()}/tls.crt"

@@ -16,7 +16,7 @@ from clients.admin.refusal import Refusal
 
 
 class NoReplyError(Exception):
-    """Nobody answers; the text is the reason."""
+    """No daemon answers; the text is the reason."""
 
 
 def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: float) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _shape(fields: Fields) -> Shape:
 
 
 async def _body(request: web.BaseRequest) -> str:
-    """Raises Unread; UnicodeDecodeError, which is a ValueError."""
+    """Raises RequestBodyError; UnicodeDecodeError, which is a ValueError."""
     body = b""
     async for piece in read_pieces(request.content):
         body += piece

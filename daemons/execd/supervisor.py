@@ -136,9 +136,9 @@ class ExecdSupervisor:
         )
         try:
             assert child.stderr is not None
-            said = ChildOutput(self._spool)
+            output = ChildOutput(self._spool)
             async for line in child.stderr:
-                if text := said.said(line):
+                if text := output.filter_line(line):
                     _log.error("%s", text)
             _log.warning("the launcher ended with status %d", await child.wait())
         finally:

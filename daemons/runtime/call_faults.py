@@ -1,13 +1,13 @@
-"""Why a call of another daemon failed, in words for people: what Ray says of it is for programmers, and long.
+"""Why a call of another daemon failed, in one line for people: Ray's own texts are long and meant for programmers.
 
-Knows Ray's exceptions by their names, so that it imports none of it. Called by whoever logs the failure of such a call.
+Knows Ray's exceptions by their names, so that it does not import Ray. Called by all code that logs a failed call.
 """
 
 from __future__ import annotations
 
 from gridengine.errors import plain_fault
 
-#: an exception of Ray, or what it is derived from -> what has happened
+#: name of an exception of Ray, or of a base class of one -> the reason in plain words
 _REASONS = {
     "ActorUnavailableError": "its process does not answer at the moment",
     "ActorDiedError": "its process has ended",
@@ -22,14 +22,14 @@ _REASONS = {
 
 
 class NotServing(Exception):
-    """A call that the qmaster cannot take now: another host is the master, or there is no room for what it would write."""
+    """The qmaster cannot take the call now: another host is the master, or the spool has no space left."""
 
 
 def describe_call_fault(error: BaseException) -> str:
-    """One line. What the other side raised itself is named with its first line; a wait that was in vain is said to be that."""
+    """One line: the first line of an exception that the other side raised, or the reason why there is no answer."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, NotServing):
-        return _first_line(cause)  # the qmaster's own words
+        return _first_line(cause)  # a text of the qmaster itself
     if isinstance(cause, BaseException) and cause is not error:
         return f"it failed: {type(cause).__name__}: {_first_line(cause)}"
     for kind in type(error).__mro__:

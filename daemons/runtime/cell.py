@@ -41,8 +41,8 @@ class Cell:
     """The settings of one cell. Ports are TCP ports (`execd_port` 0: one of `ray_ports`, a first and a last one).
 
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
-    backups that are kept, 0 for none. `shadow_port`: where hosts that may become the master, and those that grant it, hear of
-    each other; `answers_wait_for`: how many shadow hosts must have what is acknowledged (`none`, `one`, `majority`).
+    backups that are kept, 0 for none. `shadow_port`: where candidate hosts and voters reach each other; `answers_wait_for`: how
+    many shadow hosts must have a transaction before it is acknowledged (`none`, `one`, `majority`).
     `json_log`: daemons write `messages.json` beside `messages` (docs/formats/messages.md).
     """
 
@@ -101,7 +101,7 @@ class Cell:
         return self.qmaster_spool_dir / "backups"
 
     def daily_backups(self) -> list[Path]:
-        """The daily backups that there are, the oldest first, which their names tell."""
+        """The daily backups that exist, oldest first, by the time in their names."""
         return sorted(self.backups_dir.glob(f"{self.name}-????????T??????Z.tar.gz"))
 
     @property
@@ -125,7 +125,7 @@ class Cell:
 
     @property
     def cell_id_file(self) -> Path:
-        """What tells the cell from all others, whatever their names are."""
+        """Holds the id that distinguishes the cell from all others, whatever their names are."""
         return self.common / "cell_id"
 
     @property
@@ -151,7 +151,7 @@ class Cell:
         default_domain.
         """
         if is_address(name):
-            return self.aliases.get(name.lower()) or name  # what stands before its first dot is no host
+            return self.aliases.get(name.lower()) or name  # the part before the first dot of an address is no host
         unique = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
         if self.ignore_fqdn:
             return unique.partition(".")[0]
@@ -172,7 +172,7 @@ class Cell:
         """Return an IPv4 address of a host: that of an alias that is one, else what a resolver knows. Raises CellFault."""
         unique = self.unique_name(host)
         aliases = (alias for alias, known in self.aliases.items() if known == unique)
-        # an alias in digits and dots needs no resolver, whose silence costs 10 s
+        # an alias in digits and dots needs no resolver; one that does not answer costs 10 s
         for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdecimal()):
             try:
                 addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
@@ -206,14 +206,14 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
     except SyntaxFault as fault:
         raise CellFault(f"{path}: {fault}") from None
     limits = Limits(**{each.name: values.pop(each.name) for each in fields(Limits) if each.name in values})
-    # the one behind the port of the qmaster, which was the port of sge_execd in Grid Engine
+    # the port after the qmaster's, which was the port of sge_execd in Grid Engine
     values.setdefault("shadow_port", values["qmaster_port"] + 1)
     aliases = _read_aliases(common / "host_aliases")
     return Cell(root=Path(root).absolute(), name=name, limits=limits, aliases=aliases, **values)
 
 
 def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dict[str, str]:
-    """Return the `key value` lines of a file, `required` ones among them. Raises CellFault with place and reason."""
+    """Return the `key value` lines of a file, `required` ones among them. Raises CellFault with position and reason."""
     try:
         return cell_files.parse_settings(text, path, required)
     except SyntaxFault as fault:

@@ -1,8 +1,9 @@
 """The files of `common/` that every host needs: the qmaster owns them, and a host with a copy of its own follows.
 
-Owns their digests, what is offered for which, and how they are written: known names alone, bounded, whole, by rename. A host
-whose `common/` is the master's own (a shared file system) writes nothing: a mark there is known by its inode and change time.
-Called by the qmaster and the leading seat (what they offer), sge_execd and sge_shadowd (what they take). Source: docs/adr/0173.
+Owns the digests, the choice of the files that a host lacks, and the writing: known names only, limited in size, replaced by
+rename. A host that shares `common/` with the master writes nothing: it recognises the master's mark by inode and change time.
+Called by the qmaster and the leader of the shadow hosts (they offer), sge_execd and sge_shadowd (they take). Source:
+docs/adr/0173.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ from gridengine.errors import plain_fault
 _log = logging.getLogger(__name__)
 
 LOCAL_SETTINGS = ("qmaster_spool_dir", "execd_spool_dir", "run_dir", "execd_port")
-"""Settings of bootstrap that a host may have for itself: its own lines stay."""
+"""Settings of bootstrap that may differ from host to host: a host keeps its own lines."""
 LARGEST = 65536
-"""Bytes of one file; a longer one is not handed out."""
+"""Bytes of one file; a longer one is not offered."""
 MARK = ".shared_with_master"
 _READ_S = 1.0
-#: seconds: a file that was written so recently may change once more without another time of change
+#: seconds: a file written more recently may change again without a new time of change
 _RECENT_S = 2.0
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,253}\n?")
 
 Texts = dict[str, str]
-"""By the name of the file; "" for one that is not there."""
+"""Contents by file name; "" for a file that does not exist."""
 
 
 class CellTexts:
-    """What the files of a `common/` hold; each is read again when its status has changed."""
+    """The contents of the files of a `common/`; a file is read again when its status has changed."""
 
     def __init__(self, common: Path) -> None:
         self._common = common
         self._known: dict[str, tuple[tuple[int, ...], str | None]] = {}
 
     def read(self) -> Texts:
-        """The files that can be handed out: not those that are too long, no text, or not readable at the moment."""
+        """The files that can be offered: not those that are too long, not text, or unreadable at the moment."""
         read = ((name, self._text(name)) for name in HOST_FILES)
         return {name: text for name, text in read if text is not None}
 
     def digests(self) -> dict[str, str]:
-        """By name, without the settings that are a host's own; "" for a file that is not there."""
+        """Digests by name, without the local settings of a host; "" for a file that does not exist."""
         return {name: _digest(name, text) for name, text in self.read().items()}
 
     def _text(self, name: str) -> str | None:
@@ -74,7 +75,7 @@ class CellTexts:
 
 
 class OfferedFiles:
-    """What the master, `host`, hands out of its own `common/`, which is read once a second at most."""
+    """The files of `common/` that the master, `host`, offers; they are read once a second at most."""
 
     def __init__(self, common: Path, host: str) -> None:
         self._common, self._host, self._reader = common, host, CellTexts(common)
@@ -82,9 +83,9 @@ class OfferedFiles:
         self._mark, self._read_at, self._lock = "", -math.inf, asyncio.Lock()
 
     async def select_files(self, digests: Mapping[str, str], mark: str) -> Texts:
-        """What a host is to take whose files have these digests and this mark; {}: they are equal, or the same files.
+        """The files that a host with these digests and this mark has to take; {}: they are equal, or the same files.
 
-        A host of an earlier release says no digests, and is offered nothing.
+        A host of an earlier release sends no digests, and is offered nothing.
         """
         if not digests:
             return {}
@@ -97,22 +98,22 @@ class OfferedFiles:
 
     def _read_files(self) -> None:
         self._mark = read_mark(self._common)
-        self._texts = self._reader.read() | {"act_qmaster": f"{self._host}\n"}  # a file may be late, the master is not
+        self._texts = self._reader.read() | {"act_qmaster": f"{self._host}\n"}  # the file may not have been written yet
         self._read_at = time.monotonic()
 
 
 class CellCopy:
-    """The `common/` of a host, which takes what the master offers and says so in the log, a fault once."""
+    """The `common/` of a host: takes the files that the master offers, and logs it; an error is logged once."""
 
     def __init__(self, common: Path) -> None:
         self._common, self._reader, self._last_error = common, CellTexts(common), ""
 
     def state(self) -> dict[str, object]:
-        """What the host reports to the master: the fields `files` and `files_mark` of `execd_hello`."""
+        """The host's report to the master: the fields `files` and `files_mark` of `execd_hello`."""
         return {"files": self._reader.digests(), "files_mark": read_mark(self._common)}
 
     def take(self, offered: object) -> None:
-        """Follow the master. What is refused, or cannot be written, is logged."""
+        """Follow the master. An offer that is invalid or cannot be written is logged."""
         try:
             if changed := follow(self._common, offered):
                 _log.warning("took %s from the master: %s is as there", ", ".join(changed), self._common)
@@ -124,13 +125,13 @@ class CellCopy:
 
 
 def mark(common: Path) -> None:
-    """Mark a directory as one from which a master hands out, unless it is marked. Raises OSError."""
+    """Mark a directory as one whose files a master offers, unless it is marked. Raises OSError."""
     with suppress(FileExistsError):
         os.close(os.open(common / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
 
 def read_mark(common: Path) -> str:
-    """What tells this directory from any copy of it, "" without a mark: a copy has another inode, made at another time."""
+    """Distinguishes this directory from every copy of it, "" without a mark: a copy has another inode and change time."""
     try:
         status = (common / MARK).stat()
     except OSError:
@@ -139,9 +140,9 @@ def read_mark(common: Path) -> str:
 
 
 def follow(common: Path, offered: object) -> list[str]:
-    """Take what the master offers; the names of files that have changed. Raises CellFault: nothing was changed; OSError.
+    """Take the files that the master offers; returns the names of the changed ones. Raises OSError, CellFault: none was changed.
 
-    What a file held before is kept as `NAME.replaced`: it may have been written by hand on this host.
+    The previous file is kept as `NAME.replaced`: somebody may have edited it on this host.
     """
     texts = _check_offered(common, offered)
     # the name of the master last: its readers rely on the other files
@@ -180,12 +181,12 @@ def _check_offered(common: Path, offered: object) -> Texts:
 def _fits(text: str) -> bool:
     try:
         return len(text.encode()) <= LARGEST
-    except UnicodeEncodeError:  # half a character, which JSON can say
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can express
         return False
 
 
 def _read(path: Path) -> str | None:
-    """The text, "" where there is none, None where it cannot be handed out."""
+    """The text, "" for a file that does not exist, None for one that cannot be offered."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -208,7 +209,7 @@ def _without_local_settings(bootstrap: str) -> str:
 
 
 def _with_local_settings(bootstrap: str, own: str) -> str:
-    """The master's text, with this host's own lines in the places of those settings, and behind it those that it lacks."""
+    """The master's text with this host's own lines for the local settings; lines that it lacks are added at the end."""
     local = {_setting_name(line): line for line in own.splitlines() if _setting_name(line) in LOCAL_SETTINGS}
     lines = [local.pop(_setting_name(line), line) for line in bootstrap.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *local.values()])

@@ -1,6 +1,6 @@
-"""What a child process writes on its stderr, for `messages`: its lines are said, a traceback among them is put aside.
+"""The stderr of a child process, for `messages`: its lines are logged, a traceback among them goes to a file of its own.
 
-Owns telling the one from the other. Called by the supervisors of children that complain there. Source: docs/formats/messages.md.
+Owns the separation of the two. Called by the supervisors of such children. Source: docs/formats/messages.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class ChildOutput:
         self._path = directory / TRACEBACKS
         self._traceback: list[str] = []
 
-    def said(self, data: bytes) -> str:
-        """What is to be said of a line, "" for nothing: of a traceback the last one, which names the error."""
+    def filter_line(self, data: bytes) -> str:
+        """The text to log for a line, "" for none: of a traceback its last line, which names the error."""
         line = data.decode(errors="replace").rstrip()
         if line == _BEGINS:
             self._traceback = [line]

@@ -1,9 +1,8 @@
-"""Child processes of a daemon's event loop: begun whole or not at all, and ended whatever holds their pipes.
+"""Child processes of a daemon's event loop: started completely or not at all, and ended even if something holds their pipes.
 
-Owns what asyncio leaves open (Python 3.11): it tells that a process has ended when all of its pipes are closed. A child of
-that process which lives on, or a buffer that nobody empties any more, would have it waited for without end; so would a
-cancellation while it is begun. Used by all that talk with a child through pipes, first of all by those whose child is an
-administrator's own program: load sensors, verifiers, mailers.
+Owns what asyncio leaves open (Python 3.11): it reports the end of a process only when all of its pipes are closed. A grandchild
+that lives on, or a buffer that is no longer emptied, would make the wait endless; so would a cancellation during the start. Used
+by all code that talks to a child through pipes, above all to an administrator's own program: load sensors, verifiers, mailers.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 from gridengine.executables import start_soon
 
 KILLED_S = 2.0
-"""How long a process that was killed may take to be gone: a file server may hold it up."""
+"""How long a killed process may take to disappear: a file server may delay it."""
 
 
 async def begin(*command: str, **options: Any) -> Process:
@@ -39,14 +38,14 @@ async def begin(*command: str, **options: Any) -> Process:
 
 
 async def end(process: Process, patience_s: float | None = KILLED_S) -> None:
-    """Kill a process that was begun here, and all of its session that is still with it. Return when it is gone, or after
-    `patience_s`; with None not before."""
+    """Kill a process that was started here, and the rest of its session. Return when it has ended, or after `patience_s`;
+    with None only when it has ended."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     writing, *reading = (process._transport.get_pipe_transport(number) for number in range(3))  # type: ignore[attr-defined]
     if writing is not None and (not writing.is_closing() or writing.get_write_buffer_size()):
-        writing.abort()  # what is left to be written would be waited for
+        writing.abort()  # else the unwritten data would be waited for
     for pipe in reading:
         if pipe is not None:
             pipe.close()
@@ -54,4 +53,4 @@ async def end(process: Process, patience_s: float | None = KILLED_S) -> None:
         async with asyncio.timeout(patience_s):
             await process.wait()
             if process.stdin is not None:
-                await process.stdin.wait_closed()  # else a pipe that broke is complained of when it is thrown away
+                await process.stdin.wait_closed()  # else a broken pipe is reported when it is garbage-collected

@@ -1,12 +1,12 @@
-"""Who may hold how many connections to a daemon, and for how long one may say nothing.
+"""Limits the connections to a daemon: their number for each peer, and the time until the first request.
 
-Owns the counts of one process, of all its doors together. Knows no sockets: what a connection is, and how it is ended,
-comes in. A peer is a user of this host as the kernel names them (`user 1001`, at a port `user 1001 (TCP)`) or an address.
-Called by `door`.
+Owns the counts of one process, over all its listeners. Knows no sockets: callers provide the function that ends a connection.
+A peer is a user of this host as the kernel names them (`user 1001`, at a port `user 1001 (TCP)`) or an address.
+Called by `listener`.
 
-Peers with more connections than their share lose the oldest one on which nothing has been asked yet, else the one that has been
-idle for longest: so one who opens thousands gets in again, and an attacker at the address of a gateway does not lock the gateway
-out. One on which a request is being answered is never ended for a newer one.
+A peer at its limit loses its oldest connection without a request, else the one that has been idle for longest. So a peer with
+thousands of connections still gets new ones, and an attacker at the address of a gateway does not lock the gateway out. A
+connection whose request is being answered is never ended for a newer one.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from itertools import chain
 
 from daemons.runtime.log_throttle import LogThrottle
 
-#: connections of one process, however many descriptors it may have: each costs memory
+#: connections of one process, even if it may have more descriptors: each costs memory
 MAX_CONNECTIONS = 8192
-#: the part of the descriptors that is kept for the daemon's own files
+#: one in so many descriptors is reserved for the daemon's own files
 _RESERVED = 4
 
 
 def _do_nothing() -> None:
-    """The end of a connection that has ended."""
+    """Ends a connection that has ended already."""
 
 
 def _is_in_use() -> bool:
-    """Of a connection whose protocol does not say when it is idle."""
+    """For a connection whose protocol does not report when it is idle."""
     return False
 
 
 class Connection:
-    """One connection of a peer. `abort`: ends it at once, whatever state it is in; `deadline`: ends it while it is `unused`, that
-    is, until the peer has asked something. The door sets both. `is_idle`: whether all that was asked is answered, as the protocol
-    says. `is_logged_in`: its requests are of somebody who is logged in. `is_authenticated`: see `note_authenticated`."""
+    """One connection of a peer. `abort`: ends it at once, in any state; `deadline`: ends it while it is `unused`, that is, before
+    the first request. The listener sets both. `is_idle`: whether all requests are answered, according to the protocol.
+    `is_logged_in`: its requests are of a user who is logged in. `is_authenticated`: see `note_authenticated`."""
 
     def __init__(self, peer: str, limiter: ConnectionLimiter) -> None:
         self.peer = peer
@@ -48,14 +48,14 @@ class Connection:
         self._limiter = limiter
 
     def note_request(self) -> None:
-        """The peer has said what they want: from now on the connection lasts as long as that does."""
+        """A request has arrived: from now on the deadline no longer applies."""
         self.unused = False
         self._limiter.note_use(self)
         if self.deadline is not None:
             self.deadline.cancel()
 
     def note_authenticated(self) -> None:
-        """The peer has proven to be of the cell, whose gateways count their users themselves: his address does not count."""
+        """The peer has proven to belong to the cell. Its gateways count their users themselves, so its address is not counted."""
         self.note_request()
         self.is_authenticated = True
         self._limiter.move_to_authenticated(self)
@@ -63,24 +63,25 @@ class Connection:
     def note_closed(self) -> None:
         """The connection has ended. May be called again."""
         self.note_request()
-        self.abort, self.is_idle = _do_nothing, _is_in_use  # what it belongs to is large, and refers to this: cycles are seldom looked for
+        # the protocol behind these functions is large and refers to this object: garbage collection is rare
+        self.abort, self.is_idle = _do_nothing, _is_in_use
         self._limiter.release(self)
 
 
 class ConnectionLimiter:
-    """The connections of one process. `max_connections`: how many there may be, by default what its descriptors allow."""
+    """The connections of one process. `max_connections`: their limit, by default what its descriptors allow."""
 
     def __init__(self, max_connections: int = 0, log_throttle: LogThrottle | None = None) -> None:
         self._max_connections = max_connections or max_by_descriptors()
-        self._peers: dict[str, dict[Connection, None]] = {}  # in order of coming, or of the last request
-        self._authenticated: set[Connection] = set()  # these count for nobody
+        self._peers: dict[str, dict[Connection, None]] = {}  # by the time of the last request, or of the connection
+        self._authenticated: set[Connection] = set()  # these are not counted for a peer
         self.count = 0
         self.log_throttle = log_throttle or LogThrottle()
 
     def acquire(self, peer: str, max_per_peer: int) -> Connection | None:
-        """Room for one more, if need be of an older one that is not in use; None when there is none.
+        """Admit one more connection, if necessary in place of an unused one; None when the limit is reached.
 
-        `max_per_peer`: how many a peer of this kind may have, if that is no more than a quarter of all.
+        `max_per_peer`: the limit of such a peer; a quarter of all connections if that is less.
         """
         if self.count_of_peer(peer) >= min(max_per_peer, max(1, self._max_connections // 4)) and not self._evict_unused(peer):
             self.log_throttle.note(peer, f"{peer} has {self.count_of_peer(peer)} connections and gets no more")
@@ -94,11 +95,11 @@ class ConnectionLimiter:
         return connection
 
     def count_of_peer(self, peer: str) -> int:
-        """How many connections count for a peer."""
+        """How many connections are counted for a peer."""
         return len(self._peers.get(peer, ()))
 
     def note_use(self, connection: Connection) -> None:
-        """A request has come: among the idle ones of its peer it is the youngest."""
+        """A request has arrived: the connection is now the most recently used one of its peer."""
         if self._remove(connection):
             self._peers.setdefault(connection.peer, {})[connection] = None
 
@@ -123,11 +124,11 @@ class ConnectionLimiter:
         return True
 
     def _evict_unused(self, peer: str) -> bool:
-        """End the oldest connection of a peer that has not asked anything, else an idle one, rather without a login."""
+        """End the oldest connection of a peer without a request, else an idle one, those without a login first."""
         connections = self._peers.get(peer, {})
         unused = (each for each in connections if each.unused)
-        is_idle = (each for is_logged_in in (False, True) for each in connections if each.is_logged_in is is_logged_in and each.is_idle())
-        oldest = next(chain(unused, is_idle), None)
+        idle = (each for login in (False, True) for each in connections if each.is_logged_in is login and each.is_idle())
+        oldest = next(chain(unused, idle), None)
         if oldest is None:
             return False
         self.log_throttle.note(peer, f"{peer} has too many connections: the oldest unused ones are closed")
@@ -137,6 +138,6 @@ class ConnectionLimiter:
 
 
 def max_by_descriptors() -> int:
-    """How many connections this process can have so that descriptors are left for its files."""
+    """How many connections this process can have with enough descriptors left for its files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(MAX_CONNECTIONS, soft - soft // _RESERVED)

@@ -1,6 +1,6 @@
-"""Being a daemon: one instance only, detached or under systemd, told to stop by SIGTERM.
+"""Life of a daemon: a single instance, detached or under systemd, stopped by SIGTERM.
 
-Owns pid files, detaching, readiness and the end by signal. Knows nothing of what a daemon does. Called by the programs
+Owns pid files, detaching, readiness and the end by signal. Knows nothing of the daemon's work. Called by the programs
 `sge_qmaster` and `sge_execd` before anything else, while there is a single thread.
 """
 
@@ -30,36 +30,36 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
 _Result = TypeVar("_Result")
 
-#: users reach sockets and accounting of a daemon whatever its starter's umask is; what is secret is closed by its own mode
+#: users reach a daemon's sockets and accounting, whatever umask it was started with; secret files have modes of their own
 UMASK = 0o022
 
 _ENDING = "ending"
 #: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
 ENDING_S = 60.0
 _POLL_S = 0.05
-#: longest time, in seconds, that systemd may take to read what a daemon says of its state
+#: longest time, in seconds, that systemd may take to read a notification
 _NOTIFY_S = 10.0
-#: seconds that a daemon which does not start may take to end
+#: seconds that a daemon whose start failed may take to end
 _FAILED_START_S = 20.0
 
 
 class DaemonFault(Exception):
-    """The daemon cannot start; the text is one line for the person who started it."""
+    """The daemon cannot start; the text is one line for the user who started it."""
 
 
 class PidFile:
     """The file that names the running daemon: `PID START_TICKS RELEASE`, with a lock file that is locked while the daemon lives.
 
-    Everybody may read who runs; the lock is in a file of its own that others cannot open, and therefore cannot lock.
+    All users may read it; the lock is on a separate file that others cannot open, and therefore cannot lock.
 
-    The start time in clock ticks tells the daemon from a later process of the same number. `ending` in place of the release
-    says that the daemon has been told to end: a new one may be started, which waits for this one's end.
+    The start time in clock ticks distinguishes the daemon from a later process with the same number. `ending` in place of the
+    release means that the daemon was asked to end: a new one may be started, and waits for its end.
     """
 
     def __init__(self, path: Path, program: str, patience_s: float = ENDING_S) -> None:
-        """Take the lock, from a daemon that ends as soon as it has ended.
+        """Take the lock; if its daemon is ending, wait for that.
 
-        DaemonFault: another process has it for good or for longer than `patience_s`, or the file cannot be written.
+        DaemonFault: another process keeps it, or has it for longer than `patience_s`, or the file cannot be written.
         """
         self.path, self.files = path, (path, path.with_suffix(".lock"))
         self._descriptor = _open_file(path, 0o644)
@@ -77,7 +77,7 @@ class PidFile:
         os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())} {own_release()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""
+        """Empty the file and release the lock. The file stays: removing it could remove a successor's."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         os.close(self._lock)
@@ -91,7 +91,7 @@ def _open_file(path: Path, mode: int) -> int:
 
 
 def _names_other_process(path: Path) -> bool:
-    """Whether another process that lives is in a pid file: a daemon of a release that had no lock file."""
+    """Whether a pid file names another live process: a daemon of a release without lock files."""
     fields = path.read_text(errors="replace").split()[:2]
     if len(fields) < 2 or not all(field.isdecimal() for field in fields):
         return False
@@ -100,9 +100,9 @@ def _names_other_process(path: Path) -> bool:
 
 
 def announce_end(path: Path) -> int:
-    """Say in the pid file that its daemon is about to end, and return the daemon's process number.
+    """Note in the pid file that its daemon is about to end, and return the daemon's process number.
 
-    Raises OSError, ValueError: no daemon. A full disk keeps nobody from ending.
+    Raises OSError, ValueError: no daemon. A full disk does not prevent the end.
     """
     pid, ticks = path.read_text().split()[:2]
     with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def announce_end(path: Path) -> int:
 
 
 def is_ending(path: Path) -> bool:
-    """Whether somebody has said that the daemon of a pid file is about to end."""
+    """Whether the pid file notes that its daemon is about to end."""
     try:
         return _ENDING in path.read_text(errors="replace").split()[2:]
     except OSError:
@@ -123,7 +123,7 @@ def is_ending(path: Path) -> bool:
 
 
 def _read_pid_file(path: Path) -> tuple[int, bool]:
-    """Process number, 0 for none, and whether the daemon is ending; a daemon that just starts has none for a moment."""
+    """Process number, 0 for none, and whether the daemon is ending; a starting daemon has no number for a moment."""
     fields = path.read_text(errors="replace").split()
     return int(fields[0]) if fields and fields[0].isdecimal() else 0, _ENDING in fields[2:] or not fields
 
@@ -139,15 +139,15 @@ def start_ticks(pid: int) -> int:
 
 
 class Startup:
-    """How a starting daemon tells that it serves now, or why not: to the waiting parent or to systemd."""
+    """Reports the outcome of a start, ready or failed, to the waiting parent or to systemd."""
 
     def __init__(self, pipe: int = -1) -> None:
         self._pipe = pipe
         self.is_ready = self.has_failed = False
-        """Whether the daemon has said that it serves, or that it does not start."""
+        """Whether the daemon has reported that it serves, or that its start failed."""
 
     def ready(self) -> None:
-        """Say that the daemon serves."""
+        """Report that the daemon serves."""
         self.is_ready = True
         if self._pipe >= 0 and not self.has_failed:
             os.write(self._pipe, _OK)
@@ -156,7 +156,7 @@ class Startup:
         notify("READY=1")
 
     def failed(self, reason: str) -> None:
-        """Say that the daemon does not start; the caller exits with 1."""
+        """Report that the start failed; the caller exits with 1."""
         if self._pipe < 0:
             print(reason, file=sys.stderr)
         elif not self.has_failed:  # the pipe is open until this process has ended
@@ -191,7 +191,7 @@ def become_daemon(foreground: bool, program: str) -> Startup:
 
 def _await_start(read_end: int, program: str) -> int:
     message = b""
-    # one that does not start is waited for to its end: a start that follows at once would find it running
+    # wait for the end of a failed start: another start right after it would find this one running
     while (not message or select.select([read_end], [], [], _FAILED_START_S)[0]) and (data := os.read(read_end, 4096)):
         message += data
         if message == _OK:
@@ -202,9 +202,9 @@ def _await_start(read_end: int, program: str) -> int:
 
 
 def notify(state: str) -> None:
-    """Tell systemd `READY=1`, `STOPPING=1` or `WATCHDOG=1`, where it is the one who started this. Source: sd_notify(3).
+    """Notify systemd, if it started this process: `READY=1`, `STOPPING=1` or `WATCHDOG=1`. Source: sd_notify(3).
 
-    A manager that has not read the messages before keeps nobody waiting for a beat, and _HEARD_S for another word.
+    While systemd has not read the earlier messages, a watchdog message is dropped at once, any other after _NOTIFY_S.
     """
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
@@ -223,8 +223,8 @@ def run_until_stopped(
 ) -> _Result:
     """Run `main(stop)` on a new event loop and return what it returns.
 
-    SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file says so at once. With a `renewal`,
-    SIGHUP has the process go on as the release that is installed by now; then this does not return. Raises OSError.
+    SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file notes it at once. With a `renewal`,
+    SIGHUP replaces the program by that of the installed release; then this does not return. Raises OSError.
     """
     stop_requested = False
 
@@ -265,7 +265,7 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def become_user(name: str, *paths: Path) -> None:
-    """Give root's rights up for those of a user, whose these files are from then on. Raises DaemonFault, OSError."""
+    """Change from root to a user, who becomes the owner of these files. Raises DaemonFault, OSError."""
     if os.geteuid() != 0:
         return
     try:
@@ -284,25 +284,25 @@ def become_user(name: str, *paths: Path) -> None:
 def module_command(module: str) -> list[str]:
     """Return the start of a command line that runs one of our modules with this very Python.
 
-    The working directory must not decide what is loaded (-P); the environment is `module_environment`.
+    The working directory must not decide which modules are loaded (-P); the environment is `module_environment`.
     """
     return [sys.executable, "-P", "-m", module]
 
 
 def module_environment(base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return `base` with a way to our modules for a child, whether they are installed or in a checkout.
+    """Return `base` with the path to our modules for a child, whether they are installed or in a checkout.
 
-    No variable of the starter decides what Python loads, as for our programs (-I): `su -m` and `sudo -E` keep another user's.
+    No inherited variable decides what Python loads, as for our programs (-I): `su -m` and `sudo -E` keep another user's.
     """
     kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
     top = Path(__file__).resolve().parents[2]
     if str(top) == sysconfig.get_path("purelib"):
-        return kept  # found without help; site-packages must not come before the standard library
+        return kept  # found without it; site-packages must not come before the standard library
     return {**kept, "PYTHONPATH": str(top)}
 
 
 def die_with_parent(parent: int = 0, number: int = signal.SIGKILL) -> None:
-    """Have the kernel end this process when its parent dies. `parent`: who must still be it; 0 for whoever is."""
+    """Have the kernel end this process when its parent dies. `parent`: the expected parent's number; 0 for any."""
     _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
     if parent and os.getppid() != parent:
         os._exit(1)

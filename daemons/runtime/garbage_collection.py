@@ -1,6 +1,6 @@
-"""How often a daemon that keeps much in memory looks for cycles of garbage.
+"""How often a daemon with a large state runs the garbage collector.
 
-Called by the actors that hold the state, and by what stands in for them in tests.
+Called by the actors that hold the state, and by their replacements in tests.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: objects made since the last look at the young ones; looks at these until the middle ones are looked at; and so on. A look
-#: takes up to a microsecond an object: at 10,000 young ones 4 ms, at five times as many middle ones 35 ms.
+#: new objects before a collection of the youngest generation; such collections before one of the middle generation; and so on.
+#: A collection takes up to a microsecond an object: 4 ms for 10,000 young ones, 35 ms for five times as many of the middle one.
 _THRESHOLDS = (10_000, 5, 10_000)
 #: while a program loads, as its launcher has it (tools/launchers.py)
 _LOADING = 50_000
 
 
 def tune_collection_for_service() -> None:
-    """The state is a tree: counting references frees what goes. Looking through it for cycles would stop the service for long."""
+    """Collect seldom: reference counts free the state, which is a tree; a full collection would stop the service for long."""
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
 
 
 def tune_collection_for_loading() -> None:
-    """Loading makes some 100,000 objects that stay; looking for cycles among them is a tenth of its time."""
+    """Collect seldom while modules load: that makes some 100,000 lasting objects, and collecting them is a tenth of its time."""
     gc.set_threshold(_LOADING)
 
 
 @contextmanager
 def collection_disabled() -> Iterator[None]:
-    """While a state is read, which makes millions of objects of which none goes."""
+    """Collect nothing while a state is read: that makes millions of objects that all stay."""
     gc.disable()
     try:
         yield

@@ -1,7 +1,7 @@
-"""The gateway: commands on an exec host talk to the qmaster through it, with an identity that the kernel vouches for.
+"""The gateway: commands on an exec host reach the qmaster through it, with an identity that the kernel confirms.
 
-Owns `run_dir/gateway.sock` and who the caller is (SO_PEERCRED). Passes requests and answers on as they are; knows no
-request but one that is for itself: whether it reaches the master. Runs in the supervisor's event loop.
+Owns `run_dir/gateway.sock` and the identity of callers (SO_PEERCRED). Forwards requests and answers unchanged; it answers one
+request itself: whether it reaches the master. Runs in the supervisor's event loop.
 Source: docs/architecture.md section 4.
 """
 
@@ -27,18 +27,20 @@ from daemons.runtime.locks import try_lock
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
 from gridengine.protocol import MASTER_REACHED
 
-#: seconds after which a second execd of the same machine looks whether it has to serve now
+#: seconds between two attempts of a second execd on the same machine to take over the socket
 _LOCK_RETRY_S = 2.0
 
 
 class Gateway:
     """The server on the Unix socket. Several exec hosts on one machine share the socket: one of them serves.
 
-    `limiter`: of the connections of this process. `is_renewing`: whether this daemon ends to go on as another release: its socket stays,
-    by which commands know that somebody will serve there, and wait.
+    `limiter`: of this process's connections. `is_renewing`: whether this daemon ends only to restart as another release. Then its
+    socket stays, by which commands know that a server will be back, and wait.
     """
 
-    def __init__(self, cell: Cell, client: QmasterClient, limiter: ConnectionLimiter, is_renewing: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, cell: Cell, client: QmasterClient, limiter: ConnectionLimiter, is_renewing: Callable[[], bool] = lambda: False
+    ) -> None:
         self._cell, self._client, self._limiter, self._is_renewing = cell, client, limiter, is_renewing
         self._bodies = RequestBodies(cell.limits)
 
@@ -54,7 +56,7 @@ class Gateway:
             os.close(lock)
 
     async def _serve(self) -> None:
-        # a client that goes away while it waits must not keep its request open at the qmaster
+        # a client that disconnects while it waits must not keep its request open at the qmaster
         listeners = HttpListeners(self._limiter, self._forward, cancel_abandoned=True)
         path = self._cell.gateway_socket
         try:
@@ -82,7 +84,7 @@ class Gateway:
             return await self._forward_answer(request, answer)
 
     async def _forward_answer(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        """Pass on the answer as it comes: it may be a stream of lines that lasts as long as a job."""
+        """Forward the answer as it arrives: it may be a stream of lines that lasts as long as a job."""
         response = web.StreamResponse(status=answer.status)
         response.content_type = answer.content_type
         response.content_length = answer.content_length
@@ -92,8 +94,8 @@ class Gateway:
                 async with asyncio.timeout(WRITE_TIMEOUT_S):
                     await response.write(chunk)
             await finish_answer(request, response)
-        except (ConnectionError, TimeoutError):  # of which aiohttp's own, when it cannot write, is both
-            abort_answer(request)  # the client went away, or does not read
+        except (ConnectionError, TimeoutError):  # aiohttp's own exception for a failed write is both
+            abort_answer(request)  # the client has disconnected, or does not read
         except aiohttp.ClientError:
             self._limiter.log_throttle.note("broken answer", "the qmaster went away in the middle of an answer")
             abort_answer(request)
@@ -101,7 +103,7 @@ class Gateway:
 
 
 def _may_retry(error: Exception) -> bool:
-    """Whether the command may ask again: while the qmaster is being restarted, or there is no room for the request."""
+    """Whether the command may repeat the request: the qmaster is being restarted, or the body limits are reached."""
     return isinstance(error, RequestBodyError) and error.may_retry or isinstance(error, NoQmaster) and not error.sent
 
 
@@ -110,7 +112,7 @@ class UnknownCaller(Exception):
 
 
 async def _find_caller(request: web.BaseRequest) -> LocalCaller:
-    """Who is on the other end of the connection."""
+    """The user at the other end of the connection."""
     if request.transport is None:
         raise ConnectionError("the client has gone")
     # the names may come from a directory server

@@ -1,7 +1,8 @@
 """Loads aiohttp without the certificate authorities of the machine.
 
-aiohttp makes two TLS contexts for its clients when it is imported, and each reads all of these: 60 ms of every start of a daemon.
-No daemon uses them, since a cell has an authority of its own (`keys`). A program imports this before all that imports aiohttp.
+aiohttp makes two TLS contexts for its clients when it is imported, and each reads all authorities: 60 ms of every daemon start.
+No daemon uses them, since a cell has an authority of its own (`keys`). A program imports this module before any that imports
+aiohttp.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_authorities() -> Iterator[None]:
-    """TLS contexts that are made meanwhile trust nobody: what asks one of them by mistake is refused."""
+    """TLS contexts made meanwhile trust no certificate: a connection that uses one by mistake is refused."""
     load = ssl.SSLContext.set_default_verify_paths
     ssl.SSLContext.set_default_verify_paths = _nothing  # type: ignore[assignment,method-assign]
     try:

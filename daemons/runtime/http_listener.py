@@ -1,7 +1,7 @@
-"""HTTP behind doors: requests on counted connections, and answers that are taken or dropped.
+"""HTTP listeners: requests on limited connections, and answers with a write timeout.
 
-Owns the transport and its limits in time. What a request means, and who may ask, is the server's who calls this: the GDI
-endpoint of the qmaster, the gateway of an exec host, the web server. Source: docs/architecture.md section 4.
+Owns the transport and its timeouts. The meaning of requests and the rights of callers belong to the server that uses this: the
+GDI endpoint of the qmaster, the gateway of an exec host, the web server. Source: docs/architecture.md section 4.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from aiohttp import web
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.listener import MAX_PER_ADDRESS, Listener
 
-#: seconds: for which a kept connection may be idle between two requests, and in which some of an answer must be taken
+#: seconds: how long a kept connection may be idle between two requests; write-stall timeout of an answer
 IDLE_S, WRITE_TIMEOUT_S = 60.0, 30.0
-#: an answer's slowest reader, in bytes a second
+#: the slowest rate at which a client may read an answer, in bytes a second
 _SLOWEST_RATE = 2**18
 _SHUTDOWN_S = 1.0
 _READ_BYTES = 2**14
 _PATH = re.compile(r"/v1/([A-Za-z0-9_-]{1,64})")
 
-#: the answer to the request of a name; it calls `vouched()` of a connection whose other end has proven to be of the cell
+#: answers the request of a name; calls `note_authenticated()` of a connection whose other end has proven to be of the cell
 Serve = Callable[[str, web.BaseRequest, Connection], Awaitable[web.StreamResponse]]
 
 
@@ -38,27 +38,28 @@ Tls = SSLContext | Callable[[], SSLContext] | None
 class HttpListeners:
     """A server of `POST /v1/NAME` at one or more sockets, on the running event loop.
 
-    `cancel_abandoned`: the work for a client that has gone away is given up at once.
+    `cancel_abandoned`: the work for a client that has disconnected is cancelled at once.
     """
 
     def __init__(self, limiter: ConnectionLimiter, serve: Serve, cancel_abandoned: bool = False) -> None:
-        self._room, self._serve = limiter, serve
+        self._limiter, self._serve = limiter, serve
         self._server = web.Server(self._answer, handler_cancellation=cancel_abandoned)
         self._listeners: list[Listener] = []
 
     def open(self, listening_socket: socket.socket, max_per_peer: int = MAX_PER_ADDRESS, tls: Tls = None) -> None:
         """Serve at a listening socket. `tls`, `max_per_peer`: see `Listener`."""
-        self._listeners.append(Listener(self._room, listening_socket, self._protocol, max_per_peer, tls, b"" if tls else _BUSY))
+        refusal = b"" if tls else _BUSY
+        self._listeners.append(Listener(self._limiter, listening_socket, self._protocol, max_per_peer, tls, refusal))
 
     async def close(self) -> None:
-        """Take no more connections, and end those that are there."""
+        """Accept no more connections, and end the existing ones."""
         for listener in self._listeners:
             listener.close()
         self._server.pre_shutdown()
         await self._server.shutdown(_SHUTDOWN_S)
 
     def _protocol(self, connection: Connection) -> asyncio.BaseProtocol:
-        return _CountedHandler(connection, self._room, self._server)
+        return _CountedHandler(connection, self._limiter, self._server)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol.connection  # type: ignore[attr-defined]
@@ -75,8 +76,14 @@ class HttpListeners:
             _discard_body(request.content)
 
 
-def serve_app(limiter: ConnectionLimiter, listening_socket: socket.socket, server: web.Server, max_per_peer: int, tls: SSLContext | None = None) -> Listener:
-    """Serve an aiohttp application (`AppRunner.server`) at a listening socket, with the limits of a door.
+def serve_app(
+    limiter: ConnectionLimiter,
+    listening_socket: socket.socket,
+    server: web.Server,
+    max_per_peer: int,
+    tls: SSLContext | None = None,
+) -> Listener:
+    """Serve an aiohttp application (`AppRunner.server`) at a listening socket, with the limits of a listener.
 
     `max_per_peer`: connections of one address, or of one user of this host.
     """
@@ -91,23 +98,23 @@ def serve_app(limiter: ConnectionLimiter, listening_socket: socket.socket, serve
 
 
 def note_login(request: web.BaseRequest) -> None:
-    """The request is of somebody who is logged in: its connection makes way for others last. Without a door it does nothing."""
+    """The request is of a logged-in user: its connection is evicted last. Does nothing without a `Listener`."""
     if isinstance(request.protocol, _CountedHandler):
         request.protocol.connection.is_logged_in = True
 
 
 def _discard_body(content: aiohttp.StreamReader) -> None:
-    """Free what has come of a body that nobody read: request and connection refer to each other, so they live on until
-    cycles are looked for, which the daemons seldom do."""
+    """Free the received part of an unread body: request and connection refer to each other, so they live on until the next
+    garbage collection, which is rare in the daemons."""
     if content.exception() is not None:
         content.set_exception(None)  # type: ignore[arg-type]
     content.read_nowait()
 
 
 class _CountedHandler(web.RequestHandler):
-    """What speaks HTTP on one connection. Strangers' mistakes get an answer, and a line in the log now and then."""
+    """Speaks HTTP on one connection. Malformed requests get an answer, and a throttled line in the log."""
 
-    __slots__ = ("_room", "connection")
+    __slots__ = ("_limiter", "connection")
 
     def __init__(self, connection: Connection, limiter: ConnectionLimiter, server: web.Server) -> None:
         super().__init__(
@@ -118,11 +125,11 @@ class _CountedHandler(web.RequestHandler):
             lingering_time=0.0,
             read_bufsize=_READ_BYTES,
         )
-        self.connection, self._room = connection, limiter
+        self.connection, self._limiter = connection, limiter
         connection.is_idle = lambda: not (self._request_in_progress or self._messages)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """The connection has ended, whoever has ended it."""
+        """The connection has ended, from either side."""
         self.connection.note_closed()
         super().connection_lost(exc)
 
@@ -133,23 +140,23 @@ class _CountedHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what is no request (400), or to one in which something failed here.
+        """The answer to a malformed request (400), or to one whose handler failed.
 
-        That its client went away in the middle of it, whose error may be of any kind of the network's, is no failure.
+        A client that disconnects in the middle of a request, with any network error, is not a failure.
         """
         is_gone = isinstance(exc, OSError) and (self.transport is None or self.transport.is_closing())
         if status >= 500 and not is_gone:
             return super().handle_error(request, status, exc, message)
         if not is_gone:
             peer, what = self.connection.peer, (message or "").partition(":")[0]
-            self._room.log_throttle.note(f"{peer} {status}", f"{peer} has sent what is no request: {what}")
+            self._limiter.log_throttle.note(f"{peer} {status}", f"{peer} has sent a malformed request: {what}")
         response = web.Response(status=status)
         response.force_close()
         return response
 
 
 class _AppHandler(_CountedHandler):
-    """One connection to an application, whose handlers wait until all is taken: the kernel ends it when nothing is."""
+    """One connection to an application, whose handlers wait for the client to read; the kernel ends it on a write stall."""
 
     __slots__ = ()
 
@@ -161,7 +168,7 @@ class _AppHandler(_CountedHandler):
 
 
 async def finish_answer(request: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Send what is left of an answer, if anything. A client that does not take it loses the connection."""
+    """Send the rest of an answer, if any. A client that does not read it loses the connection."""
     size = len(response.body or b"") if isinstance(response, web.Response) and isinstance(response.body, bytes) else 0
     try:
         async with asyncio.timeout(WRITE_TIMEOUT_S + size / _SLOWEST_RATE):
@@ -170,18 +177,18 @@ async def finish_answer(request: web.BaseRequest, response: web.StreamResponse) 
     except TimeoutError:
         abort_answer(request)
     except ConnectionError:
-        pass  # gone already; aiohttp sees that, too
+        pass  # disconnected already; aiohttp notices that, too
 
 
 def abort_answer(request: web.BaseRequest) -> None:
-    """End the connection in the middle of an answer, so that nobody takes the part for the whole."""
+    """End the connection in the middle of an answer, so that the client does not take the part for the whole."""
     if request.transport is not None:
         request.transport.abort()
 
 
 def refusal_response(text: str, may_retry: bool = False, is_lost: bool = False) -> web.Response:
-    """An error answer of the transport itself. `may_retry`: surely nothing was done, so the command may ask again (503). `is_lost`: that
-    is not known, but under the key that it gave it may ask again as well (504)."""
+    """An error answer of the transport itself. `may_retry`: nothing was done, so the client may repeat the request (503).
+    `is_lost`: that is unknown, but the client may repeat it under its idempotency key (504)."""
     status = 503 if may_retry else 504 if is_lost else 200
     response = web.Response(body=_refusal_body(text), status=status, content_type="application/json")
     response.force_close()

@@ -1,6 +1,6 @@
-"""Idempotency keys on the wire: under its key a changing request is carried out once, however often it is asked.
+"""Idempotency keys on the wire: under its key a changing request is carried out once, however often it is sent.
 
-Owns the header's name and form. Called by the GDI endpoint, the gateway and the REST API, which pass it on; what it means is
+Owns the header's name and form. Called by the GDI endpoint, the gateway and the REST API, which forward it; its meaning is
 `daemons.qmaster.serve.idempotent_requests`'s. Source: adr/0143; draft-ietf-httpapi-idempotency-key-header, 2.
 """
 
@@ -14,7 +14,7 @@ _KEY = re.compile(r"[!-~]{1,128}")
 
 
 class MalformedKey(ValueError):
-    """A header that is no key; the text is a line for the user."""
+    """The header is not a valid key; the text is a line for the user."""
 
 
 def key_of(headers: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
-"""Running a program as another user: the one way in which daemons do that, for mailers, verifiers and load sensors.
+"""Running a program as another user: how daemons start mailers, verifiers and load sensors.
 
-A process that a daemon starts as somebody has all of his identity and nothing of the daemon's: user id, group id, the
-groups of that user, an environment made here, no terminal, `/` as its directory. (Tasks of jobs are the shepherd's:
-`shepherd.identity` has the same rule without this package.) Without root a daemon can be nobody but itself.
+Such a process has the complete identity of its user and nothing of the daemon's: user id, group id, the user's groups, an
+environment made here, no terminal, `/` as its directory. (Tasks of jobs belong to the shepherd: `shepherd.identity` has the
+same rule without this package.) Without root a daemon can only start processes of its own user.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 from gridengine.errors import SyntaxFault
 
-#: what a program may have of the environment in which the daemon was started
+#: variables of the daemon's environment that a program inherits
 INHERITED = ("PATH", "LANG", "TZ")
 NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class LocalUser:
-    """A user of this host. `groups`: all of his group ids."""
+    """A user of this host. `groups`: all of their group ids."""
 
     name: str
     uid: int
@@ -37,7 +37,7 @@ class LocalUser:
         return self.uid == os.geteuid()
 
     def environment(self, daemons: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Variables for a program of this user: what it may have of the daemon's, his own directory and names."""
+        """Variables for a program of this user: the inherited ones, the user's home directory and names."""
         return inherited(daemons) | {"HOME": self.home, "USER": self.name, "LOGNAME": self.name, "SHELL": self.shell}
 
     def process(self, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class LocalUser:
         return {**ids, "env": {**self.environment(), **(environment or {})}, "cwd": "/", "start_new_session": True}
 
     def become(self) -> None:
-        """Take the ids for good; to be called with one thread."""
+        """Take the ids permanently; to be called with one thread."""
         if os.geteuid() == 0:
             os.setgroups(self.groups)
             os.setresgid(self.gid, self.gid, self.gid)
@@ -54,12 +54,12 @@ class LocalUser:
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a program may have of a daemon's environment."""
+    """The variables that a program inherits from a daemon."""
     return {name: environment[name] for name in INHERITED if name in environment}
 
 
 def named(user: str) -> LocalUser:
-    """The user of this name. Raises SyntaxFault where there is none, or where he cannot be had without root."""
+    """The user of this name. Raises SyntaxFault if there is none, or if this process may not act for them without root."""
     try:
         return _identity(pwd.getpwnam(user))
     except KeyError:
@@ -67,7 +67,7 @@ def named(user: str) -> LocalUser:
 
 
 def own() -> LocalUser:
-    """Who the daemon is."""
+    """The user of this process."""
     try:
         return _identity(pwd.getpwuid(os.geteuid()))
     except KeyError:
@@ -76,7 +76,7 @@ def own() -> LocalUser:
 
 
 def unprivileged() -> LocalUser:
-    """Who runs what has no need to be anybody: nobody; without root, who the daemon is. Raises SyntaxFault."""
+    """The user for programs that need no rights: `nobody`; without root, the user of this process. Raises SyntaxFault."""
     return named(NOBODY) if os.geteuid() == 0 else own()
 
 

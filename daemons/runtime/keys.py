@@ -1,8 +1,8 @@
-"""The keys of a host: its certificate, the key with which it vouches for its users, and the TLS contexts made of them.
+"""The keys of a host: its certificate, the key that authenticates its users, and the TLS contexts made of them.
 
-Owns where they lie and how they are loaded; never logs them. The authority of the cell, which makes them, is
+Owns their location and loading; never logs them. The authority of the cell, which makes them, is
 `clients/admin/authority`; all hosts know its certificate, `common/tls.crt`. Called by the qmaster's GDI server, by
-sge_execd's gateway and session server, and by whoever starts a Ray node. Source: docs/adr/0101, docs/security.md.
+sge_execd's gateway and session server, and by the code that starts Ray nodes. Source: docs/adr/0101, docs/security.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gridengine.errors import plain_fault
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of one daemon. `authority`: the certificate of whom it believes; `make`: the command that makes keys."""
+    """The keys of one daemon. `authority`: the certificate of the trusted authority; `make`: the command that makes keys."""
 
     directory: Path
     authority: Path
@@ -35,7 +35,7 @@ class Keys:
         return self.directory / "tls.key"
 
     def gdi_key(self) -> str:
-        """Return the key with which this host vouches for its users. Raises CellFault."""
+        """Return the key with which this host authenticates its users to the qmaster. Raises CellFault."""
         path = self.directory / "gdi_key"
         try:
             key = path.read_text().strip()
@@ -60,7 +60,7 @@ class Keys:
                 raise CellFault(f"cannot read {path}: {error.strerror} ({self.make})") from error
 
     def server_context(self, callers_need_keys: bool) -> ssl.SSLContext:
-        """Return the TLS context of a server; `callers_need_keys`: hosts of the cell may connect and nobody else.
+        """Return the TLS context of a server; `callers_need_keys`: only hosts of the cell may connect.
 
         Raises CellFault.
         """
@@ -70,7 +70,7 @@ class Keys:
         return context
 
     def joining_context(self) -> ssl.SSLContext:
-        """The same for a server that also lets in who has no certificate; one that is shown is of the cell. Raises CellFault."""
+        """The same for a server that also admits callers without a certificate; any must be of the cell. Raises CellFault."""
         context = self._context(ssl.PROTOCOL_TLS_SERVER)
         context.verify_mode = ssl.CERT_OPTIONAL
         return context
@@ -108,21 +108,21 @@ def exec_host_keys(cell: Cell, host: str) -> Keys:
 
 
 def own_keys(cell: Cell, host: str) -> Keys:
-    """Return the keys with which a daemon of this host vouches for its users: those of an exec host, else the master's."""
+    """Return the keys with which a daemon of this host authenticates its users: those of an exec host, else the master's."""
     keys = exec_host_keys(cell, host)
     return keys if keys.directory.exists() or host != cell.master_host() else master_keys(cell)
 
 
 def known_hosts(cell: Cell) -> Path:
-    """Return the directory, on the master host, of what the qmaster believes of hosts: HOST/gdi_key."""
+    """Return the directory, on the master host, of the keys of trusted hosts: HOST/gdi_key."""
     return cell.qmaster_spool_dir / "authority" / "hosts"
 
 
 def install_offered_keys(cell: Cell, host: str) -> None:
     """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError.
 
-    A shared directory that its root may not read (NFS with root_squash) has none for it: they were carried. Called by every
-    daemon that vouches for its host: the qmaster, sge_shadowd and sge_execd.
+    A shared directory that root may not read (NFS with root_squash) has none for it: they were copied by hand. Called by every
+    daemon that authenticates its host's users: the qmaster, sge_shadowd and sge_execd.
     """
     offered, own = cell.secrets / host, cell.execd_spool(host) / "keys"
     try:
@@ -137,11 +137,11 @@ def install_offered_keys(cell: Cell, host: str) -> None:
         _write_private(draft / name, content)
     shutil.rmtree(own, ignore_errors=True)
     draft.rename(own)
-    shutil.rmtree(offered, ignore_errors=True)  # what stays there is shown by gridengine host list
+    shutil.rmtree(offered, ignore_errors=True)  # gridengine host list shows keys that stay there
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a new file that nobody else may read. Raises OSError."""
+    """Write a new file that only its owner may read. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

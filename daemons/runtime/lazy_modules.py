@@ -1,7 +1,7 @@
-"""Libraries that are loaded when something is asked of them, not when they are imported.
+"""Libraries that are loaded at their first use, not when they are imported.
 
-Owns which of Ray's that are: it imports them for clouds, containers, labels and debuggers, and nothing here has any.
-They are a third of what `import ray` takes, and each process of a node pays it. Called before Ray is imported, by `ray_program`
+Owns the list for Ray: it imports them for clouds, containers, labels and debuggers, which are not used here.
+They take a third of the time of `import ray`, in each process of a node. Called before Ray is imported, by `ray_program`
 and `ray_session`.
 """
 
@@ -25,6 +25,6 @@ class _LazyModule(ModuleType):
 
 
 def load_lazily(names: tuple[str, ...] = UNUSED_BY_RAY) -> None:
-    """Have these modules loaded only when they are used; one that is loaded already stays as it is."""
+    """Load these modules at their first use; a module that is loaded already stays."""
     for name in names:
         sys.modules.setdefault(name, _LazyModule(name))

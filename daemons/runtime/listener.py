@@ -1,8 +1,8 @@
-"""A door of a daemon: a listening socket whose connections are counted before anything is read from them.
+"""A listener of a daemon: a listening socket whose connections are counted before anything is read from them.
 
-Owns accepting, who the peer is (SO_PEERCRED of unix(7), the owner of the other end of a TCP connection within this host, else
-its address), the time for a first request, and what happens when descriptors run out. What is spoken behind it is the
-protocol's. Called by `http_door` and the session server.
+Owns accepting, the identity of the peer (SO_PEERCRED of unix(7), the owner of the other end of a TCP connection within this
+host, else its address), the timeout of the first request, and the reaction when descriptors run out. The protocol is the
+caller's. Called by `http_listener` and the session server.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from daemons.runtime.socket_owner import socket_owner
 
 _log = logging.getLogger(__name__)
 
-#: seconds in which a new connection must have said what it wants, TLS included
+#: seconds within which the first request must arrive on a new connection, TLS handshake included
 FIRST_REQUEST_S = 10.0
-#: connections that one address, or one user of this host, may have before they have proven anything
+#: connections that one address, or one user of this host, may have while they are not authenticated
 MAX_PER_ADDRESS = 128
 _BACKLOG = 512
-#: connections taken at a time, so that others are served in between; seconds without accepting when descriptors run out
+#: connections accepted at a time, so that others are served in between; seconds without accepting when descriptors run out
 _ACCEPTS_AT_ONCE, _PAUSE_S = 64, 1.0
 _CREDENTIALS = struct.Struct("3i")
 
 
 class Listener:
-    """Takes connections from a listening socket. `protocol` makes what speaks with one; it calls `note_closed()` at its end.
+    """Accepts connections at a socket. `protocol` makes the protocol of a connection, which calls `note_closed()` at its end.
 
-    `tls`: a function is asked for each connection. `max_per_peer`: connections of one peer.
-    `refusal`: bytes that a refused connection gets before it is closed.
+    `tls`: a function is called for each connection. `max_per_peer`: connections of one peer.
+    `refusal`: bytes sent to a refused connection before it is closed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Listener:
         self._start_accepting()
 
     def close(self) -> None:
-        """Take no more connections; those that are there stay."""
+        """Accept no more connections; existing ones stay."""
         self._loop.remove_reader(self._socket)
         if self._pause is not None:
             self._pause.cancel()
@@ -76,7 +76,7 @@ class Listener:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                # out of descriptors: the connection stays in the queue, and accepting at once again would only spin
+                # out of descriptors: the connection stays in the queue, and accepting again at once would only spin
                 self._limiter.log_throttle.note("accept", f"cannot accept connections for a while: {error.strerror}")
                 self._loop.remove_reader(self._socket)
                 self._pause = self._loop.call_later(_PAUSE_S, self._start_accepting)
@@ -90,14 +90,14 @@ class Listener:
             if connection is None and self._refusal:
                 accepted.send(self._refusal)
         except OSError:
-            connection = None  # gone already
+            connection = None  # disconnected already
         if connection is None:
             accepted.close()
             return
         task = self._loop.create_task(self._shake_hands(accepted, connection))
         self._handshakes.add(task)
         task.add_done_callback(lambda task: self._finish_handshake(task, accepted, connection))
-        connection.abort = lambda: _shut_down_socket(accepted)  # and the handshake fails: see there
+        connection.abort = lambda: _shut_down_socket(accepted)  # which makes the handshake fail: see there
         connection.deadline = self._loop.call_later(FIRST_REQUEST_S, lambda: connection.abort())
 
     async def _shake_hands(self, accepted: socket.socket, connection: Connection) -> None:
@@ -113,22 +113,22 @@ class Listener:
         if task.cancelled() or error is not None:
             connection.note_closed()
             accepted.close()
-        if error is not None and not isinstance(error, OSError):  # of that kind: no TLS, or gone already
+        if error is not None and not isinstance(error, OSError):  # OSError: no TLS, or disconnected already
             _log.error("a connection of %s could not be served", connection.peer, exc_info=error)
         if error is not None:
-            # frames and error of a failed handshake hold each other and 256 KB of buffers, and cycles are seldom looked for
+            # frames and error of a failed handshake refer to each other and to 256 KB of buffers, and garbage collection is rare
             traceback.clear_frames(error.__traceback__)
 
 
 def _shut_down_socket(accepted: socket.socket) -> None:
-    """End a connection whose handshake goes on. To cancel it would leave its error to nobody: see `_finish_handshake`."""
-    with suppress(OSError):  # gone already
+    """End a connection during its handshake. Cancelling the task instead would lose its error: see `_finish_handshake`."""
+    with suppress(OSError):  # disconnected already
         accepted.shutdown(socket.SHUT_RDWR)
 
 
 def _peer_of(connection: socket.socket) -> str:
-    """Whose share a connection comes out of. Users of this host are told apart at ports as well: behind a tunnel or a proxy, and
-    by the loopback address, all have one address. Raises OSError."""
+    """The peer for which a connection is counted. Users of this host are distinguished at ports as well: behind a tunnel or a
+    proxy, and on the loopback address, all have one address. Raises OSError."""
     if connection.family == socket.AF_UNIX:
         return f"user {peer_credentials(connection)[0]}"
     uid = socket_owner(connection)
@@ -136,13 +136,13 @@ def _peer_of(connection: socket.socket) -> str:
 
 
 def peer_credentials(connection: socket.socket) -> tuple[int, int]:
-    """User and group of the process at the other end of a Unix socket, as the kernel says. Source: unix(7) SO_PEERCRED."""
+    """User and group of the process at the other end of a Unix socket, from the kernel. Source: unix(7) SO_PEERCRED."""
     _, uid, gid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return uid, gid
 
 
 def open_unix_socket(path: Path) -> socket.socket:
-    """A socket that every user of this host may connect to, in place of what was there. Raises OSError."""
+    """A socket that every user of this host may connect to; replaces an existing file. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     listening_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,6 +1,6 @@
-"""Names of this host's users: who is on the other end of a local connection, without the event loop waiting for it.
+"""Names of this host's users at the other end of local connections, resolved without blocking the event loop.
 
-The names may come from a directory server, so they are asked in threads and remembered. Called by the GDI endpoint and
+The names may come from a directory server, so they are looked up in threads and cached. Called by the GDI endpoint and
 the web server.
 """
 
@@ -14,12 +14,12 @@ from collections import OrderedDict
 
 from gridengine.gdi.answers import Caller
 
-#: seconds for which names are remembered, and callers that are remembered at most
+#: seconds for which names are cached, and the largest number of cached callers
 REMEMBER_S, MAX_REMEMBERED = 60.0, 4096
 
 
 class LocalUsers:
-    """A bounded memory of names, for one event loop."""
+    """A bounded cache of names, for one event loop."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[int, int], tuple[float, Caller]] = OrderedDict()

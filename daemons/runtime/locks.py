@@ -1,4 +1,4 @@
-"""Locks on files: one process of a machine at a time, and the kernel gives them back for one that dies.
+"""Locks on files: one process of a machine at a time; the kernel releases the lock of a process that dies.
 
 Called by the pid files of `daemon`, by `ports` and by the gateway of sge_execd. Source: flock(2).
 """
@@ -9,7 +9,7 @@ import fcntl
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file for this process alone; False when another one has it. Closing the file gives it back."""
+    """Lock an open file for this process alone; False when another one has it. Closing the file releases it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,6 +1,6 @@
-"""What is refused is said in the log, but not once for each time: whoever is refused often must not fill the disk.
+"""Throttles log lines about refusals: a client that is refused often must not fill the disk.
 
-Called by all that strangers can reach. Never raises.
+Called by all code that unauthenticated clients can reach. Never raises.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ _log = logging.getLogger(__name__)
 
 #: seconds in which one kind of refusal gets one line
 INTERVAL_S = 60.0
-#: kinds that are remembered; a stranger must not be able to fill the memory either
+#: kinds that are remembered; a client must not be able to fill the memory either
 _MOST_KINDS = 256
 
 
 class LogThrottle:
-    """The log of refusals. Of each kind the first is written at once, the others of the interval as a number in the next line."""
+    """Logs refusals. The first of each kind is logged at once; the others of the interval are a number in the next line."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kinds: OrderedDict[str, tuple[float, int]] = OrderedDict()  # -> when written, how many since
 
     def note(self, kind: str, text: str) -> None:
-        """One more of a kind, for example of one user."""
+        """Log one more refusal of a kind, for example of one user."""
         now = self._clock()
         since, suppressed = self._kinds.get(kind, (-INTERVAL_S, 0))
         if now - since < INTERVAL_S:

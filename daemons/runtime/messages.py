@@ -1,7 +1,7 @@
-"""The `messages` file of a daemon: `MM/DD/YYYY HH:MM:SS|thread|host|level|text`, a line each; and `messages.json`, if wanted.
+"""The `messages` file of a daemon: `MM/DD/YYYY HH:MM:SS|thread|host|level|text`, a line each; and optionally `messages.json`.
 
 Owns both forms and the handlers; the daemons log through the standard `logging`, with `about` for the fields of the second one.
-Where a fault of the program left a traceback, that is in `tracebacks` beside it: people read `messages`. Never raises: a daemon
+Tracebacks of program errors go to `tracebacks` beside it: people read `messages`. Never raises: a daemon
 must not end because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it; adr/0167.
 Deviation: the second form is ours.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 #: sge_conf(5) loglevel -> lowest level that is written
 LOG_LEVELS = {"log_err": logging.ERROR, "log_warning": logging.WARNING, "log_info": logging.INFO}
-#: level of a record -> its letter in `messages`, its name in `messages.json`
+#: level of a record -> its character in `messages`, its name in `messages.json`
 _LEVELS = ((logging.CRITICAL, "C", "critical"), (logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"))
 _INFO = (logging.INFO, "I", "info")
 
@@ -29,27 +29,27 @@ _INFO = (logging.INFO, "I", "info")
 TRACEBACKS = "tracebacks"
 _MOST_TRACEBACKS = 1_000_000
 
-#: libraries that write a log of their own, for those who look after them
+#: libraries with a log of their own, which is for their developers
 _FOREIGN = ("ray",)
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
 def about(event: str, **fields: object) -> dict[str, Any]:
-    """What a record is about, for `messages.json`: `_log.info(text, extra=about("task_ended", job=5, user="ann"))`.
+    """The fields of a record for `messages.json`: `_log.info(text, extra=about("task_ended", job=5, user="ann"))`.
 
-    `event`: what happened, the same word each time. Fields that are None, "" or [] are left out.
+    `event`: the kind of event, always the same name for it. Fields that are None, "" or [] are left out.
     """
     return {"fields": {"event": event, **{name: value for name, value in fields.items() if value not in (None, "", [])}}}
 
 
 def _text(record: logging.LogRecord) -> str:
-    """What a record says, on one line; of an exception its name and its words."""
+    """The text of a record, on one line; for an exception its name and message."""
     text = record.getMessage()
     if record.exc_info and record.exc_info[1] is not None:
         error = record.exc_info[1]
-        words = str(error).partition("\n")[0]
-        text += f": {type(error).__name__}{f': {words}' if words else ''} (see {TRACEBACKS} beside this file)"
-    # one record, one line: what reads the file splits at line ends
+        reason = str(error).partition("\n")[0]
+        text += f": {type(error).__name__}{f': {reason}' if reason else ''} (see {TRACEBACKS} beside this file)"
+    # one record, one line: readers of the file split it at line ends
     return printable(_COLOURS.sub("", text).replace("\n", " | "))
 
 
@@ -73,7 +73,7 @@ class MessageFormatter(logging.Formatter):
 class JsonFormatter(logging.Formatter):
     """A record as a JSON object on one line: time, level, component, thread, host, event, the fields of `about`, text.
 
-    `time`: ISO 8601 with milliseconds and the offset from UTC; `event`: the module that speaks, where `about` names none.
+    `time`: ISO 8601 with milliseconds and the offset from UTC; `event`: the logging module, where `about` names none.
     """
 
     def __init__(self, component: str, thread: str, host: str) -> None:
@@ -97,9 +97,9 @@ class JsonFormatter(logging.Formatter):
 
 
 def printable(text: str) -> str:
-    """`text` with everything escaped that a terminal could take for a command or a reader for the end of a line.
+    """`text` with all characters escaped that a terminal could take for a command or a reader for the end of a line.
 
-    That is what `str.isprintable` says no to: control characters of both sets, separators of lines, directions of writing.
+    These are the unprintable ones of `str.isprintable`: control characters of both sets, line separators, writing directions.
     """
     if text.isprintable():
         return text
@@ -115,7 +115,7 @@ class MessagesHandler(logging.Handler):
         self._descriptor = -1
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Not what libraries say to those who look after them."""
+        """Drops the records of libraries with a log of their own."""
         return record.name.partition(".")[0] not in _FOREIGN and bool(super().filter(record))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -157,11 +157,11 @@ class MessagesHandler(logging.Handler):
             sys.stderr.buffer.write(line)
             sys.stderr.buffer.flush()
         except (OSError, ValueError, AttributeError):
-            pass  # a detached daemon has no stderr: there is nowhere left to complain
+            pass  # a detached daemon has no stderr: there is nowhere left to report this
 
 
 class TracebacksHandler(logging.Handler):
-    """Keeps the tracebacks of records that have one, for whoever mends the program; readable for the daemon's user alone."""
+    """Keeps the tracebacks of records, for developers; readable only for the daemon's user."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class TracebacksHandler(logging.Handler):
             when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(record.created))
             lines = traceback.format_exception(*record.exc_info)
             keep_traceback(self._path, f"{when} {record.name}: {record.getMessage()}\n{''.join(lines)}")
-        except Exception:  # noqa: BLE001 - what it was about is in `messages`
+        except Exception:  # noqa: BLE001 - the record itself is in `messages`
             return
 
 
@@ -192,9 +192,9 @@ def keep_traceback(path: Path, text: str) -> None:
 def open_messages(
     path: Path, thread: str, host: str, loglevel: str = "log_warning", component: str = "", as_json: bool = False
 ) -> MessagesHandler:
-    """Send this process's log to `path`, and to `path`.json if `as_json`. Replaces what an earlier call set up; never raises.
+    """Send this process's log to `path`, and to `path`.json if `as_json`. Replaces the handlers of an earlier call; never raises.
 
-    `component`: which daemon it is of, as `messages.json` calls it.
+    `component`: the daemon's name in `messages.json`.
     """
     handler = MessagesHandler(path)
     handler.setFormatter(MessageFormatter(thread, host))

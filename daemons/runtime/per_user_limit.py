@@ -1,6 +1,6 @@
-"""Turns: of the requests of one user only so many are answered at a time, and the rest waits in the order of coming.
+"""Limits how many requests of one user are answered at a time; the others wait in their order of arrival.
 
-So nobody fills the memory with answers that they do not take. Called by the GDI endpoint and the web server.
+So no user fills the memory with answers that they do not read. Called by the GDI endpoint and the web server.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 
 class PerUserLimit:
-    """`limit`: turns that one user may have at a time."""
+    """`limit`: requests of one user at a time."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -19,7 +19,7 @@ class PerUserLimit:
 
     @asynccontextmanager
     async def of(self, user: Hashable) -> AsyncIterator[None]:
-        """Wait for a turn and have it until the end of the context."""
+        """Wait until the user is below the limit; the request counts until the end of the context."""
         semaphore, holders = self._semaphores.setdefault(user, (asyncio.Semaphore(self._limit), []))
         holders.append(None)
         try:

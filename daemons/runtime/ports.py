@@ -1,8 +1,8 @@
-"""The TCP ports that one node of a cell listens on: a block of the cell's named range, its own for as long as it lives.
+"""The TCP ports that one node of a cell listens on: a block of the cell's range, reserved while the node lives.
 
-Owns the division of the range (`ray_ports` in bootstrap). A host that plays one part uses the first block; where several
-nodes share a machine each takes a block that is free. Called by `ray_node`, by the session server of sge_execd, whose
-port is the last of a block, and by the supervisor of the master, whose ports are named one by one. Source: docs/security.md.
+Owns the division of the range (`ray_ports` in bootstrap). A host with one node uses the first block; where several
+nodes share a machine each takes a free block. Called by `ray_node`, by the session server of sge_execd, whose
+port is the last of a block, and by the supervisor of the master, whose ports are configured one by one. Source: docs/security.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gridengine.bootstrap import PORT_BLOCK
 
 @dataclass(slots=True)
 class PortBlock:
-    """What a Ray node listens on; `release` it when the node has ended. The kernel does so for a process that dies."""
+    """The ports of a Ray node; `release` them when the node has ended. The kernel does so for a process that dies."""
 
     node_manager: int
     object_manager: int
@@ -32,7 +32,7 @@ class PortBlock:
 
 
 def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
-    """Take the first block that no node of this machine has and whose ports can be listened on.
+    """Take the first block that no node of this machine has and whose ports are free.
 
     `address`: where the node will listen; `directory`: of the locks, private to the cell on this machine.
     Raises CellFault when there is none, OSError.
@@ -62,7 +62,7 @@ def session_ports(cell: Cell) -> list[int]:
 
 def _can_listen(address: str, port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who will listen there does
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the later listener does
         try:
             probe.bind((address, port))
         except OSError:

@@ -1,7 +1,7 @@
-"""The way of a daemon to the qmaster's GDI, for itself and for the users for whom it vouches.
+"""A daemon's client of the qmaster's GDI, for itself and for the users that it authenticates.
 
-Owns the address, the certificate, the key with which its host vouches for its users. Knows no request. Called by the gateway and
-the supervisor of an exec host, and by the web server. Source: docs/architecture.md section 4.
+Owns the address, the certificate, and the key with which its host authenticates its users. Knows no request. Called by the
+gateway and the supervisor of an exec host, and by the web server. Source: docs/architecture.md section 4.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from daemons.runtime.keys import own_keys
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
-#: in which a host that is there takes a connection
+#: seconds within which a reachable host makes a TLS handshake
 _HANDSHAKE_S = 0.4
-#: seconds for which an unused connection is kept: less than the qmaster does, who must not close one that is being used
+#: seconds for which an idle connection is kept: fewer than at the qmaster, which must not close a connection that is in use
 _KEEPALIVE_S = 30.0
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellFault)
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoQmaster(Exception):
-    """The qmaster cannot be reached; the text is a line for the user. `sent`: it may have got the request all the same."""
+    """The qmaster cannot be reached; the text is a line for the user. `sent`: it may have received the request."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
@@ -40,7 +40,7 @@ class NoQmaster(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LocalCaller:
-    """Who asks, as this host knows him. `daemon`: this daemon itself."""
+    """The caller as this host knows them. `daemon`: this daemon itself."""
 
     user: str
     uid: int
@@ -51,29 +51,29 @@ class LocalCaller:
 
 @dataclass(frozen=True, slots=True)
 class HostCredentials:
-    """With what a host proves to the qmaster which one it is. `key`: its word for its users; `tls`: shows its certificate."""
+    """How a host authenticates to the qmaster. `key`: authenticates its users; `tls`: presents its certificate."""
 
     key: str
     tls: ssl.SSLContext
 
 
 def read_credentials(cell: Cell, host: str) -> HostCredentials:
-    """That of this host, read by whoever owns its keys: once, so that he may give up his rights. Raises CellFault."""
+    """The credentials of this host, read once: afterwards a process may drop the rights to read the keys. Raises CellFault."""
     keys = own_keys(cell, host)
     return HostCredentials(keys.gdi_key(), keys.client_context())
 
 
 class QmasterClient:
-    """TLS connections to whoever is the master now, for one event loop; `close` at the end.
+    """TLS connections to the current master, for one event loop; `close` at the end.
 
-    Where several hosts may be the master they are asked in turn, beginning with the one that was it last. That one is asked, too,
-    when the files of this host name it no more: it hands out what they should say (adr/0173).
+    Candidate hosts are tried in turn, the last master first. It is tried even if the files of this host no longer name it,
+    since it offers their current contents (adr/0173).
     """
 
     def __init__(self, cell: Cell, host: str, credentials: HostCredentials) -> None:
         self._cell, self._host, self._key, self._tls = cell, host, credentials.key, credentials.tls
         self._session = self._connections()
-        self._named_master = ""  # the master by act_qmaster when somebody last looked
+        self._named_master = ""  # the master by act_qmaster when it was last read
         self._order: list[str] = []
         self._last_master = ""
         self._addresses: dict[str, tuple[str, float]] = {}
@@ -85,10 +85,10 @@ class QmasterClient:
     async def post(
         self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = ""
     ) -> aiohttp.ClientResponse:
-        """Send a request; return the answer when its head is here. `total_s`: limit for all of it. Raises NoQmaster.
+        """Send a request; return the answer when its head has arrived. `total_s`: limit for all of it. Raises NoQmaster.
 
-        A request is never sent twice: the qmaster may have carried out one whose answer was lost. Who gave it an idempotency
-        `key` can ask again.
+        A request is never sent twice: the qmaster may have carried out one whose answer was lost. A caller with an idempotency
+        `key` can repeat it.
         """
         fault = NoQmaster("unable to contact qmaster", sent=False)
         for master in self._possible_masters():
@@ -120,8 +120,8 @@ class QmasterClient:
             ) from error
 
     async def reaches_master(self) -> bool:
-        """Whether the master, or one that may be it, makes a handshake of TLS at once: of one that hangs the kernel takes
-        connections all the same. Asked by who waits for an answer."""
+        """Whether the master, or a candidate, makes a TLS handshake at once: for a process that hangs the kernel still accepts
+        connections. Called for clients that wait for an answer."""
         try:
             masters = self._possible_masters()
         except NoQmaster:
@@ -139,8 +139,9 @@ class QmasterClient:
         return True
 
     def _possible_masters(self) -> list[str]:
-        """Who may be the master, the likeliest first: the host that act_qmaster names when that has changed, else the one that
-        was it last. Raises NoQmaster."""
+        """The possible masters, the likeliest first: the host in act_qmaster if that has changed, else the last master.
+
+        Raises NoQmaster."""
         try:
             named_master, candidate_hosts = self._cell.master_host(), self._cell.candidate_hosts()
         except CellFault as fault:
@@ -149,16 +150,16 @@ class QmasterClient:
         first = [named_master] if named_master != self._named_master else self._order
         self._named_master = named_master
         known = {named_master, self._last_master, *candidate_hosts} - {""}
-        self._order = [host for host in dict.fromkeys((*first, named_master, self._last_master, *candidate_hosts)) if host in known]
+        order = dict.fromkeys((*first, named_master, self._last_master, *candidate_hosts))
+        self._order = [host for host in order if host in known]
         return list(self._order)
 
     def _try_last(self, master: str) -> None:
-        """Ask this host last from now on."""
+        """Try this host last from now on."""
         self._order = [*(host for host in self._order if host != master), master]
 
     async def _try_first(self, master: str) -> None:
-        """Ask this host first from now on. What still waits for an answer of another one would wait for ever if that has lost its
-        power: it is told that the answer is lost."""
+        """Try this host first from now on. Requests pending on the old master are aborted: it may be dead and never answer."""
         if self._last_master not in ("", master):
             _log.warning("the master is host %s now", master)
             earlier, self._session = self._session, self._connections()
@@ -168,7 +169,7 @@ class QmasterClient:
 
     @property
     def has_one_candidate(self) -> bool:
-        """Whether one host alone may be the master: with whom one has to be patient, since nobody else can be asked."""
+        """Whether a single host may be the master: then timeouts are longer, since there is no other host to try."""
         return len(self._order) < 2
 
     @property
@@ -203,12 +204,12 @@ class QmasterClient:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why a connection to another host failed, in words for people."""
+    """Why a connection to another host failed, in plain words."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):
         cause = error.os_error
-        # the text that comes with a number of the kernel's is asyncio's, for programmers; names have numbers below 0
+        # with an errno of the kernel, the text is asyncio's, for programmers; errors of name resolution are negative
         known = os.strerror(cause.errno) if cause.errno is not None and cause.errno > 0 else cause.strerror
         return (known or str(cause)).lower()
     if isinstance(error, aiohttp.ServerDisconnectedError):

@@ -25,12 +25,12 @@ from daemons.runtime.ports import PortBlock, claim_block
 #: seconds that a node may take to come up and to end
 START_S = 90.0
 STOP_S = 10.0
-#: the signal that ends a node without a farewell, and the seconds that it has for it
+#: the signal that ends a node without deregistering, and the seconds for that
 END_NOW = signal.SIGUSR1
 STOP_NOW_S = 2.0
 
 #: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;
-#: neither Ray nor the kernel may choose the daemons to be killed when jobs use the memory; Ray tells nobody about itself.
+#: neither Ray nor the kernel may choose the daemons to be killed when jobs use the memory; Ray reports no usage statistics.
 #: Its logs lie in the run directory, which is memory: each keeps two files of 20 MB at most.
 RAY_SETTINGS = {
     "RAY_AUTH_MODE": "token",
@@ -50,8 +50,8 @@ RAY_SETTINGS = {
     "RAY_LOG_TO_DRIVER": "0",
 }
 
-#: What each process of Ray does again and again for tasks and objects of Ray's own, of which there are none here, and for its
-#: dashboard, which does not run. None of it has a part in seeing that a node or an actor has gone (adr/0169).
+#: Periodic work of each Ray process for Ray's own tasks and objects, which are not used here, and for its dashboard, which does
+#: not run. None of it is needed to detect the loss of a node or an actor (adr/0169).
 RAY_SETTINGS |= {
     "RAY_enable_metrics_collection": "0",
     "RAY_event_stats": "0",
@@ -78,8 +78,8 @@ class RayNodeFault(Exception):
 class NodeSpec:
     """What to start. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
 
-    `directory` is private to the node and emptied at its start; Ray opens it and what is in it for everybody, so
-    its parent must be closed. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
+    `directory` is private to the node and emptied at its start; Ray makes it and its contents accessible to all users, so
+    its parent must not be. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
     """
 
     name: str
@@ -92,7 +92,7 @@ class NodeSpec:
 
     @property
     def token(self) -> Path:
-        """The file of the token that everything which joins the cluster must show; every head has another one."""
+        """The file of the token that every process needs to join the cluster; each head has a new one."""
         return Path(f"{self.directory}.token")
 
 
@@ -106,10 +106,10 @@ class NodeInfo:
 
 
 def ray_environment(cell: Cell, spec: NodeSpec, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of everything that uses Ray on a node: settings, token, keys, the way to our modules, no
+    """Return the environment of all Ray processes of a node: settings, token, keys, the path of our modules, no
     foreign RAY_*.
 
-    Raises CellFault without a token or keys: Ray would do without the one and not say what it lacks of the others.
+    Raises CellFault without a token or keys: Ray would run without a token, and not name the keys that it lacks.
     """
     spec.keys.require()
     try:
@@ -134,7 +134,7 @@ def head_spec(cell: Cell, name: str) -> NodeSpec:
 
 
 def worker_spec(cell: Cell, host: str, head: str) -> NodeSpec:
-    """Return the worker node of an exec host. `head`: "ADDRESS:PORT" as the qmaster told."""
+    """Return the worker node of an exec host. `head`: "ADDRESS:PORT" as given by the qmaster."""
     return _spec(cell, host, f"h-{host}", {f"host-{host}": 1.0}, exec_host_keys(cell, host), head=head)
 
 
@@ -204,7 +204,7 @@ class RayNode:
             await self._child.wait()
 
     async def stop(self, immediately: bool = False) -> None:
-        """End the node and return when it is gone. `immediately`: without a farewell, for which there is no head any more."""
+        """End the node and return when it is gone. `immediately`: without deregistering, since the head is gone."""
         try:
             if self.alive:
                 await self._end(*((END_NOW, STOP_NOW_S) if immediately else (signal.SIGTERM, STOP_S)))
@@ -234,7 +234,7 @@ def _make_private(directory: Path) -> None:
     except OSError as error:
         raise RayNodeFault(f"cannot make {directory}: {error.strerror}") from error
     if status.st_uid != os.geteuid() or directory.is_symlink():
-        raise RayNodeFault(f"{directory} belongs to somebody else")
+        raise RayNodeFault(f"{directory} belongs to another user")
     directory.chmod(0o700)
 
 

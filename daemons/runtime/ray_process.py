@@ -3,7 +3,7 @@
 Started by `ray_node` as `daemons.runtime.ray_program daemons.runtime.ray_process SUPERVISOR_PID SPEC`; prints one line of JSON
 when the node is up. Uses Ray's own class `Node`, not its command line: a node without dashboard, monitor and Python agents is up
 in 0.5 s instead of 3 s and takes 30 MB instead of 300. That class is private to Ray, therefore Ray's version is pinned,
-and an integration test tells when a new one behaves differently.
+and an integration test detects when a new one behaves differently.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from daemons.runtime.ray_node import END_NOW
 
 _OBJECT_STORE_BYTES = 80_000_000  # Ray's least
 _CHECK_S = 5.0
-"""Between looks at the processes, of whose ends the kernel tells at once."""
+"""Seconds between two checks of the processes, whose ends the kernel signals at once."""
 _NOTICES = 4096
 
 #: The raylet insists on two agents and ends when one of them does. These hold its pipe and end with it.
@@ -50,10 +50,10 @@ class PlainNode(Node):  # type: ignore[misc]
         self._webui_url = ""
 
     def start_raylet(self, *arguments: Any, **options: Any) -> None:
-        """Start the raylet with the ports that its agents would have told: none of them serves."""
+        """Start the raylet with placeholders for the ports that its agents would report: none of them runs."""
         for name in (METRICS_AGENT_PORT_NAME, METRICS_EXPORT_PORT_NAME, DASHBOARD_AGENT_LISTEN_PORT_NAME):
             persist_port(self._session_dir, self._node_id, name, -1)
-        # of this port the raylet wants a true number; nobody asks there, as no actor has a runtime environment
+        # the raylet requires a valid number for this port; it is not used, since no actor has a runtime environment
         persist_port(self._session_dir, self._node_id, RUNTIME_ENV_AGENT_PORT_NAME, 1)
         super().start_raylet(*arguments, **options)
 
@@ -107,7 +107,7 @@ def _end(node: PlainNode | None, status: int) -> NoReturn:
 
 
 def _signals() -> Callable[[float], None]:
-    """From now on signals are noticed, the end of a child among them; what waits for the next one, or for so many seconds."""
+    """Start to note signals, the end of a child among them; returns the function that waits for the next one, or a timeout."""
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
@@ -120,7 +120,7 @@ def _signals() -> Callable[[float], None]:
 
 
 def main() -> None:
-    """Be the node until told to end (SIGTERM; at once: `END_NOW`), or one of its processes ends, or the supervisor does."""
+    """Run the node until a signal (SIGTERM; at once: `END_NOW`), the end of one of its processes, or of the supervisor."""
     supervisor, spec = int(sys.argv[1]), json.loads(sys.argv[2])
     die_with_parent(supervisor)
     stop_signal = 0

@@ -1,6 +1,6 @@
 """Runs a module that imports Ray, without what Ray would load and not use: `ray_program.py [FLAGS] MODULE ARGUMENTS`.
 
-Started by `ray_node` for the node (`ray_process`), and by the raylet for each actor, in place of Ray's own `setup_worker.py`:
+Started by `ray_node` for the node (`ray_process`), and by the raylet for each actor, instead of Ray's own `setup_worker.py`:
 that imports all of Ray only to set up an environment, which no actor has here, and has a shell start the worker, which imports it
 again.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 if not sys.flags.safe_path:
-    del sys.path[0]  # the directory of this file, whose modules are no top-level ones
+    del sys.path[0]  # the directory of this file: its modules are not top-level modules
 
 from runpy import run_module  # noqa: E402
 
@@ -18,11 +18,11 @@ from daemons.runtime.garbage_collection import tune_collection_for_loading  # no
 from daemons.runtime.lazy_modules import load_lazily  # noqa: E402
 
 _OF_SETUP = ("--language=", "--serialized-runtime-env-context=")
-"""Options for the program in whose place this is."""
+"""Options for the program that this one replaces."""
 
 
 def module_and_arguments(command_line: list[str]) -> tuple[str, list[str]]:
-    """The module, after the flags of the interpreter that Ray puts before it, and what it is given."""
+    """The module, after the interpreter's flags that Ray puts before it, and its arguments."""
     first = next(number for number, argument in enumerate(command_line) if not argument.startswith("-"))
     return command_line[first], [argument for argument in command_line[first + 1 :] if not argument.startswith(_OF_SETUP)]
 

@@ -3,7 +3,7 @@
 Ray reads its settings when it is imported. So `connect` imports it, and nothing may have done so before, unless the
 process was started with `ray_node.ray_environment`. Joining takes about 0.3 s, the import included.
 
-How a short-lived process makes an actor that outlives it, pinned to a node, and how anybody finds it again
+How a short-lived process makes an actor that outlives it, pinned to a node, and how any process finds it again
 (`resources`: `qmaster` on the head, `host-NAME` on the worker node of an exec host):
 
     connect(cell, info.head)
@@ -32,8 +32,8 @@ KEPT: dict[str, Any] = {
     "max_restarts": -1,
     "max_task_retries": 0,
 }
-"""Options of every actor of a cell: Ray starts its process again for ever, and repeats no call to it. Whether a call that
-was lost had been carried out is for its caller to find out, who asks again only for what the state still wants."""
+"""Options of every actor of a cell: Ray always restarts its process, and repeats no call to it. After a lost call the caller
+checks whether it was carried out, and repeats only what the state still requires."""
 
 
 def connect(cell: Cell, head: str) -> None:
@@ -57,7 +57,7 @@ def connect(cell: Cell, head: str) -> None:
 def actor_class(name: str, *methods: str) -> Any:
     """Ray's actor class of a plain class named "MODULE:CLASS" with these async methods; the cluster must have been joined.
 
-    The class is loaded where the actor runs, not here: who makes an actor need not load what it does.
+    The class is loaded where the actor runs, not here: the creator of an actor does not load its code.
     """
     import ray
 
@@ -72,6 +72,6 @@ def actor_class(name: str, *methods: str) -> Any:
 
         return method_of_actor
 
-    # of no module that could be imported: Ray hands it to the process of the actor whole
+    # no importable module: so Ray sends the whole class to the process of the actor
     members = {"__init__": make, "__module__": "actors", **{method: call(method) for method in methods}}
     return ray.remote(type(attribute, (), members))

@@ -1,7 +1,7 @@
-"""How a daemon goes on as a program of the release that is installed by now: the same process becomes it (execve).
+"""How a daemon restarts as the program of the installed release: the same process executes it (execve).
 
-Its number, its start and whoever started it (systemd) stay as they are; what it holds is closed by then. First the new program is
-tried: it must load all of itself and say its release. Called by SIGHUP, and by what else a daemon is told. Source: docs/adr/0149.
+Its process number, start time and parent (systemd) stay; its files and sockets are closed before. First the new program is
+tested: it must load completely and print its release. Called on SIGHUP, and on request of the qmaster. Source: docs/adr/0149.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from daemons.runtime.release import installed_release, own_release
 
 _log = logging.getLogger(__name__)
 _STARTED = Path(sys.argv[0]).absolute()
-"""As whoever started this named it, before the process leaves its directory."""
+"""The path by which this was started, resolved before the process leaves its directory."""
 _TRIAL_S = 60.0
-#: of the command line, what is for the first start alone
+#: arguments that apply to the first start only
 _FIRST_START_ONLY = frozenset(("--foreground", "--fresh"))
 
 
 class Renewal:
-    """Of one daemon. `name`: which program it is to go on as. `refusal`: why the last try came to nothing."""
+    """The restart of one daemon as another release. `name`: its next program. `refusal`: why the last attempt failed."""
 
     def __init__(self, name: Callable[[], str]) -> None:
         self._name = name
@@ -36,22 +36,23 @@ class Renewal:
         self.is_due = False
 
     def watch(self, stop: asyncio.Event) -> None:
-        """`stop` is what ends the daemon's work, so that it can go on as another."""
+        """`stop` ends the daemon's work, so that the new program can be executed."""
         self._stop = stop
 
     @property
     def installed(self) -> str:
-        """The name of the release that it would be of."""
+        """The name of the installed release."""
         return installed_release(str(self._program()))
 
     def begin(self) -> None:
-        """Try the program that is installed, and go on as it."""
+        """Test the installed program, and restart as it."""
         if self._trial is None or (self._trial.done() and not self.is_due):
             self._trial = asyncio.get_running_loop().create_task(self._try_installed())
 
     def become(self) -> NoReturn:
-        """Be the new program; to be called when nothing is left to do. Raises OSError."""
-        command = [str(self._program()), *(argument for argument in sys.argv[1:] if argument not in _FIRST_START_ONLY), "--foreground"]
+        """Execute the new program; to be called when the daemon's work has ended. Raises OSError."""
+        arguments = (argument for argument in sys.argv[1:] if argument not in _FIRST_START_ONLY)
+        command = [str(self._program()), *arguments, "--foreground"]
         os.execv(command[0], command)
 
     def _program(self) -> Path:
@@ -72,7 +73,7 @@ class Renewal:
             finally:
                 await children.end(trial)
         except (OSError, TimeoutError) as error:
-            self._refuse(f"{program}: {getattr(error, 'strerror', None) or 'it does not say its release'}")
+            self._refuse(f"{program}: {getattr(error, 'strerror', None) or 'it does not print its release'}")
             return
         if trial.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()

@@ -1,7 +1,7 @@
-"""Bodies of requests: how large one may be, and how much memory all that are being read or answered take together.
+"""Bodies of requests: the largest size of one, and the memory budget of all that are being read or answered.
 
-Owns the limits; what a body says is the caller's. A body beyond its limit is refused by what its head says, or as soon as
-it passes the limit, and never gathered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.1.
+Owns the limits; the contents are the caller's. A body over its limit is refused by its Content-Length, or as soon as
+it passes the limit, and never buffered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.1.
 Deviation: 8.1.9 has no such limits (adr/0096).
 """
 
@@ -17,16 +17,16 @@ from daemons.runtime.cell import Limits
 
 #: requests that carry a job's script
 LARGE = frozenset(("submit", "dry_run"))
-#: a body of so many bytes needs no part of the budget: there are no more of them than connections
+#: a body of at most so many bytes is not counted in the budget: there are no more of them than connections
 SMALL_BYTES = 2**16
 #: all bodies together, and those of one user, in bodies of the largest size
 _TOTAL, _SHARE = 4, 2
-#: seconds without a byte after which a body counts as broken off, and the slowest rate in bytes a second
+#: seconds without a byte after which a body counts as aborted, and the slowest rate in bytes a second
 _IDLE_S, _SLOWEST_RATE = 10.0, 2**18
 
 
 class RequestBodyError(Exception):
-    """A body that is not read; the text is for the user. `may_retry`: asking again in a moment may help."""
+    """A body that is not read; the text is for the user. `may_retry`: the request may succeed in a moment."""
 
     def __init__(self, text: str, may_retry: bool = False) -> None:
         super().__init__(text)
@@ -34,13 +34,13 @@ class RequestBodyError(Exception):
 
 
 class Content(Protocol):
-    """Where the bytes come from, in pieces as they come; an empty one is the end."""
+    """The source of the bytes, in pieces as they arrive; an empty piece is the end."""
 
     async def readany(self) -> bytes: ...
 
 
 class RequestBodies:
-    """The bodies that one process holds. `bytes_held`: bytes of the budget that are taken."""
+    """The bodies that one process holds. `bytes_held`: the used part of the budget."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -51,14 +51,14 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read(self, name: str, length: int | None, content: Content, client: Hashable) -> AsyncIterator[bytes]:
-        """The body of a request. `length`: what its head says, None when it does not; `client`: whose share it comes out of.
+        """The body of a request. `length`: its Content-Length, None without one; `client`: whose share it is counted in.
 
-        The budget has it until the end of the context: what is made of a body takes as much memory again. Raises Unread.
+        It is counted until the end of the context: decoding a body takes as much memory again. Raises RequestBodyError.
         """
         parameter = "max_submit_size" if name in LARGE else "max_request_size"
         limit: int = getattr(self._limits, parameter)
         too_large = RequestBodyError(f"denied: the request is larger than {limit} bytes ({parameter} of this cell)")
-        # without a length it may become as large as it may be
+        # a body without a length may become as large as its limit
         size = limit if length is None else length
         if size > limit:
             raise too_large
@@ -95,7 +95,7 @@ class RequestBodies:
 
 
 async def read_pieces(content: Content) -> AsyncIterator[bytes]:
-    """What comes, in pieces. Raises Unread when it comes too slowly."""
+    """The body in pieces as they arrive. Raises RequestBodyError when they arrive too slowly."""
     loop = asyncio.get_running_loop()
     size, began = 0, loop.time()
     while True:
@@ -111,7 +111,7 @@ async def read_pieces(content: Content) -> AsyncIterator[bytes]:
 
 
 async def skip_body(content: Content) -> None:
-    """Let a body go by that is not wanted."""
+    """Read and discard a body."""
     with suppress(RequestBodyError):
         async for _ in read_pieces(content):
             pass

@@ -1,9 +1,9 @@
-"""Tickets: who has one may connect to the streams of one attempt of one task, and nothing else.
+"""Tickets: the bearer of one may connect to the streams of one attempt of one task, and nothing else.
 
 A ticket is a code over the task's key, the job's owner and its time of submission, made with the key of the task's host:
-the qmaster gives it to the job's owner alone, and the host can check it without having been told. Owner and time are there
-because numbers of jobs come back: they tell the job from an earlier one, whose ticket must not open it. It is worth
-something only as long as the attempt runs. Called by the qmaster's service and the session server of sge_execd.
+the qmaster gives it to the job's owner alone, and the host can check it without a message from the qmaster. It holds owner and
+time because job numbers are reused: they distinguish the job from an earlier one, whose ticket must not be valid for it. It is
+valid only while the attempt runs. Called by the qmaster's service and the session server of sge_execd.
 Source: adr/0060; IA-10.
 """
 
@@ -26,7 +26,7 @@ def session_ticket(gdi_key: str, task: TaskKey, holder: Holder) -> str:
 
 
 def holder_of(text: str, gdi_key: str, task: TaskKey) -> Holder | None:
-    """Whose ticket this is; None for what is no ticket of the cell for this attempt."""
+    """The owner of a ticket; None for a text that is not a ticket of the cell for this attempt."""
     code, _, signed = text.partition(":")
     if not hmac.compare_digest(code.encode("utf-8", "replace"), _code(gdi_key, task, signed).encode()):
         return None

@@ -1,7 +1,7 @@
-"""Telling systemd that a daemon serves, for as long as it really does: the watchdog of a unit with WatchdogSec.
+"""Notifies systemd that a daemon serves, while it really does: the watchdog of a unit with WatchdogSec.
 
-Owns the interval and the beats. What serving means comes from the daemon; one that does not say so in time is started again by
-systemd. Called by the four daemons. Source: sd_watchdog_enabled(3), systemd.service(5) WatchdogSec.
+Owns the interval and the heartbeats. The daemon provides the check; systemd restarts a daemon whose heartbeats stop. Called by
+the four daemons. Source: sd_watchdog_enabled(3), systemd.service(5) WatchdogSec.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from contextlib import asynccontextmanager
 from daemons.runtime.daemon import notify
 
 _HEARTBEATS = 4
-"""Beats in the time that systemd waits for one: a question that takes a whole interval costs none of them."""
+"""Heartbeats in the time that systemd waits for one: a check that takes a whole interval does no harm."""
 
 
 def interval_s(environment: Mapping[str, str] = os.environ) -> float:
-    """Seconds between two beats; 0.0 where systemd wants none of this process."""
+    """Seconds between two heartbeats; 0.0 if systemd expects none from this process."""
     try:
         if int(environment.get("WATCHDOG_PID", os.getpid())) != os.getpid():
-            return 0.0  # inherited by a child of the daemon that is meant
+            return 0.0  # inherited by a child of that daemon
         return max(0.0, int(environment.get("WATCHDOG_USEC", "0")) / 1e6 / _HEARTBEATS)
     except ValueError:
         return 0.0
 
 
 async def is_loop_running() -> bool:
-    """That the event loop comes to this is all that there is to say."""
+    """True: that the event loop runs this is the proof."""
     return True
 
 
 @asynccontextmanager
 async def feed_watchdog(is_serving: Callable[[], Awaitable[bool]] = is_loop_running) -> AsyncIterator[None]:
-    """Beat inside of this block whenever `is_serving()` says so in time."""
+    """Send heartbeats inside of this block while `is_serving()` returns true in time."""
     heartbeats = asyncio.create_task(_send_heartbeats(is_serving, interval_s()))
     try:
         yield

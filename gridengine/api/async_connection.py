@@ -1,4 +1,4 @@
-"""As `link`, for asyncio: a kept connection, and streams on connections of their own. Called by `async_cell`."""
+"""As `connection`, for asyncio: a kept connection, and streams on connections of their own. Called by `async_cell`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridengine.api.wire import Answer, AnswerLost, RetryLaterError, Unreachable
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Headers = dict[bytes, bytes]
-#: of a line of an answer
+#: bytes of a line of an answer
 _LONGEST = 2**26
 
 
@@ -54,7 +54,7 @@ class AsyncCellConnection:
                     self._drop()
                     await asyncio.sleep(patience.pause_after(self._unreachable(error), self._transport.may_come_back(error)))
                 except BaseException:
-                    self._drop()  # an answer may be on its way that nobody waits for
+                    self._drop()  # an answer may arrive that is no longer expected
                     raise
 
     async def stream(self, name: str, body: bytes) -> AsyncGenerator[Any, None]:

@@ -1,7 +1,7 @@
 """A kept connection of a program to its cell, and streams on connections of their own.
 
-Owns what may go wrong between two requests: a connection that was closed meanwhile, a qmaster that is being restarted, a
-program that forks. Every change has a key, so asking again never does a thing twice (adr/0143). Called by `cell`.
+Owns the recovery between two requests: from a connection that was closed meanwhile, a qmaster that is being restarted, a
+program that forks. Every change has an idempotency key, so a repeated request is carried out once (adr/0143). Called by `cell`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from gridengine.api.transport import ANSWER_S, Transport
 from gridengine.api.wire import Answer, AnswerLost, RetryLaterError, Unreachable
 
 _PAUSE_S = 0.1
-#: for how long a road that leads nowhere is tried at the first request
+#: for how long the first request tries to connect if no socket exists
 _ABSENT_S = 1.0
 
 
 class Patience:
-    """How long one goes on asking, from the first fault on. `first`: nobody has ever answered here."""
+    """How long a request is retried, from the first fault on. `first`: there was no answer yet."""
 
     def __init__(self, limit: float, first: bool) -> None:
         self._limit, self._first = limit, first
         self._first_fault_at = 0.0
 
     def pause_after(self, fault: Exception, is_present: bool = True) -> float:
-        """Seconds to wait after a fault. `is_present`: there is something to be waited for. Raises Unreachable."""
+        """Seconds to wait after a fault. `is_present`: the other end exists and may come back. Raises Unreachable."""
         now = time.monotonic()
         self._first_fault_at = self._first_fault_at or now
         limit = self._limit if is_present or not self._first else min(self._limit, _ABSENT_S)
@@ -39,8 +39,8 @@ class Patience:
 
 
 class CellConnection:
-    """`patience`: seconds for which a cell that does not answer is asked again. Threads take turns; a child has a connection
-    of its own."""
+    """`patience`: seconds for which a request to a cell that does not answer is retried. Threads take turns; a forked child
+    makes its own connection."""
 
     def __init__(self, transport: Transport, patience: float) -> None:
         self._transport, self._patience = transport, patience
@@ -68,19 +68,19 @@ class CellConnection:
                     return answer
                 except (RetryLaterError, AnswerLost) as fault:
                     self._drop()
-                    # one that was kept may have been closed long ago
+                    # a kept connection may have been closed long ago
                     if not kept or isinstance(fault, RetryLaterError):
                         time.sleep(patience.pause_after(fault))
                 except OSError as error:
                     time.sleep(patience.pause_after(self._unreachable(error), self._transport.may_come_back(error)))
                 except BaseException:
-                    self._drop()  # an answer may be on its way that nobody waits for
+                    self._drop()  # an answer may arrive that is no longer expected
                     raise
 
     def stream(self, name: str, body: bytes, timeout: float | None = None) -> Iterator[Any]:
-        """Send a request and yield the values of its answer as they come. `timeout`: s to wait for each, None for ever.
+        """Send a request and yield the values of its answer as they come. `timeout`: s to wait for each, None: forever.
 
-        Raises AnswerLost when it breaks: whoever follows something asks again.
+        Raises AnswerLost when it breaks: the caller opens the stream again.
         """
         patience = Patience(self._patience, not self._answered)
         while True:
@@ -105,10 +105,10 @@ class CellConnection:
             connection.close()
 
     def _reset_after_fork(self) -> None:
-        """After a fork: the connection, and perhaps the lock, are the parent's."""
+        """After a fork: drop the connection, and perhaps the lock, of the parent."""
         if self._owner != os.getpid():
             if self._connection is not None:
-                os.close(self._connection.detach())  # without a word to the other end
+                os.close(self._connection.detach())  # without a TLS shutdown, which would end the parent's connection
             self._owner, self._lock, self._connection = os.getpid(), Lock(), None
 
     def _exchange(self, name: str, body: bytes, key: str) -> Answer:
@@ -131,7 +131,7 @@ class CellConnection:
             connection.settimeout(ANSWER_S)
             connection.sendall(request)
         except ConnectionError:
-            pass  # who does not want all of it may have said why
+            pass  # a peer that refuses the rest may have sent the reason
         except OSError as error:
             raise AnswerLost(f"the connection to the qmaster broke: {error.strerror or error}") from None
         return wire.AnswerReader(connection)

@@ -1,6 +1,6 @@
-"""How a program follows a job to its end: what of the stream `wait` is new, and how long it may be broken.
+"""How a program follows a job to its end: which records of the stream `wait` are new, and how long it may be broken.
 
-Owns the memory of what was told. The stream is opened anew, and is slept in between, by those who call this: the commands
+Owns the memory of reported ends. The callers reopen the stream, and pause in between: the commands
 (`clients.progress`), `Cell`, `AsyncCell`. Source: docs/gdi.md `wait`.
 """
 
@@ -8,13 +8,13 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-#: how long one does without a qmaster: the job goes on meanwhile
+#: how long the stream may be broken: the job runs on meanwhile
 PATIENCE_S = 60.0
 PAUSE_S = 0.2
 
 
 class JobFollower:
-    """One job, across restarts of the qmaster. `is_finished`: all of it has ended and was told."""
+    """One job, across restarts of the qmaster. `is_finished`: all of its tasks have ended, and their ends were reported."""
 
     def __init__(self, patience: float = PATIENCE_S) -> None:
         self.is_finished = False
@@ -23,7 +23,7 @@ class JobFollower:
         self._broken_since = 0.0
 
     def is_new(self, record: "dict[str, Any]") -> bool:
-        """Take what the stream says; whether it was not told before. An end is told once, whatever breaks."""
+        """Note a record of the stream; whether it is new. An end is reported once, even if the stream breaks."""
         self._broken_since = 0.0
         if record.get("done"):
             self.is_finished = True

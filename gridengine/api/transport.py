@@ -1,7 +1,7 @@
-"""The two roads to a cell: the sockets of a host of the cell, and the REST API of its web server from anywhere.
+"""The two transports to a cell: the sockets of a host of the cell, and the REST API of its web server from anywhere.
 
-Owns where a connection leads, what the head of a request says there, and what its answers mean. Knows no request. Called by
-`link` and `async_link`. Source: docs/architecture.md section 4; docs/api.md.
+Owns the address of a connection, the head of a request, and the meaning of answers. Knows no request. Called by
+`connection` and `async_connection`. Source: docs/architecture.md section 4; docs/api.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridengine.api.wire import Answer, Unreachable
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-#: seconds: an answer that does not begin within this time is asked for again; that a TLS connection may take to be made
+#: seconds: a request whose answer does not begin within this time is repeated; the timeout of a TLS connection
 ANSWER_S, _CONNECT_S = 60.0, 10.0
 
 
@@ -31,7 +31,7 @@ class LocalTransport:
 
     @property
     def sockets(self) -> tuple[str, ...]:
-        """Where somebody may answer."""
+        """The sockets at which the qmaster or the gateway may answer."""
         return wire.sockets(self._directory)
 
     def connect(self) -> Any:
@@ -42,11 +42,11 @@ class LocalTransport:
         return connection
 
     def explain_no_answer(self, error: OSError) -> str:
-        """The sentence for no connection."""
+        """The sentence for a failed connection."""
         return wire.no_qmaster(self._common)
 
     def may_come_back(self, error: OSError) -> bool:
-        """Whether it is worth while to try again after an error."""
+        """Whether a retry after this error may succeed."""
         return not isinstance(error, FileNotFoundError)
 
     def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
@@ -54,16 +54,16 @@ class LocalTransport:
         return wire.request_head(f"/v1/{name}", length, key, kept=kept)
 
     def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
-        """The answer that HTTP brought. Raises TurnedAway, AnswerLost, Unreachable."""
+        """The answer of an HTTP response. Raises RetryLaterError, AnswerLost, Unreachable."""
         if status != 200:
             raise wire.fault_of(name, status, reason, body)
         return wire.answer_of(name, body)
 
 
 class RestTransport:
-    """The web server of a cell. `url`: `https://host:8646`; `ca`: file of certificates to be believed, "" for the system's.
+    """The web server of a cell. `url`: `https://host:8646`; `ca`: file of trusted certificates, "" for the system's.
 
-    Raises ValueError for an address that is none, or for a token that would go over the network in clear.
+    Raises ValueError for an invalid address, or for a token that would be sent unencrypted.
     """
 
     def __init__(self, url: str, token: str, ca: str) -> None:
@@ -85,7 +85,7 @@ class RestTransport:
         return f"the cell at {self._url}"
 
     def context(self) -> SSLContext | None:
-        """What TLS believes; None for none. Raises OSError for a file of certificates that cannot be read."""
+        """The TLS context; None without TLS. Raises OSError for a file of certificates that cannot be read."""
         if not self.tls:
             return None
         import ssl
@@ -110,16 +110,16 @@ class RestTransport:
         return f"unable to contact the web server at {self._url}: {error.strerror or error}"
 
     def may_come_back(self, error: OSError) -> bool:
-        """As `LocalTransport.may_come_back`: names and certificates do not mend themselves."""
+        """As `LocalTransport.may_come_back`: errors of names and certificates persist."""
         return isinstance(error, (ConnectionError, TimeoutError))
 
     def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
-        """As `LocalTransport.head`; what is not kept is a stream."""
+        """As `LocalTransport.head`; a connection that is not kept is a stream."""
         path = f"{self._path}/{'requests' if kept else 'streams'}/{name}"
         return wire.request_head(path, length, key, self._headers, kept)
 
     def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
-        """As `LocalTransport.answer`: a problem is an answer with status 1, but one of the way there."""
+        """As `LocalTransport.answer`: a problem document is an answer with status 1, unless it concerns the connection."""
         try:
             reply = json_text.decode(body)
         except ValueError:
@@ -140,7 +140,7 @@ Transport = LocalTransport | RestTransport
 
 
 def select_transport(root: str, cell: str, url: str, token: str, ca: str) -> Transport:
-    """The road that the arguments of a cell mean. Raises Unreachable, ValueError."""
+    """The transport for the arguments of a cell. Raises Unreachable, ValueError."""
     if url:
         return RestTransport(url, token, ca)
     return LocalTransport(root, cell)

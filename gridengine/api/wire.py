@@ -1,8 +1,8 @@
 """The wire between a client and the qmaster: where its sockets are, and one request in HTTP/1.1.
 
-Owns the cell's files that a client needs, the form of a request and of an answer's head. How long a client is patient, and how
-often it asks again, is its own affair. Must import next to nothing: every q* command pays for it. Called by `clients.gdi` and by
-the roads and links of this room. Source: docs/architecture.md sections 3 and 4.
+Owns the cell's files that a client needs, the form of a request and of an answer's head. Timeouts and retries are the
+client's. Must import next to nothing: every q* command pays for it. Called by `clients.gdi` and by the
+transports and connections of this package. Source: docs/architecture.md sections 3 and 4.
 """
 
 import os
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _KEY_BYTES = 16
 _GATEWAY = "/gateway.sock"
 _MAY_CONFIGURE = "may_configure"
-"""A question that a qmaster which works answers at once."""
+"""A request that a working qmaster answers at once."""
 _GOES_ON = "Running jobs go on; pending ones wait until it is back"
 
 
 class GridError(Exception):
-    """What a cell could not do for a program; the text is for people."""
+    """A request of a program failed; the text is for people."""
 
 
 class Unreachable(GridError):
@@ -41,7 +41,7 @@ class AnswerLost(Unreachable):
 
 
 class RetryLaterError(Exception):
-    """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the text says why, or is ""."""
+    """Nothing was done: the qmaster is unavailable or overloaded. To be retried; the text is the reason, or ""."""
 
 
 class Answer:
@@ -87,7 +87,7 @@ def has_shadows(common: str) -> bool:
 
 
 def master_host(common: str) -> str:
-    """Who is the master, as the cell's files say; "unknown" where they do not."""
+    """The master host by the cell's files; "unknown" if they do not name it."""
     try:
         with open(f"{common}/act_qmaster", errors="replace") as file:
             return file.readline().strip() or "unknown"
@@ -119,17 +119,17 @@ def _act_qmaster_fault(common: str) -> str:
 
 
 def explain_refusal(reply: str, common: str) -> str:
-    """The sentence for a gateway that could not pass a request on, for as long as one is patient. `reply`: why, or ""."""
+    """The sentence for a request that the gateway could not forward in time. `reply`: the reason, or ""."""
     return f"{reply}. {_GOES_ON}" if reply.startswith("unable to contact") else reply or no_qmaster(common)
 
 
 def sockets(directory: str) -> tuple[str, ...]:
-    """Those at which the qmaster of this host, and its gateway, may answer."""
+    """The sockets at which the qmaster of this host, and its gateway, may answer."""
     return f"{directory}/gdi.sock", f"{directory}{_GATEWAY}"
 
 
 def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool]:
-    """A connection to the qmaster of this host or to its gateway, or None; and whether a socket is there at all."""
+    """A connection to the qmaster of this host or to its gateway, or None; and whether a socket exists at all."""
     exists = False
     for path in sockets(directory):
         connection = Socket(AF_UNIX, SOCK_STREAM)
@@ -146,7 +146,7 @@ def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool
 def master_reached(connection: Socket, patience_s: float) -> bool:
     """Whether the qmaster at the other end of a connection answers a small question, or the gateway there reaches the master.
 
-    patience_s: for this answer; a gateway of an earlier release passes the question on, and waits itself.
+    patience_s: for this answer; a gateway of an earlier release forwards the request, and waits itself.
     """
     path = str(connection.getpeername())
     question = MASTER_REACHED if path.endswith(_GATEWAY) else _MAY_CONFIGURE
@@ -217,7 +217,7 @@ def request_head(path: str, length: int, key: str = "", headers: str = "Host: qm
 
 
 def read_head(reader: AnswerReader) -> tuple[int, str, dict[bytes, bytes]]:
-    """Status (0 for what is no HTTP), reason and fields of an answer's head. Raises AnswerLost."""
+    """Status (0 if it is not HTTP), reason and fields of an answer's head. Raises AnswerLost."""
     lines = [reader.line()]
     while line := reader.line():
         lines.append(line)
@@ -234,7 +234,7 @@ def parsed_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
 
 
 def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
-    """What an answer means whose status is not 200: TurnedAway, AnswerLost or Unreachable."""
+    """The exception for a status other than 200: RetryLaterError, AnswerLost or Unreachable."""
     if status in (502, 503):
         return RetryLaterError(_text_of(body))
     if status == 504:
@@ -243,7 +243,7 @@ def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
 
 
 def pieces(reader: AnswerReader, headers: dict[bytes, bytes]) -> "Iterator[bytes]":
-    """The body of an answer as it comes."""
+    """The body of an answer as it arrives."""
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
         while size := int(reader.line().partition(b";")[0], 16):
             yield reader.take(size)
@@ -287,5 +287,5 @@ def values(name: str, pieces: "Iterator[bytes]") -> "Iterator[Any]":
             if line.strip():
                 yield decode_value(name, line)
     if rest.strip():
-        # an answer that is no stream: the qmaster says why
+        # an answer that is not a stream: it holds the reason
         raise Unreachable("; ".join(text for _, text in decode_value(name, rest)["answers"]))

@@ -1,6 +1,6 @@
 """The request `accounting`: small searches are answered at once, large ones by a process that only reads the spool.
 
-Owns the choice, and that one such process runs at a time, whoever asks. Called by `endpoints`. Source: adr/0126.
+Owns the choice, and the limit of one such process at a time for all callers. Called by `endpoints`. Source: adr/0126.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gridengine.gdi.requests import Answer, Caller
 
 Body = dict[str, Any]
 AT_ONCE = 1000
-"""Rows that the qmaster looks at by itself: some milliseconds."""
+"""Rows that the qmaster searches itself: some milliseconds."""
 _LONGEST_S = 50.0
-"""After which a command would have given up."""
+"""Seconds after which a command would have given up."""
 
 
 class AccountingReading:

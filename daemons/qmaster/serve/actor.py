@@ -53,14 +53,14 @@ from gridengine.gdi.requests import Answer, Shutdown
 
 _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"
-"""The class and its methods. Named, not imported: the qmaster places the actor, what it does is the execd's."""
+"""The class and its methods. Named, not imported: the qmaster places the actor, its code is the execd's."""
 NODE_WATCH_S = 0.5
 SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
-"""Patience with the answer to a shutdown: a host may take seconds over its jobs, one that is gone Ray knows sooner."""
+"""Timeouts of the answer to a shutdown: a host may take seconds over its jobs; Ray reports a lost one sooner."""
 
 
 class QmasterActor:
-    """One per cell, named `qmaster`, pinned to the head node, restarted by Ray for ever."""
+    """One per cell, named `qmaster`, pinned to the head node, always restarted by Ray."""
 
     def __init__(self, root: str, cell_name: str, ray_address: str, session: str) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second master behind
@@ -74,7 +74,7 @@ class QmasterActor:
         self._offered_files = OfferedFiles(self._cell.common, self._host)
         self._cell_id = read_identity(self._cell).id
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
-        with suppress(OSError):  # without a mark copies are known by what they hold
+        with suppress(OSError):  # without a mark, copies are recognised by their contents
             mark(self._cell.common)
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
@@ -86,9 +86,9 @@ class QmasterActor:
             _log.error("the qmaster cannot start: %s", fault)
             if ray.get_runtime_context().was_current_actor_reconstructed:
                 os._exit(1)
-            self._start_error = fault  # for whoever starts the cell; trying again would not help
+            self._start_error = fault  # reported to the starter of the cell; a restart would not help
         except Exception:
-            # a constructor that raises would end the actor for ever; a process that dies is restarted by Ray
+            # a constructor that raises would end the actor forever; a process that dies is restarted by Ray
             _log.exception("the qmaster cannot start")
             os._exit(1)
 
@@ -160,7 +160,8 @@ class QmasterActor:
         keys = master_keys(cell)
         keys.make_gdi_key()
         key_of = KnownHosts(known_hosts(cell), self._host, keys.gdi_key()).key
-        join_requests = JoinRequests(known_hosts(cell).parent, cell.environment(), self._keys_replaced, root_only=os.geteuid() == 0)
+        authority, is_root = known_hosts(cell).parent, os.geteuid() == 0
+        join_requests = JoinRequests(authority, cell.environment(), self._keys_replaced, root_only=is_root)
         members_only, joining = keys.server_context(callers_need_keys=True), keys.joining_context()
         await self._service.start(
             *(cell.gdi_socket, self._host, key_of, cell.address(self._host), cell.qmaster_port),
@@ -169,7 +170,7 @@ class QmasterActor:
         self._watch = self._loop.create_task(self._watch_nodes())
 
     def _keys_replaced(self, host: str, address: str) -> None:
-        """Write to the administrators: a host that had keys has others now."""
+        """Mail the administrators: the keys of a host were replaced."""
         if messages := keys_replaced(self._master.state, host, address):
             self._master.post(messages)
 
@@ -217,7 +218,7 @@ class QmasterActor:
             raise
 
     async def _read_output(self, host: str, data: bytes) -> bytes:
-        """By the handle that instructions go by, so that nothing waits for Ray's head here. Raises KeyError without one."""
+        """Uses the handle for instructions, so that nothing waits for Ray's head here. Raises KeyError without one."""
         tail: bytes = await self._handles[host].read_output.remote(data)
         return tail
 
@@ -229,7 +230,7 @@ class QmasterActor:
             raise LookupError("it has not joined") from None
 
     async def _host_joined(self, host: str) -> None:
-        """Make the host's actor if there is none; Ray places it when its node is there."""
+        """Make the host's actor if there is none; Ray places it when its node has joined."""
         await asyncio.to_thread(self._ensure_execd, host)
         if host not in self._handles:
             self._service.dispatcher.reconnected(host)
@@ -251,11 +252,11 @@ class QmasterActor:
         }
 
     async def _watch_nodes(self) -> None:
-        """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
+        """Report hosts with a dead node as lost at once; Ray's health checks detect them within seconds."""
         unplaced_hosts = UnplacedHosts()
         while True:
             await asyncio.sleep(NODE_WATCH_S)
-            # one that reports for the first time while Ray is asked may be missing in the answer
+            # a host that reports for the first time during the call may be missing in the answer
             up = self._service.hosts_with_nodes()
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
@@ -301,7 +302,7 @@ class QmasterActor:
         return answer
 
     async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
-        """Nothing more is placed there from now on: what ends with the daemon must not begin there again."""
+        """Dispatch nothing more to the host: a job that ends with the daemon must not start there again."""
         known = self._master.state.hosts.get(host)
         patience_s = UNKNOWN_SHUT_DOWN_S
         if known is not None and known.up:

@@ -1,6 +1,6 @@
-"""When much comes at once, one run of the scheduler does for all of it: how long it waits for more.
+"""Delays a scheduler run during bursts, so that one run serves many submissions and ends.
 
-Owns the rule alone, which is pure: times come in. Called by `scheduling`. Why: docs/adr/0169.
+Owns only the rule, which is pure: callers pass the time. Called by `scheduling`. Why: docs/adr/0169.
 """
 
 from __future__ import annotations
@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 MANY = 2
-"""So many that are on their way side by side may be a stream. Who submits one job after the other, and waits for the end of each,
-has one on its way, however fast the machine is."""
+"""So many recent tasks at a time may be a burst. A user who submits one job after the other, and waits for the end of each, has
+one at a time, even on a fast machine."""
 YOUNG_S = 1.0
-"""What came longer ago says nothing about what comes next: it waits, or runs for long."""
+"""Older tasks predict nothing: they wait, or run for long."""
 APART_S = 0.05
-"""Between the beginnings of two runs while there is a stream."""
+"""Seconds between the starts of two runs during a burst."""
 _KEPT = 1000
-"""So many are kept without a look at their age: nobody may ask for long."""
+"""So many are kept without a check of their age: `pause_s` may not be called for long."""
 Key = tuple[int, int]
 """A job and its task; 0 for all that wait."""
 
 
 class CyclePacing:
-    """What is on its way, and when the next run may begin. `now`: seconds of a clock that is never set."""
+    """The recent tasks, and the earliest start of the next run. `now`: seconds of a monotonic clock."""
 
     def __init__(self) -> None:
         self._young: dict[Key, float] = {}
         self._began = float("-inf")
 
     def note(self, now: float, here: Iterable[Key], gone: Iterable[Key]) -> None:
-        """These wait or run; those do not, or not any more."""
+        """Note tasks that wait or run (`here`), and tasks that do not, or no longer (`gone`)."""
         for key in gone:
             self._young.pop(key, None)
         for key in here:
@@ -37,16 +37,16 @@ class CyclePacing:
             self._forget_the_old(now)
 
     def pause_s(self, now: float) -> float:
-        """How long the next run waits for more: 0 where no stream comes, and where the last one is long ago."""
+        """How long the next run waits for more: 0 without a burst, or if the last run is long ago."""
         self._forget_the_old(now)
         return max(0.0, self._began + APART_S - now) if len(self._young) >= MANY else 0.0
 
     def begin(self, now: float) -> None:
-        """A run begins."""
+        """Note the start of a run."""
         self._began = now
 
     def _forget_the_old(self, now: float) -> None:
-        """They are in the order in which they came."""
+        """Drop old tasks; they are in order of arrival."""
         for key, came in list(self._young.items()):
             if now - came <= YOUNG_S:
                 return

@@ -1,6 +1,6 @@
 """The daily backup as the supervisor sees it: a process of its own, started when one is due.
 
-Owns the looking and the process; what it does is `daemons.qmaster.backup`'s. Whatever becomes of it, the cell goes on. Called by
+Owns the schedule and the process; the backup itself is `daemons.qmaster.backup`'s. A failure does not affect the cell. Called by
 the supervisor. Source: adr/0141.
 """
 
@@ -17,7 +17,7 @@ from daemons.runtime.daemon import module_command, module_environment
 
 _log = logging.getLogger(__name__)
 LOOK_S = 600.0
-"""Seconds between two looks, and before the first: a cell that lives for minutes has no backups."""
+"""Seconds between two checks, and before the first: a cell that lives for minutes has no backups."""
 _AGAIN_S = 3600.0
 
 
@@ -33,7 +33,7 @@ class DailyBackup:
             try:
                 if is_due(self._cell, time.time()) and not await self._save():
                     await asyncio.sleep(_AGAIN_S)
-            except Exception:  # noqa: BLE001 - the next day has its backup, whatever this one's was
+            except Exception:  # noqa: BLE001 - a failure must not prevent the next day's backup
                 _log.exception("no daily backup was made")
 
     async def _save(self) -> bool:
@@ -50,7 +50,7 @@ class DailyBackup:
             output, errors = await child.communicate()
         except asyncio.CancelledError:
             child.terminate()
-            await child.wait()  # the spool is to be closed by all when it is made one file
+            await child.wait()  # all processes must have closed the spool before it is made one file
             raise
         if child.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()

@@ -1,8 +1,8 @@
-"""Endpoints: every request that the GDI answers, in one table, and how each is answered.
+"""Endpoints: every request that the GDI answers, in one table, with its handler.
 
-Owns the order of things in an answer: the body becomes a typed request within its bounds, rights that the gate can see are asked
-for, then its row says who answers; nothing is answered that is not on disk. What is decided and read is others' (`decide`,
-`views`). Called by `service`, which `gdi_server` asks. Source: docs/gdi.md, adr/0123.
+Owns the steps of an answer: decode the body into a typed request within its bounds, check the rights that the gate knows, call
+the handler of its row; answers wait until their facts are on disk. Decisions and readings are other modules' (`decide`, `views`).
+Called by `service`, which `gdi_server` asks. Source: docs/gdi.md, adr/0123.
 """
 
 from __future__ import annotations
@@ -68,23 +68,23 @@ LookedUp = Mapping[str, list[int]]
 
 
 class Requests:
-    """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
+    """Answers the requests of a running qmaster by their rows. `sessions`: replaced when the keys of hosts are known."""
 
-    def __init__(self, master: Master, service_callbacks: ServiceCallbacks, streams: LongLivedStreams, spool_space: SpoolSpace) -> None:
+    def __init__(self, master: Master, callbacks: ServiceCallbacks, streams: LongLivedStreams, spool_space: SpoolSpace) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
         self.liveness = Liveness()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
-        self._callbacks, self._spool_space = service_callbacks, spool_space
+        self._callbacks, self._spool_space = callbacks, spool_space
         self._event_clients, self._job_waiters, self._task_ends, self._mirrors = streams
         self._round_robin = RoundRobin()
         self._accounting = AccountingReading()
-        self._outputs = OutputReading(service_callbacks.read_output, records=master.spool.accounted.of_task)
+        self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases = HostReleases(master)
         self._one_of_key = PerUserLimit(1)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
-        """Answer one request; every answer waits for what it shows to be on disk. Under a `key` it is carried out once."""
+        """Answer one request; the answer waits until its facts are on disk. Under a `key` the request is carried out once."""
         endpoint = ENDPOINTS.get(name)
         if endpoint is None or endpoint.answered is None:
             return Answer(1, [("error", f'denied: unknown request "{name}"')])
@@ -98,15 +98,15 @@ class Requests:
             if key and endpoint.kind == "decides":
                 return await self._answer_once(endpoint.answered, name, request, caller, key)
             return await endpoint.answered(self, name, request, caller)
-        except SyntaxFault as fault:  # a pattern or a range: all are looked up before anything is done
+        except SyntaxFault as fault:  # of a pattern or a range: all are resolved before anything is changed
             return Answer(1, [("error", f"denied: {fault}")])
 
     @property
     def streams(self) -> Mapping[str, Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]]:
-        """What writes its own answer, by the names of requests."""
+        """The handlers that write their own answers, by the names of requests."""
         return {row.name: partial(row.streamed, self) for row in ENDPOINTS.values() if row.streamed is not None}
 
-    # --- what changes something ---------------------------------------------------------------------------
+    # --- requests that change something ---------------------------------------------------------------------------
 
     async def _answer_once(self, answered: RequestHandler, name: str, request: Any, caller: Caller, key: str) -> Answer:
         """Answer a request under its key: as before, if it was carried out."""
@@ -121,7 +121,7 @@ class Requests:
             return await answered(self, name, request, caller, keyed)
 
     async def decide(self, name: str, request: RequestBody, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
-        """Carry out a request, whatever it is."""
+        """Carry out any changing request."""
         answer = await self._carry_out(name, request, caller, keyed.receipt if keyed else None)
         _log_answer(answer, caller)
         await self._callbacks.durable()
@@ -165,11 +165,11 @@ class Requests:
         return answer
 
     async def _carry_out(self, name: str, request: RequestBody, caller: Caller, receipt: Receipt | None) -> Answer:
-        """Decide on a changing request once the names of hosts in it are known, and record that."""
+        """Decide on a changing request once the names of hosts in it are resolved, and record the decision."""
         return (await self._decide(name, request, caller, await self._look_up(request), receipt)).answer
 
     async def _look_up(self, request: RequestBody) -> dict[str, list[int]]:
-        """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
+        """Resolve the names and patterns of predecessors while others are served. Raises SyntaxFault."""
         numbers: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
             async for some in self._round_robin.of(look_up_predecessors(self.master.state, request)):
@@ -192,15 +192,15 @@ class Requests:
         return await self._callbacks.call_resolved(decide, (caller.host, caller.uid))
 
     def _parts(self, request: RequestBody, caller: Caller) -> Iterator[RequestBody | None]:
-        """The slices of a request that may mean many jobs; any other as it is."""
+        """The slices of a request that may affect many jobs; any other unchanged."""
         if not isinstance(request, Divided):
             return iter((request,))
         return slices(self.master.state, request, caller, is_operator(self.master.state, caller, self.master.world().admin_user))
 
-    # --- what changes nothing -----------------------------------------------------------------------------
+    # --- requests that change nothing -----------------------------------------------------------------------------
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Read, long lists of words in parts between which others are served."""
+        """Read; long lists of targets in parts between which others are served."""
         reader = READERS[name]
         answers: list[Answer] = []
         async for part in self._round_robin.of(split_reading(self.master.state, name, body)):
@@ -211,17 +211,17 @@ class Requests:
         return answer
 
     async def search(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Read accounting records; of many a process reads them."""
+        """Read accounting records; many are read by a process."""
         await self._callbacks.durable()
         return await self._accounting.answer(self.master, body, caller)
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Have a host read the end of what a task writes."""
+        """Have a host read the end of a task's output."""
         await self._callbacks.durable()
         return await self._outputs.answer(self.master.state, body, caller)
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """What changing requests would be answered now, each by itself; nothing is recorded."""
+        """The answers that changing requests would get now, each by itself; nothing is recorded."""
         return Answer(data={each: await self._dry_run_one(each, fields, caller) for each, fields in body.items()})
 
     async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
@@ -248,7 +248,7 @@ class Requests:
         return answer
 
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """`status` in lines, so that a client can print a long list of jobs while it comes."""
+        """`status` in lines, so that a client can print a long list of jobs while it arrives."""
         answer = await self.answer("status", body, caller)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
@@ -260,7 +260,7 @@ class Requests:
         return response
 
     async def stream_events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """What happens, as it happens."""
+        """Events as they happen."""
         return await self._event_clients.stream(request, body, caller, self._callbacks.durable)
 
     async def stream_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
@@ -272,13 +272,13 @@ class Requests:
         return await self._task_ends.stream(request, body, caller)
 
     async def stream_state(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """The state and what becomes of it, for a mirror."""
+        """The state and its changes, for a mirror."""
         return await self._mirrors.stream(request, caller)
 
-    # --- what is about the daemons ------------------------------------------------------------------------
+    # --- requests about the daemons ------------------------------------------------------------------------
 
     async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
-        """The supervisor of an exec host wants to join."""
+        """The supervisor of an exec host asks to join."""
         if not (caller.daemon or caller.uid in (0, os.geteuid())):
             return Answer(1, [("error", "denied: only daemons may say hello")])
         if caller.host != request.host:
@@ -300,7 +300,7 @@ class Requests:
         return await shut_down(self.master, self._callbacks, request, caller)
 
     async def restart_hosts(self, name: str, request: RestartHosts, caller: Caller) -> Answer:
-        """Have exec hosts go on as another release."""
+        """Have exec hosts restart as another release."""
         return self.releases.restart(request)
 
     async def list_releases(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -308,12 +308,12 @@ class Requests:
         return self.releases.listed()
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
-        """Have the next scheduling run say why jobs wait (QF-35)."""
+        """Have the next scheduling run report why jobs wait (QF-35)."""
         self._callbacks.monitor()
         return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
 
     async def ping(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """How a daemon is (QP-1)."""
+        """The status of a daemon (QP-1)."""
         world, client = self.master.world(), (caller.host, caller.uid)
         host = await self._callbacks.call_resolved(lambda: world.resolve_host(body["host"]), client)
         return Answer(data=ping_answer(self.master.state, self.liveness, body, host, world))
@@ -323,20 +323,20 @@ class Requests:
         return await try_ports(self.master.state, self.master.world(), self._callbacks.try_ports, body, caller)
 
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
-        """Where an interactive job's streams are, and a ticket for them."""
+        """The address of an interactive job's streams, and a ticket for them."""
         return self.sessions.open(self.master.state, request, caller)
 
     async def kill_event_clients(self, name: str, request: KillEventClients, caller: Caller) -> Answer:
-        """Throw event clients out."""
+        """Disconnect event clients."""
         return self._event_clients.kill(request, caller)
 
     async def list_event_clients(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Who listens to events."""
+        """The registered event clients."""
         return self._event_clients.listed()
 
 
 RequestHandler = Callable[..., Awaitable[Answer]]
-"""(requests, name, request, caller); what decides takes a `IdempotentRequest` behind these."""
+"""(requests, name, request, caller); handlers that decide take an `IdempotentRequest` after these."""
 StreamHandler = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 
@@ -344,9 +344,9 @@ class Endpoint(NamedTuple):
     """A request by its name. `body`: the type of its body, with its bounds.
 
     `kind`: it `decides` (changes the state), `reads` it, `serves` (is about daemons), or `streams` lines. `handler`: the pure
-    function beneath, as far as there is one; `answered` or `streamed`: the road to it. `administrator`: the gate demands a
-    manager on an administrative host; other rights depend on what is asked for, and are the handler's. `is_long_lived`: the answer comes
-    while something goes on, and takes no turn of its user's.
+    function, if there is one; `answered` or `streamed`: the method that calls it. `administrator`: the gate demands a
+    manager on an administrative host; other rights depend on the request, and are checked by the handler. `is_long_lived`: the
+    answer lasts until an event ends it, and does not count in the limit of its user.
     """
 
     name: str
@@ -393,8 +393,8 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
-    """What somebody was told is no fault of the daemon: at level info, with who. Deviation: 8.1.9 logs it as its own error."""
+    """Log a refusal at level info, with the user: it is no error of the daemon. Deviation: 8.1.9 logs it as its own error."""
     client = f"{caller.user}@{caller.host}"
     for level, text in answer.answers:
         if event := {"error": "refused", "warning": "warned"}.get(level):
-            _log.info("%s was told: %s", client, text, extra=about(event, by=client))
+            _log.info("answer to %s: %s", client, text, extra=about(event, by=client))

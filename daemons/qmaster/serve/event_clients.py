@@ -1,7 +1,7 @@
-"""Event clients: who is registered, what each has subscribed, and the streams to them.
+"""Event clients: their registry, their subscriptions, and the streams to them.
 
 Owns the registry (`qconf -secl`, `-kec`) and the request `events`, a stream of numbered notices. A client that does not
-keep up is thrown out: the qmaster never waits for it. Source: EV-1, EV-8, EV-10, QF-34; sge_conf(5) MAX_DYN_EC.
+keep up is disconnected: the qmaster never waits for it. Source: EV-1, EV-8, EV-10, QF-34; sge_conf(5) MAX_DYN_EC.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_BEHIND = 20_000
 
 
 class EventClient:
-    """A registered client. `backlog`: records that it has not been sent yet; `end`: why it was thrown out."""
+    """A registered client. `backlog`: records to be sent; `end_reason`: why it was disconnected."""
 
     def __init__(self, number: int, name: str, caller: Caller, types: frozenset[str]) -> None:
         self.id = number
@@ -42,18 +42,18 @@ class EventClient:
         self.user = caller.user
         self.types = types
         self.backlog: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.end = ""
+        self.end_reason = ""
         self._last_number = 0
 
-    def tell(self, notice: Notice) -> None:
+    def queue_notice(self, notice: Notice) -> None:
         """Queue a notice of a subscribed type, with the next number of this client (EV-8)."""
         if notice.type in self.types:
             self._last_number += 1
             self.backlog.put_nowait({"number": self._last_number, **msgspec.structs.asdict(notice)})
 
     def disconnect(self, reason: str) -> None:
-        """Let what waits go and have the stream end with a reason."""
-        self.end = reason
+        """Discard the backlog and end the stream with a reason."""
+        self.end_reason = reason
         while not self.backlog.empty():
             self.backlog.get_nowait()
         self.backlog.put_nowait({"end": reason})
@@ -71,21 +71,21 @@ class EventClients:
         master.subscribers.append(self.follow)
 
     def follow(self, transaction: Transaction) -> None:
-        """Pass on what a transaction has changed. Without clients nothing is derived."""
+        """Notify clients of a transaction's changes. Without clients no notices are derived."""
         if self._mirror is None or transaction.revision <= self._first_revision:
             return
         notices = advance(self._mirror, transaction)
         for client in list(self.clients.values()):
             for notice in notices:
-                client.tell(notice)
+                client.queue_notice(notice)
             if client.backlog.qsize() > MAX_BEHIND:
                 _log.warning("event client %s with id %d on host %s does not keep up", client.name, client.id, client.host)
                 self.remove(client, "it does not keep up with the events")
 
     def register(self, name: str, caller: Caller, types: list[str]) -> EventClient | str:
-        """A new client that has got the lists of all of its types, or why there cannot be one.
+        """A new client with the lists of all of its types in its backlog, or the reason of a refusal.
 
-        They are not to be sent before everything that was decided so far is announced.
+        They must not be sent before all decisions until now are announced.
         """
         unknown = [each for each in types if each not in TYPES]
         if unknown:
@@ -100,11 +100,11 @@ class EventClients:
         self.clients[client.id] = client
         for type_name in TYPES:
             if type_name in client.types:
-                client.tell(full_list(self._mirror, type_name))
+                client.queue_notice(full_list(self._mirror, type_name))
         return client
 
     def remove(self, client: EventClient, reason: str = "") -> None:
-        """Take a client off; with a reason its stream ends."""
+        """Remove a client; with a reason its stream ends."""
         self.clients.pop(client.id, None)
         if reason:
             client.disconnect(reason)

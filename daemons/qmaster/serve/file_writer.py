@@ -1,7 +1,7 @@
-"""A thread that writes files for the event loop, whose disk may hang: `common/` is often on another machine.
+"""A thread that writes files for the event loop, because a disk may hang: `common/` is often on another machine.
 
-Owns the thread, which does one thing after the other in the order in which it was asked, and brings the results back into the
-loop. How much may wait for it is up to who asks: the files that follow the spool ask for one thing at a time each. Used by
+Owns the thread, which carries out its work in order, and returns the results to the loop. The callers limit the queue: each
+file that follows the spool submits one piece of work at a time. Used by
 `daemons.qmaster.serve.service`.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 LONGEST_END_S = 5.0
-"""How long an end waits for the disk. What is not written by then is found in the spool and written after the next start."""
+"""How long the end waits for the disk. Unwritten data is in the spool, and written after the next start."""
 
 _Work = Callable[[], Any]
 _Then = Callable[[Any], None]
@@ -33,17 +33,17 @@ class FileWriter:
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_stopped = False
-        # a daemon, for which the process does not wait when it ends: it may never come back from the disk
+        # a daemon thread: the process does not wait for it at its end, since the disk may hang forever
         threading.Thread(target=self._run, name="files", daemon=True).start()
 
     def carry_out(self, work: _Work, then: _Then) -> None:
-        """Have `work` done in the thread, then `then` called in the loop with its result: None if it failed for a bug."""
+        """Have `work` done in the thread, then `then` called in the loop with its result: None after an unexpected error."""
         self._unfinished += 1
         self._idle.clear()
         self._queue.put((work, then))
 
     async def stop(self) -> None:
-        """Return when all is written, or the disk has had its time. No result comes back then."""
+        """Return when all is written, or after a timeout. No results are returned afterwards."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_END_S):
                 await self._idle.wait()

@@ -1,7 +1,7 @@
 """The GDI endpoint: HTTP on a Unix socket for this host and on TLS for the gateways of others.
 
-Owns the transport, the proof of who calls, and the shape of answers; what a request means is `service`'s. Identity:
-the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with its host's key. Source: docs/gdi.md.
+Owns the transport, the authentication of callers, and the form of answers; the meaning of requests is `service`'s. Identity:
+the kernel's report about the socket (SO_PEERCRED), or a gateway's statement with its host's key. Source: docs/gdi.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _encoder = msgspec.json.Encoder()
 Handler = Callable[[str, bytes, Caller, str], Awaitable[Answer | web.StreamResponse]]
 Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
-#: requests of one user that are answered at a time: each answer is in memory until the client has taken it
+#: requests of one user that are answered at a time: each answer is in memory until the client has read it
 MAX_ANSWERS_OF_USER = 16
 
 
@@ -44,10 +44,10 @@ class GdiServer:
 
     `handle(name, body, caller, key)` answers requests, under an idempotency key or "".
     `streams` maps request names to handlers that write their own answer; those of
-    `long_lived` write it while something goes on, and take no turn;
-    `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
-    `join_requests`: lets hosts without keys in, for the one request with which they join.
-    `is_leader()`: whether this host is the master; else everybody is to ask again, there may be another one by then.
+    `long_lived` last until an event ends them, and are not counted in the limit per user;
+    `key_of(host)`: the key with which a host authenticates its users, "" for a host that is not trusted.
+    `join_requests`: admits hosts without keys, for the one request with which they join.
+    `is_leader()`: whether this host is the master; if not, clients retry, and find the new one.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class GdiServer:
             self._listeners.open(open_tcp_socket(address, port), tls=tls)
 
     def connections(self) -> int:
-        """How many there are."""
+        """The number of open connections."""
         return self._limiter.count
 
     async def stop(self) -> None:
@@ -110,14 +110,14 @@ class GdiServer:
                     return response
         except RequestBodyError as error:
             if error.may_retry and connection.is_authenticated:
-                await skip_body(request.content)  # a gateway sends all of it before it looks for an answer
+                await skip_body(request.content)  # a gateway sends all of it before it reads an answer
             return refusal_response(str(error), error.may_retry)
 
     async def _join(self, join_requests: JoinRequests, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        """A host that nobody vouches for: what it says is small, and all that it is believed is its token."""
+        """Answer an unauthenticated join request: its body is small, and only its token is trusted."""
         length = request.content_length
         if length is None or length > LARGEST or not join_requests.has_open_token():
-            return refusal_response("denied: the master takes no new hosts in at the moment, or not so")
+            return refusal_response("denied: the master admits no new hosts at the moment, or the request is malformed")
         if not self._is_leader():
             return await self._refuse_not_leader(request, connection)
         try:
@@ -158,7 +158,7 @@ class GdiServer:
         return caller
 
     def _authenticated_caller(self, request: web.BaseRequest) -> Caller | None:
-        """A caller as another host's gateway vouches for him; the key must be that host's own, and there is a certificate."""
+        """The caller that another host's gateway names; the key must be that host's, and there must be a certificate."""
         if request.transport is None or not request.transport.get_extra_info("peercert"):
             return None
         headers = request.headers
@@ -184,7 +184,7 @@ def _reply(answer: Answer) -> web.Response:
 
 
 async def stream_line(response: web.StreamResponse, value: object) -> None:
-    """One JSON line of a stream. Raises ConnectionError, also when the client does not take it."""
+    """One JSON line of a stream. Raises ConnectionError, also when the client does not read it."""
     try:
         async with asyncio.timeout(WRITE_TIMEOUT_S):
             await response.write(_encoder.encode(value) + b"\n")

@@ -1,7 +1,7 @@
 """One line in `messages` for each loss and each return of an exec host, with how long it took, and when one is drained.
 
-Owns when each host was last heard, in seconds of a clock that nobody sets; the state has only its reports. Decides nothing.
-Called by the service, with what hosts say and what is committed. Source: docs/operations.md.
+Owns the time of the last contact with each host, on a monotonic clock; the state has only its reports. Decides nothing.
+Called by the service, for messages of hosts and for commits. Source: docs/operations.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class HostLog:
-    """Follows a master's transactions. A host that has not been heard since this process began is no loss and no return."""
+    """Follows a master's transactions. A host without a contact since the start of this process is neither lost nor back."""
 
     def __init__(self, master: Master) -> None:
         self._master = master
@@ -29,11 +29,11 @@ class HostLog:
         master.subscribers.append(self.committed)
 
     def note_contact(self, host: str) -> None:
-        """It said hello, or reported."""
+        """The host sent hello, or a report."""
         self._last_contact[host] = self._master.world().steady
 
     def note_shutdown(self, host: str) -> None:
-        """Somebody ends its daemon: its next loss has that cause."""
+        """Its daemon is being ended: that is the cause of its next loss."""
         self._ended.add(host)
 
     def committed(self, transaction: Transaction) -> None:

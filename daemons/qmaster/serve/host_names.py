@@ -1,8 +1,8 @@
-"""Host names as the qmaster admits them: unique names out of aliases, the resolver, and a bounded memory.
+"""Host names in the qmaster: unique names by aliases, the resolver, and a bounded cache.
 
 Owns the only look-up of names that decisions depend on; handlers get it as `World.resolve_host`. Decisions never wait:
-a name that is not in the memory counts as unknown and is noted, and `call_resolved` looks the noted names up in threads and has
-the decision made again. A resolver that does not answer delays the request that named the host, and nobody else's.
+a name that is not in the cache counts as unknown and is noted; `call_resolved` looks the noted names up in threads and repeats
+the decision. A resolver that does not answer delays only the requests that name the host.
 Source: GC-5, HG-4.
 """
 
@@ -19,34 +19,33 @@ from typing import Protocol, TypeVar
 from daemons.runtime.cell import Cell, is_address
 from daemons.runtime.per_user_limit import PerUserLimit
 
-#: seconds for which answers and refusals are remembered, and names that are remembered at most
+#: seconds for which known and unknown names are cached, and the largest number of cached names
 REMEMBER_S, UNKNOWN_S, MAX_NAMES = 60.0, 1.0, 4096
-#: seconds for which a request waits for its names; those that are not found by then count as unknown
+#: seconds for which a request waits for its names; those that are not resolved by then count as unknown
 PATIENCE_S = 5.0
-#: look-ups at a time, of all and of one user; how many of a user may be due; how often a decision may come upon further names
+#: look-ups at a time, of all and of one user; pending look-ups of a user; how often a decision is repeated for further names
 _THREADS, _MAX_OF_USER, _MAX_LOOKUPS, _ROUNDS = 16, 4, 64, 3
-#: of a whole name: RFC 1035, 2.3.4
+#: characters of a name: RFC 1035, 2.3.4
 _LONGEST = 255
 
 _Result = TypeVar("_Result")
 
 
 class CallResolved(Protocol):
-    """Calls what asks for names of hosts, and may do so again; see `HostNames.call_resolved`."""
+    """Calls a function that resolves host names, and may repeat the call; see `HostNames.call_resolved`."""
 
     async def __call__(self, decide: Callable[[], _Result], user: Hashable) -> _Result: ...
 
 
 async def call_directly(decide: Callable[[], _Result], user: Hashable) -> _Result:
-    """For a world whose names are all known."""
+    """For a world in which all names are known."""
     return decide()
 
 
 class HostNames:
-    """Resolves names, for one event loop. `exists`, and `name_of_address` for addresses: ask the resolver, in a thread.
+    """Resolves names, for one event loop. `exists`, and `name_of_address` for addresses: query the resolver, in a thread.
 
-    A host that is named by its address is the one whose name the resolver gives for it, as in 8.1.9; an address without a
-    name is unknown.
+    An address stands for the host whose name the resolver gives for it, as in 8.1.9; an address without a name is unknown.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class HostNames:
         self._exists = exists or _exists
         self._name_of_address = name_of_address or _name_of_address
         self._known: OrderedDict[str, tuple[float, str | None]] = OrderedDict()  # -> until when, unique name
-        self._resolved: dict[str, str | None] = {}  # what the request that is decided on has waited for
+        self._resolved: dict[str, str | None] = {}  # names that the current request has waited for
         self._missing: set[str] = set()
         self._lookups: dict[str, asyncio.Task[str | None]] = {}
         self._lookups_of: Counter[Hashable] = Counter()
@@ -65,7 +64,7 @@ class HostNames:
         self._threads = ThreadPoolExecutor(_THREADS, "names")
 
     def resolve(self, name: str) -> str | None:
-        """Unique name of a host, None when nothing knows it, or nothing yet. Names in host_aliases need no resolver."""
+        """Unique name of a host, None if it is unknown, or not resolved yet. Names in host_aliases need no resolver."""
         unique = self._cell.unique_name(name)
         if unique in self._aliased:
             return unique
@@ -79,10 +78,10 @@ class HostNames:
         return None
 
     async def call_resolved(self, decide: Callable[[], _Result], user: Hashable) -> _Result:
-        """What `decide` returns when the names that it asks for are known, or cannot be found out.
+        """The result of `decide` once the names that it uses are resolved, or cannot be.
 
-        It is called again until then, so it must not change anything. Its last call and what the caller does with the result
-        are not interrupted. `user`: whose request it is.
+        `decide` is repeated until then, so it must not change anything. There is no interruption between its last call and the
+        use of the result by the caller. `user`: of the request.
         """
         resolved: dict[str, str | None] = {}
         for _ in range(_ROUNDS):
@@ -106,7 +105,7 @@ class HostNames:
         return dict.fromkeys(names) | {name: task.result() for name, task in lookups.items() if task.done()}
 
     def _lookup_of(self, name: str, user: Hashable) -> asyncio.Task[str | None] | None:
-        """The look-up of a name, which others may be waiting for, too; None when there will be none."""
+        """The look-up of a name, which other requests may share; None at the limits."""
         if name not in self._lookups:
             if len(name) > _LONGEST or self._lookups_of[user] >= _MAX_LOOKUPS:
                 return None
@@ -115,7 +114,7 @@ class HostNames:
         return self._lookups[name]
 
     async def _resolve_in_thread(self, name: str, user: Hashable) -> str | None:
-        """Goes on when the request has given up: the thread cannot be stopped, and its user has a turn less until it ends."""
+        """Continues after the request has given up: the thread cannot be stopped, and counts for its user until it ends."""
         try:
             async with self._per_user_limit.of(user):
                 host = await asyncio.get_running_loop().run_in_executor(self._threads, self._host, name)
@@ -133,7 +132,7 @@ class HostNames:
 
 
     def _host(self, name: str) -> str:
-        """The name of the host that a name or an address means, "" for none. Blocks."""
+        """The name of the host for a name or an address, "" for none. Blocks."""
         if is_address(name):
             return self._name_of_address(name)
         return name if self._exists(name) else ""

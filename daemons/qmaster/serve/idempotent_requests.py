@@ -1,8 +1,8 @@
-"""Requests under an idempotency key: what was carried out is not carried out again, and is answered as it was.
+"""Requests under an idempotency key: a repeated request is not carried out again, and gets the first answer.
 
-Owns the rule: a key is its user's own, belongs to one request, and what is asked under it while it is being answered waits for
-that. Of a request in parts each part is remembered, in the transaction of what it changed. A refusal changed nothing and is
-decided anew. Called by `endpoints`. Source: adr/0143.
+Owns the rule: a key is private to its user and belongs to one request; a repetition waits while the request is being answered.
+For a request in parts each part is recorded, in the transaction with its changes. A refusal changed nothing and is
+decided again. Called by `endpoints`. Source: adr/0143.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode  # a 
 
 
 class IdempotentRequest:
-    """One request under its key. `earlier`: what was answered under that key already."""
+    """One request under its key. `earlier`: the recorded answers under that key."""
 
     def __init__(
         self, name: str, request: RequestBody, caller: Caller, key: str, earlier: list[tuple[Receipt, bytes]]
@@ -33,20 +33,20 @@ class IdempotentRequest:
 
     @property
     def answer(self) -> Answer | None:
-        """What the whole was answered, None if it was not, or was in parts."""
+        """The recorded answer to the whole request, None without one, or if it was carried out in parts."""
         return self._known.get(self._request)
 
     @property
     def receipt(self) -> Receipt:
-        """For the transaction that does the whole."""
+        """For the transaction of the whole request."""
         return Receipt(self._user, self._key, self._request, self._request)
 
     def answer_of(self, part: RequestBody, number: int) -> Answer | None:
-        """What a part was answered, None if it was not. `number`: its place, from 0."""
+        """The recorded answer to a part, None without one. `number`: of the part, from 0."""
         return self._known.get(self._digest(part, number))
 
     def receipt_of(self, part: RequestBody, number: int) -> Receipt:
-        """For the transaction that does a part."""
+        """For the transaction of a part."""
         return Receipt(self._user, self._key, self._request, self._digest(part, number))
 
     def _digest(self, part: RequestBody, number: int) -> bytes:

@@ -1,6 +1,6 @@
-"""Writes into `messages` what was done to jobs from outside, once it is on disk; and follows `loglevel`.
+"""Logs interventions in jobs in `messages`, once they are on disk; and follows `loglevel`.
 
-Owns that alone: what is said is `tell.interventions`'. Called by the actor.
+Owns only that: the texts are `tell.interventions`'. Called by the actor.
 Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
 """
 
@@ -23,7 +23,7 @@ def _write(transaction: Transaction) -> None:
 
 
 def log_interventions(master: Master) -> None:
-    """Have this process write them from now on."""
+    """Have this process log interventions from now on."""
     master.subscribers.append(_write)
 
 

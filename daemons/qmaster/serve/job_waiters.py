@@ -1,6 +1,7 @@
-"""Clients that wait for a job, such as `qsub -sync y`: they hear how its tasks begin, what befalls them, and how they end.
+"""Clients that wait for a job, such as `qsub -sync y`: they are notified of the starts, incidents and ends of its tasks.
 
-Owns who waits for which job, and until when. What is told is on disk. Called by the service. Source: docs/gdi.md.
+Owns the waiters of each job, and when their streams end. Records are sent once they are on disk. Called by the service. Source:
+docs/gdi.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Record = dict[str, Any]
 
 
 class Waiter(NamedTuple):
-    """Who waits. `since`: the revision up to which he was told by what was there."""
+    """A waiting client. `since`: the revision of the state that its first records describe."""
 
     records: asyncio.Queue[Record]
     since: int
@@ -42,12 +43,12 @@ class JobWaiters:
         self._ended_jobs: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
 
     async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
+        """Stream the ends of a job's tasks, one JSON line each, until the job has ended."""
         try:
             job_id: int = decode_body("wait", body)["job_id"]
         except msgspec.DecodeError as error:
             return web.json_response(msgspec.to_builtins(malformed("wait", error)))
-        # what ended is read from disk: nothing may be between memory and disk at that moment
+        # ended tasks are read from disk: memory and disk must agree at that moment
         await self._persisted()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         queue: asyncio.Queue[Record] = asyncio.Queue()
@@ -89,7 +90,7 @@ class JobWaiters:
         return ([] if job is None else self._current_records(job)) + ended
 
     def _current_records(self, job: Job) -> list[Record]:
-        """Tasks that have a place, those whose host is lost or that are being deleted, and what is in error."""
+        """Records of placed tasks, of tasks on lost hosts or under deletion, and of errors."""
         placed = list(job.placed)
         hosts = self._master.state.hosts
         lost = [task for task in placed if task.host in hosts and not hosts[task.host].up]
@@ -103,7 +104,7 @@ class JobWaiters:
         ]
 
     def committed(self, transaction: Transaction) -> None:
-        """Tell those who wait what a transaction means for them."""
+        """Notify the waiters of a transaction's events."""
         if not transaction.affected.jobs.isdisjoint(self._waiters):
             for event in transaction.events:
                 for record in _RECORDS.get(type(event), _no_records)(event):
@@ -117,7 +118,7 @@ class JobWaiters:
                 waiter.records.put_nowait({"done": True})
 
     def _notify_of_hosts(self, hosts: set[str], lost: bool, revision: int) -> None:
-        """Tell of each task at hosts that are lost, or are heard again."""
+        """Notify waiters of each task on hosts that are lost, or back."""
         for job_id in self._waiters.keys() & self._master.state.jobs.keys():
             for task in self._master.state.jobs[job_id].placed:
                 if task.host in hosts:
@@ -130,7 +131,7 @@ class JobWaiters:
             if waiter.since < revision:
                 waiter.records.put_nowait(record)
         if job_id not in self._master.state.jobs:
-            # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
+            # the state is ahead of the disk: ends of other tasks may be in transactions that are not announced yet
             self._ended_jobs.setdefault(job_id, self._master.state.revision)
 
 
@@ -168,4 +169,4 @@ _RECORDS: dict[type, Callable[[Any], Iterable[Record]]] = {
     JobErrorChanged: lambda event: [_error(0, event.error)],
     PendingTasksDeleted: lambda event: ({"task_id": task_id, "deleted": True} for task_id in event.tasks),
 }
-"""What is told of an event."""
+"""Records of an event."""

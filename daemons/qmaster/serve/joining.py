@@ -1,8 +1,8 @@
-"""Hosts without keys that want to join the cell: whether one is let in at all, and the process that admits it.
+"""Hosts without keys that ask to join the cell: whether they may connect at all, and the process that admits them.
 
-Owns the first look at a token, and the process; what it does is the program `gridengine`'s, so that this one never holds the
-key of the authority. While no token is good nobody without a certificate gets as far as this. Called by `gdi_server`.
-Source: adr/0153, docs/security.md.
+Owns the first check of a token, and the process; admission itself is done by the program `gridengine`, so that this one never
+holds the key of the authority. While no token is valid, the TLS handshake refuses hosts without a certificate. Called by
+`gdi_server`. Source: adr/0153, docs/security.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"
 LARGEST = 16384
 """Bytes of such a request."""
-_TOKEN_REFUSED = "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
+_TOKEN_REFUSED = (
+    "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
+)
 #: ports below this one are root's; source: ip(7) ip_unprivileged_port_start
 _ROOT_PORTS = 1024
 NO_PORT = 1 << 16
@@ -36,7 +38,7 @@ NO_PORT = 1 << 16
 
 
 class JoinRequests:
-    """`authority`: the directory beside whose keys the records lie; `environment`: which cell is meant; `replaced`: called with
+    """`authority`: the directory whose keys the token records accompany; `environment`: of the cell; `replaced`: called with
     name and address of a host whose earlier keys are void from now on; `root_only`: only root of a host may join it."""
 
     def __init__(
@@ -51,12 +53,12 @@ class JoinRequests:
         self._one_at_a_time = asyncio.Lock()
 
     def has_open_token(self) -> bool:
-        """Whether a token is good at this moment."""
+        """Whether a token is valid at this moment."""
         now = time.time()
         return any(known.is_open(now) for known in records(self._directory))
 
     async def answer(self, body: bytes, address: str, port: int) -> Answer:
-        """Admit the host that asks from this address and port, or say why not."""
+        """Admit the host that asks from this address and port, or refuse it with the reason."""
         try:
             request = decode_join(body)
         except msgspec.DecodeError as error:
@@ -67,10 +69,10 @@ class JoinRequests:
             return Answer(1, [("error", f"denied: {fault}")])
         known = record_of(self._directory, token.number)
         if known is None or not known.admits(token, time.time()):
-            _log.warning("%s wanted to join as host %r with a token that is not good", address, request.host[:64])
+            _log.warning("%s asked to join as host %r with an invalid token", address, request.host[:64])
             return Answer(1, [("error", _TOKEN_REFUSED)])
         if self._root_only and port >= _ROOT_PORTS:
-            _log.warning("a user of %s who is not root wanted to join as host %r with a good token", address, request.host[:64])
+            _log.warning("a user of %s other than root asked to join as host %r with a valid token", address, request.host[:64])
             reason = f"only root may join a host to this cell, and any user may ask from port {port}"
             return Answer(1, [("error", f"denied: {reason}")])
         fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
@@ -104,7 +106,7 @@ class JoinRequests:
                 output, errors = await child.communicate(fields)
             return msgspec.json.decode(output, type=Answer)
         except (TimeoutError, msgspec.DecodeError):
-            lines = errors.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+            lines = errors.decode(errors="replace").strip().splitlines() or ["it printed nothing"]
             _log.error("a host was not admitted: %s", lines[-1][:500])
             return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
         finally:

@@ -1,8 +1,8 @@
 """The server's job submission verifier: one long-lived process that sees every job before the qmaster decides on it.
 
-Owns the process: its start, restart and end, and the time it may take. What is said is `gridengine.jsv`. Jobs pass one at a
-time, so the number that a verifier is told is the one that the job gets. A verifier that is configured and does not work
-lets no job in. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) jsv_url, jsv_timeout, jsv_threshold; JV-1, JV-6.
+Owns the process: its start, restart and end, and the time it may take. The protocol is `gridengine.jsv`'s. Jobs pass one at a
+time, so a verifier sees the number that the job will get. If a configured verifier does not work, no job is accepted. Used by
+`daemons.qmaster.serve.service`. Source: sge_conf(5) jsv_url, jsv_timeout, jsv_threshold; JV-1, JV-6.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ServerVerifier:
         return bool(self._configuration().jsv_url)
 
     async def verify(self, request: Submit, caller: Caller, next_id: Callable[[], int]) -> Submit | Answer:
-        """The request as the verifier wants it, or the refusal. `next_id()`: the number that the job will get."""
+        """The request as changed by the verifier, or the refusal. `next_id()`: the number that the job will get."""
         async with self._lock:
             started = time.monotonic()
             body = msgspec.to_builtins(request)
@@ -70,7 +70,7 @@ class ServerVerifier:
             _log.info("verification of a job of %s took %.0f ms: %s", caller.user, seconds * 1000, talk.state)
 
     async def _verdict(self, body: dict[str, object], caller: Caller, job_id: int) -> Conversation:
-        """Ask; a verifier that died or does not answer in time is started again, once."""
+        """Get the verdict; a verifier that died or does not answer in time is restarted, once."""
         timeout_s = self._configuration().qmaster_params.jsv_timeout
         for attempt in (1, 2):
             talk = Conversation(body, "server", "qmaster", caller.user, caller.group, job_id)
@@ -85,7 +85,7 @@ class ServerVerifier:
                     raise VerifierFault(reason) from None
                 _log.warning("the verifier is started again: %s", reason)
             except BaseException:
-                # what it says next would be taken for an answer about another job
+                # its next output would be taken for an answer about another job
                 await self.stop()
                 raise
         raise AssertionError("unreachable")
@@ -111,7 +111,7 @@ class ServerVerifier:
         url = self._configuration().jsv_url
         user, path = verifier_path(url)
         status = Path(path).stat()
-        # a clock tick is long enough for a script to be used and written again
+        # within a clock tick a script may be used and written again
         current = (url, status.st_ino, status.st_size, status.st_mtime_ns)
         if self._process is not None and (self._started_as != current or self._process.returncode is not None):
             await self.stop()
@@ -129,7 +129,7 @@ class ServerVerifier:
         return self._process
 
     async def stop(self) -> None:
-        """End the process: by QUIT, and by force if it does not follow."""
+        """End the process: by QUIT, and by force if it does not obey."""
         process, self._process = self._process, None
         if process is None:
             return

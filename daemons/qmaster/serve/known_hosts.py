@@ -1,7 +1,7 @@
-"""The hosts that the qmaster believes, each by a key of its own.
+"""The hosts that the qmaster trusts, each by a key of its own.
 
-Owns the reading of what `gridengine host keys` and `host revoke` write: a host that was revoked is unknown to the very
-next request. Called by the GDI server and by the sessions. Source: docs/adr/0101, adr/0133.
+Owns the reading of the keys that `gridengine host keys` and `host revoke` write: a revoked host is refused from the next
+request on. Called by the GDI server and by the sessions. Source: docs/adr/0101, adr/0133.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 KeyOf = Callable[[str], str]
-"""The key of a host, "" for one that is not believed."""
+"""The key of a host, "" for one that is not trusted."""
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,253}")
 
 
 class KnownHosts:
-    """`directory` holds HOST/gdi_key of exec hosts; a master host that is none, `own`, vouches by `own_key`."""
+    """`directory` holds HOST/gdi_key of exec hosts; a master host that is no exec host, `own`, uses `own_key`."""
 
     def __init__(self, directory: Path, own: str = "", own_key: str = "") -> None:
         self._directory = directory
@@ -25,7 +25,7 @@ class KnownHosts:
         self._known: dict[str, tuple[int, str]] = {}
 
     def key(self, host: str) -> str:
-        """Return the key of a host, "" for one that has none (any more). A look at its file each time: it is small."""
+        """Return the key of a host, "" for one without (or no longer with) a key. Checks its small file each time."""
         if not _HOST_NAME.fullmatch(host):
             return ""
         path = self._directory / host / "gdi_key"

@@ -1,7 +1,7 @@
-"""Which parts of the qmaster have turned lately: what qping shows, and the statistics of MONITOR_TIME.
+"""Liveness of the parts of the qmaster, for qping and the statistics of MONITOR_TIME.
 
-Owns the times of the last turn of each part and the counts since then. The parts bear the names of the threads of 8.1.9, whose
-work they do. Called by the loops of `service`, by the GDI server and by the request `ping`. Source: qping(1), sge_conf(5)
+Owns the time of the last activity of each part, and the counts of activities. The parts have the names of the threads of 8.1.9
+that do their work. Called by the loops of `service`, by the GDI server and by the request `ping`. Source: qping(1), sge_conf(5)
 MONITOR_TIME; QP-1, QP-2.
 """
 
@@ -18,14 +18,14 @@ from gridengine.state.state import State
 
 MAIN, TIMER, WORKER, EVENTS, LISTENER, SCHEDULER = "MAIN timer000 worker000 event_master000 listener000 scheduler000".split()
 _PERIODIC = frozenset((MAIN, TIMER, EVENTS))
-"""Parts that turn whether anybody wants something or not: their silence means something."""
+"""Parts that are active even without requests: only their inactivity is an error."""
 WARNING_S, ERROR_S = 10.0, 60.0
 _LEVEL_NAMES = ("OK", "WARNING", "ERROR")
 
 
 class Liveness:
-    """Of one qmaster. `clock`: steady, in s. `reading`, `writing`: requests that are being answered, and answers that wait for
-    the disk; `connections`: how many there are."""
+    """Of one qmaster. `clock`: monotonic, in s. `reading`, `writing`: requests that are being answered, and answers that wait
+    for the disk; `connections`: the number of open ones."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -42,20 +42,20 @@ class Liveness:
         self._daemons: dict[str, tuple[str, float]] = {}
 
     def known_since(self, host: str, process: str, now: float) -> float:
-        """Since when the daemon of a host is known to be the one that it is."""
+        """Since when the current daemon process of a host is known."""
         known, since = self._daemons.get(host, ("", 0.0))
         if known != process:
             known, since = self._daemons[host] = (process, now)
         return since
 
     def note_activity(self, part: str) -> None:
-        """A part has done something, or has looked whether there was anything to do."""
+        """A part has done its work, or has checked that there is none."""
         self._last_activity[part] = self._clock()
         self._counts[part] += 1
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """A request is answered meanwhile."""
+        """A request is being answered inside of this block."""
         self.note_activity(LISTENER)
         self.reading += 1
         try:
@@ -64,7 +64,7 @@ class Liveness:
             self.reading -= 1
 
     def info(self) -> tuple[int, str]:
-        """(0 all is well, 1 a part is late, 2 much too late; the line of all parts with the seconds since they turned)."""
+        """(0: all parts are active, 1: one is late, 2: much too late; the line of all parts with seconds since activity)."""
         now = self._clock()
         worst, texts = 0, []
         for part, then in self._last_activity.items():
@@ -75,7 +75,7 @@ class Liveness:
         return worst, " | ".join((*texts, _LEVEL_NAMES[worst]))
 
     def statistics(self, interval_s: float) -> str:
-        """What to log now: how often each part has turned in the last interval; "" before it is over, and where it is 0."""
+        """The line to log: activities of each part in the last interval; "" before its end, and if it is 0."""
         now = self._clock()
         passed = now - self._counted_since
         if not interval_s:
@@ -90,13 +90,13 @@ class Liveness:
         return self._statistics
 
     def answer(self) -> dict[str, object]:
-        """What qping asks for. `start`: epoch s; `run`: s."""
+        """The status for qping. `start`: epoch s; `run`: s."""
         status, info = self.info()
         return {
             "name": "qmaster",
             "start": self.start,
             "run": max(0.0, time.time() - self.start),
-            "reading": max(0, self.reading - 1),  # without the one that asks
+            "reading": max(0, self.reading - 1),  # without the ping itself
             "writing": self.writing(),
             "clients": self.connections(),
             "status": status,
@@ -106,7 +106,7 @@ class Liveness:
 
 
 def ping_answer(state: State, liveness: Liveness, body: Mapping[str, Any], host: str | None, world: World) -> dict[str, object]:
-    """What is known of a daemon that qping names, `host` by its unique name; {} if there is none of this cell."""
+    """The status of a daemon that qping names, `host` by its unique name; {} if there is none of this cell."""
     if host is None:
         return {}
     if body["name"] == "execd" and state.has("exec_host", host):
@@ -117,7 +117,7 @@ def ping_answer(state: State, liveness: Liveness, body: Mapping[str, Any], host:
 
 
 def _exec_host(state: State, liveness: Liveness, host: str, now: float) -> dict[str, object]:
-    """An exec host as its reports say: since when this qmaster has heard of its daemon, and how long ago the last time was."""
+    """The status of an exec host by its reports: since when its daemon is known, and the age of the last report."""
     known = state.hosts.get(host)
     if known is None or not known.up:
         return {}

@@ -2,8 +2,8 @@
 
 Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, the body on the standard input. A `--`
 before the recipient would not be what sge_conf(5) promises to a site's own mailer; no address can be taken for an option.
-Whom a letter goes to is a user's choice, so the mailer never runs as root: as the configured user, else as nobody, for
-the jobs' owners need not be allowed on this host. A mailer that hangs is ended, a full queue drops letters and says so;
+Users choose the recipients, so the mailer never runs as root: it runs as the configured user, else as nobody, since
+the jobs' owners need not be allowed on this host. A mailer that hangs is ended; a full queue drops messages and logs it;
 nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) mailer; MA-2.
 """
 
@@ -26,7 +26,7 @@ _MailQueue = asyncio.Queue[tuple[str, Mail]]
 QUEUE_LENGTH = 1000
 TIMEOUT_S = 60.0
 MAX_OUTPUT = 300
-"""Bytes of what a mailer that fails has said, for the log."""
+"""Bytes of the output of a failed mailer, for the log."""
 SENDERS = 2
 """Mailers that run at the same time."""
 
@@ -42,11 +42,11 @@ class MailSender:
         self._tasks = [asyncio.get_running_loop().create_task(self._run(queue)) for queue in self._queues]
 
     def send(self, mails: Iterable[Mail]) -> None:
-        """Take letters; returns at once."""
+        """Queue mail messages; returns at once."""
         for mail in mails:
             for recipient in mail.recipients:
                 try:
-                    # one mailer for all letters of a recipient: they come in their order
+                    # one mailer for all messages of a recipient: they arrive in order
                     self._queues[hash(recipient) % SENDERS].put_nowait((recipient, mail))
                 except asyncio.QueueFull:
                     self._dropped += 1
@@ -54,7 +54,7 @@ class MailSender:
                         _log.error("the mailer is too slow: mails are dropped, the first is for %s", recipient)
 
     async def idle(self) -> None:
-        """Return when everything taken so far has been handed over."""
+        """Return when all queued messages have been sent."""
         for queue in self._queues:
             await queue.join()
 
@@ -78,11 +78,11 @@ class MailSender:
                     self._dropped = 0
 
     async def _send_one(self, recipient: str, mail: Mail) -> None:
-        """One run of the mailer. Raises OSError or SyntaxFault when it cannot be."""
+        """One run of the mailer. Raises OSError or SyntaxFault when it fails."""
         mailer = self._mailer()
         if mailer is None:
             return
-        # a file and no pipe: what a mailer leaves behind may hold that open
+        # a file and no pipe: a process that a mailer leaves behind may hold a pipe open
         with tempfile.TemporaryFile() as output:
             await self._run_mailer(mailer, recipient, mail, output)
 
@@ -109,11 +109,11 @@ class MailSender:
         if process.returncode:
             output.seek(0)
             message = " ".join(output.read(MAX_OUTPUT).decode(errors="replace").split())
-            raise OSError(f"{path} ended with exit status {process.returncode}: {message or 'it did not say why'}")
+            raise OSError(f"{path} ended with exit status {process.returncode}: {message or 'it gave no reason'}")
 
 
 def _sender_and_path(mailer: str) -> tuple[LocalUser, str]:
-    """`[user@]path` as the user who runs the mailer, and the path. Raises SyntaxFault."""
+    """`[user@]path` as the mailer's user and its path. Raises SyntaxFault."""
     user, at, path = mailer.partition("@")
     if at and "/" not in user:
         return identity.named(user), path

@@ -1,7 +1,7 @@
-"""Mirrors: daemons that keep a copy of the state by what is committed, such as the web server.
+"""Mirrors: daemons that keep a copy of the state by its transactions, such as the web server.
 
-Owns the request `mirror`, a stream of lines: the snapshot, then every transaction, and a beat each second. One encoding of a
-transaction serves all mirrors; one that does not keep up is cut off and comes again for a snapshot. Source: adr/0133.
+Owns the request `mirror`, a stream of lines: the snapshot, then every transaction, and a heartbeat each second. One encoding of a
+transaction serves all mirrors; one that does not keep up is disconnected, and asks for a new snapshot. Source: adr/0133.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ _encoder = msgspec.json.Encoder()
 
 
 class Mirrors:
-    """Those who follow the state now. `durable()` returns when all that was decided is announced."""
+    """The connected mirrors. `durable()` returns when all decisions are announced."""
 
     def __init__(self, master: Master, measures: Measures, durable: Callable[[], Awaitable[None]]) -> None:
         self._master, self._measures, self._durable = master, measures, durable
-        self._backlogs: dict[asyncio.Queue[Raw], int] = {}  # with the revision of the state that each began with
+        self._backlogs: dict[asyncio.Queue[Raw], int] = {}  # -> revision of the state that each started with
         master.subscribers.append(self.committed)
 
     def committed(self, transaction: Transaction) -> None:
-        """Pass a transaction on. Without mirrors it is not even encoded."""
+        """Send a transaction. Without mirrors it is not even encoded."""
         if self._backlogs:
             events = Raw(encode_events(transaction.events))
             line = Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events)
             self._send(line, transaction.revision)
 
     def send_heartbeat(self) -> None:
-        """Say that all which was committed has been told; the service calls this every `BEAT_S`."""
+        """Confirm that all committed transactions have been sent; the service calls this every `BEAT_S`."""
         if self._backlogs:
             self._send(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
-        """Send the state and what becomes of it, until either side ends it. Daemons of the cell alone may ask."""
+        """Send the state and its changes, until either side ends it. Only daemons of the cell may ask."""
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             await response.prepare(request)
@@ -75,7 +75,7 @@ class Mirrors:
             self._backlogs.pop(backlog, None)
 
     def subscribe(self) -> asyncio.Queue[Raw]:
-        """The lines for a new mirror, the state first; `LAST` when it is cut off. To be sent once that state is announced."""
+        """The lines for a new mirror, the state first; `LAST` on a disconnect. To be sent once that state is announced."""
         backlog: asyncio.Queue[Raw] = asyncio.Queue()
         self._backlogs[backlog] = self._master.state.revision
         for first in self._state():
@@ -83,14 +83,14 @@ class Mirrors:
         return backlog
 
     def _state(self) -> Iterator[Line]:
-        """The snapshot, and what no snapshot has, all of one moment."""
+        """The snapshot, and the volatile state that it lacks, all of one moment."""
         state, now = self._master.state, self._master.world().now
         yield WholeState(Raw(state.snapshot()))
         yield Committed(state.revision, now, "", "", Raw(encode_events(volatile_events(state))))
         yield Beat(now, self._measures)
 
     def _send(self, line: Line, revision: int) -> None:
-        """Pass a line on to those who began before this revision."""
+        """Send a line to the mirrors that started before this revision."""
         encoded = _encoded(line)
         for backlog in [backlog for backlog, since in self._backlogs.items() if since < revision]:
             if backlog.qsize() < MAX_BEHIND:

@@ -1,7 +1,7 @@
-"""The request `job_output`: the end of what a task writes, or has written, for its owner alone.
+"""The request `job_output`: the end of the output of a task, running or ended, for its owner alone.
 
-Owns who may, and which host is asked for which try of the task. The qmaster sees no file: the host reads, as the owner, where
-the task writes. Called by `endpoints`. Source: adr/0138.
+Owns the permission, and the choice of the host and of the attempt. The qmaster reads no file: the host reads the task's output,
+as its owner. Called by `endpoints`. Source: adr/0138.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ PATIENCE_S = 5.0
 MAX_OPEN_CALLS = 32
 
 ReadOutputCall = Callable[[str, bytes], Awaitable[bytes]]
-"""(host, encoded OutputWanted) -> encoded OutputTail. May raise anything: the host does not answer."""
+"""(host, encoded OutputWanted) -> encoded OutputTail. Any exception means that the host does not answer."""
 
 
 async def no_host_answers(host: str, data: bytes) -> bytes:
     """For a qmaster without hosts."""
-    raise LookupError(f"nobody answers for {host}")
+    raise LookupError(f"no host answers for {host}")
 
 
 RecordsOf = Callable[[int, int], list[AccountingRecord]]
 """(job, task as in the records: 0 for one of no array) -> records, in the order of their ends."""
 _ENDED = 0
-"""The attempt of a task that is over: the last one (`OutputWanted`)."""
+"""The attempt for an ended task: the last one (`OutputWanted`)."""
 
 
 def no_records(job: int, task: int) -> list[AccountingRecord]:
@@ -50,7 +50,7 @@ def no_records(job: int, task: int) -> list[AccountingRecord]:
 
 
 class _TaskLocation(NamedTuple):
-    """Who owns a task, and on which host it is; "" for one that is on none."""
+    """Owner and host of a task; host "" if it is not placed."""
 
     owner: str
     host: str
@@ -58,10 +58,10 @@ class _TaskLocation(NamedTuple):
 
 
 class OutputReading:
-    """Asks hosts by `read`, and keeps nobody waiting for longer than `patience_s`.
+    """Asks hosts by `read`, with a timeout of `patience_s`.
 
-    A call that a host does not answer stays open, so `MAX_OPEN_CALLS` of a host are enough: it would have to carry all of them out
-    once it is itself again.
+    A call that a host does not answer stays open, so a host has at most `MAX_OPEN_CALLS`: it would have to carry out all of
+    them once it works again.
     """
 
     def __init__(self, read: ReadOutputCall, patience_s: float = PATIENCE_S, records: RecordsOf = no_records) -> None:
@@ -74,9 +74,9 @@ class OutputReading:
             location = self._locate(state, body["job"], body.get("task", 0), caller)
         except Refused as refusal:
             return _refused(refusal.text)
-        wanted = OutputWanted(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
+        requested = OutputWanted(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
         host = state.hosts.get(location.host)
-        tail = await self._ask_host(location.host, wanted) if host is not None and host.up else None
+        tail = await self._ask_host(location.host, requested) if host is not None and host.up else None
         if tail is None:
             return _refused(f'host "{location.host}" does not answer: what the task writes cannot be read now')
         if tail.fault:
@@ -84,42 +84,42 @@ class OutputReading:
         fields = {"path": tail.path, "size": tail.size, "from": tail.begin, "text": tail.text}
         return Answer(data={"task": location.key.task, "host": location.host, **fields})
 
-    def _locate(self, state: State, number: int, wanted: int, caller: Caller) -> _TaskLocation:
-        """Where to ask for a task that runs, or that has ended. Raises Refused."""
+    def _locate(self, state: State, number: int, requested: int, caller: Caller) -> _TaskLocation:
+        """The location of a running or ended task. Raises Refused."""
         job = state.jobs.get(number)
-        task = _running_task(job, wanted) if job is not None else None
+        task = _running_task(job, requested) if job is not None else None
         if job is not None and task is not None:
             location = _TaskLocation(job.owner, task.host, TaskKey(job.id, task.id, task.attempt))
-        elif record := self._last_record(number, wanted):
+        elif record := self._last_record(number, requested):
             location = _TaskLocation(record.owner, record.hostname, TaskKey(number, int(record.task_number) or 1, _ENDED))
         elif job is not None:
             location = _TaskLocation(job.owner, "", TaskKey(job.id, 0, 0))
         else:
             raise Refused(f"denied: job {number} does not exist")
         if location.owner != caller.user:
-            # as with sessions: a manager may end the job, but what it writes is its owner's
+            # as with sessions: a manager may end the job, but its output is its owner's
             raise Refused(f'denied: job {number} belongs to "{location.owner}", not to "{caller.user}"')
         if not location.host:
-            raise Refused(f"denied: {f'task {wanted} of ' if wanted else ''}job {number} does not run")
+            raise Refused(f"denied: {f'task {requested} of ' if requested else ''}job {number} does not run")
         return location
 
     def _last_record(self, number: int, task: int) -> AccountingRecord | None:
-        """Of the last try of a task that has ended, without a number of the job's first task."""
+        """The record of the last attempt of an ended task; without a number, of the job's first task."""
         ended = self._records(number, task) or ([] if task > 1 else self._records(number, 1 - task))
         return next((record for record in reversed(ended) if record.pe_taskid in ("", "NONE")), None)
 
-    async def _ask_host(self, host: str, wanted: OutputWanted) -> OutputTail | None:
-        """What a host has read; None if it does not answer."""
+    async def _ask_host(self, host: str, requested: OutputWanted) -> OutputTail | None:
+        """The output that a host has read; None if it does not answer."""
         if len(self._open[host]) >= MAX_OPEN_CALLS:
             return None
-        call = asyncio.ensure_future(self._read(host, encode(wanted)))
+        call = asyncio.ensure_future(self._read(host, encode(requested)))
         self._open[host].add(call)
         call.add_done_callback(partial(self._finish_call, host))
         await asyncio.wait({call}, timeout=self._patience_s)
         return decode_tail(call.result()) if call.done() and call.exception() is None else None
 
     def _finish_call(self, host: str, call: asyncio.Future[bytes]) -> None:
-        """Silent, ending or unknown: that is all the same to whoever asks."""
+        """Note the end of a call. For the caller a silent, an ending and an unknown host are the same."""
         self._open[host].discard(call)
         if not call.cancelled() and (error := call.exception()) is not None:
             _log.info("host %s did not read what a task writes: %s", host, describe_call_fault(error))

@@ -1,7 +1,7 @@
-"""Payloads on their way to hosts: a cache of those in use, bounded in bytes, and which host has been given which script.
+"""Payloads on their way to hosts: a cache of those in use, bounded in bytes, and the scripts that each host has received.
 
-Owns what is kept in memory of scripts and environments. What it remembers of hosts is a saving, not a truth: a host
-that has not got a script says so, and is sent it. Called by `batches` alone.
+Owns the scripts and environments in memory. The record of a host's scripts only saves traffic, and may be wrong: a host
+that lacks a script reports it, and receives it. Called by `batches` alone.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from daemons.qmaster.decision import Payload
 from gridengine.delivery import Instruction, Start
 
 CACHE_BYTES = 32 * 2**20
-"""Payloads that are kept in memory; the last one used is, however large."""
+"""Bytes of payloads in memory; the last one used is kept even if it is larger."""
 _JOBS_REMEMBERED = 1000
 _INSTRUCTION_BYTES = 2000
-"""What an instruction weighs besides its script and environment, roughly."""
+"""Approximate bytes of an instruction besides its script and environment."""
 
 
 class Payloads:
@@ -47,21 +47,21 @@ class Payloads:
             self._bytes -= self._cached.pop(job_id)[1]
 
     def script_for(self, host: str, instruction: Instruction) -> bytes | None:
-        """The script that a host is to be sent with an instruction, None if it needs none or was given it before."""
+        """The script to send to a host with an instruction, None if it needs none or has received it before."""
         if not isinstance(instruction, Start) or not instruction.script:
             return None
         job_id = instruction.job.id
         return None if job_id in self._scripts.get(host, ()) else self(job_id).script
 
     def note_sent(self, host: str, jobs: Container[int], scripts: dict[int, bytes]) -> None:
-        """A host has these scripts now. `jobs`: those that exist."""
+        """Note that a host has received these scripts. `jobs`: the existing ones."""
         known = self._scripts.setdefault(host, set())
         known.update(scripts)
         if len(known) > _JOBS_REMEMBERED:
             known.intersection_update([job_id for job_id in known if job_id in jobs])
 
     def note_missing(self, host: str, job_id: int) -> None:
-        """A host says that it has not got the script of a job."""
+        """Note a host's report that it lacks the script of a job."""
         self._scripts.get(host, set()).discard(job_id)
 
 

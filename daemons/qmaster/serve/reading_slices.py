@@ -1,7 +1,7 @@
-"""Readings of many jobs in slices: why each waits (qexplain), and all about each (qstat -j); others are served in between.
+"""Readings of many jobs in slices: why each waits (qexplain), and the details of each (qstat -j); others are served in between.
 
-Owns how such a reading is divided and how its parts become one answer. A job that goes meanwhile is left out; each is shown as it
-is when its part is read. Called by `daemons.qmaster.serve.service`. Source: ADR 116.
+Owns the division of such a reading and the join of its parts into one answer. A job that ends meanwhile is left out; each is
+shown as of the moment when its part is read. Called by `daemons.qmaster.serve.service`. Source: ADR 116.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SLICE = {"explain_job": 20, "job_detail": 100}
 
 
 def split_reading(state: State, name: str, body: Body) -> Iterator[Body | None]:
-    """Bodies that together read what this one does; None where nothing is to be read but others may be served.
+    """Bodies that together read the same as this one; None where nothing is read but others may be served.
 
     Raises SyntaxFault, before the first body.
     """
@@ -44,7 +44,7 @@ def split_reading(state: State, name: str, body: Body) -> Iterator[Body | None]:
 
 
 def join_answers(name: str, body: Body, answers: list[Answer]) -> Answer:
-    """The answer to the whole of what was read in parts."""
+    """The answer to a whole reading, from the answers to its parts."""
     refused = next((answer for answer in answers if answer.status), None)
     kind, selected = _kind_and_selection(name, body)
     if refused is not None or not selected.get("jobs"):
@@ -53,13 +53,14 @@ def join_answers(name: str, body: Body, answers: list[Answer]) -> Answer:
     parts: list[Body] = [data if kind == name else data[kind] for data in read]
     jobs = {job["id"]: job for part in parts for job in part["jobs"]}
     unknown = {token for part in parts for token in part["unknown"]}
-    joined = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [token for token in selected["jobs"] if token in unknown]}
-    data = parts[-1] | joined  # what else a part says holds for all
+    unknown_tokens = [token for token in selected["jobs"] if token in unknown]
+    joined = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": unknown_tokens}
+    data = parts[-1] | joined  # the other fields are the same in all parts
     return Answer(data=data if kind == name else {kind: data})
 
 
 def _kind_and_selection(name: str, body: Body) -> tuple[str, Body]:
-    """What is read of each job, and the body that names them; of what shows several things at one moment there is no part."""
+    """The kind of reading, and the body that names its jobs; a reading of several kinds at one moment is not divided."""
     if name == "status" and body.keys() == {"job_detail"}:
         return "job_detail", body["job_detail"]
     return name, body if name in SLICE else {}

@@ -1,6 +1,6 @@
-"""What the log says of changes that were refused: whose, from where, and why; one line a minute for each user and request.
+"""Logs refused changes: user, host and reason; one line a minute for each user and request.
 
-Owns that pace, which bounds what a loop of refusals writes. A refusal that nobody can find afterwards cannot be explained.
+Owns that rate limit, against loops of refusals. Without the log a refusal could not be explained later.
 Called by `service`.
 """
 
@@ -14,21 +14,21 @@ _log = logging.getLogger(__name__)
 
 PAUSE_S = 60.0
 _SUBMISSIONS = frozenset(("submit", "resubmit_jobs"))
-#: requests that change something, by what the log calls them: they are of users, but for a daemon's
+#: requests that change something -> their names in the log; requests of users only, so without the daemons' hello
 _CALLED = {
     name: "a submission" if name in _SUBMISSIONS else f"the request {name}" for name in REQUESTS if name != "execd_hello"
 }
 
 
 class RefusedRequests:
-    """Logs refusals. Users of whom nothing is to be remembered any more are forgotten."""
+    """Logs refusals. Forgets users whose last line is old enough."""
 
     def __init__(self) -> None:
         self._logged: dict[tuple[str, str], float] = {}
         self._suppressed: dict[tuple[str, str], int] = {}
 
     def note(self, name: str, answer: Answer, caller: Caller, now: float) -> None:
-        """Log why a change was refused, or count it until a line may be said. `name`: of the request; `now`: epoch s."""
+        """Log why a change was refused, or count it until the next line is due. `name`: of the request; `now`: epoch s."""
         reasons = [text for level, text in answer.answers if level == "error"]
         if name not in _CALLED or not answer.status or not reasons:
             return

@@ -1,7 +1,7 @@
 """The qmaster's service: requests in, answers out, and the loops that keep the cluster moving; no Ray in it.
 
 Owns the event loop's tasks: group commit, timers, the scheduler's driver, dispatch to hosts. The calls
-to the schedd and to the execds come in as functions, so that the actor uses Ray and tests use what they like.
+to the schedd and to the execds are passed as functions, so that the actor uses Ray and tests use fakes.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _AFTER_A_BUG_S = 5.0
 class Service:
     """A running qmaster over a master.
 
-    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join,
-    `files` the cell's;
-    `call_resolved` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
-    what is announced. `end(status)` ends this process at once, with nothing tidied up: it is begun again from what is on disk.
+    `host_joined(host)` is called when an exec host's supervisor sends hello; `session()` returns the data that it needs to join,
+    `files` the cell's files;
+    `call_resolved` calls functions that resolve host names (`HostNames`); `replication`: where shadow hosts must have a
+    transaction before it is announced. `end(status)` ends this process at once, without cleanup: it restarts from disk.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Service:
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._measures = Measures()
-        self._job_waiters = JobWaiters(master, self.call_resolved, self.durable)
-        self._task_ends = TaskEndStreams(master, self.call_resolved, self.durable)
+        self._job_waiters = JobWaiters(master, self.persisted, self.durable)
+        self._task_ends = TaskEndStreams(master, self.persisted, self.durable)
         self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
@@ -109,7 +109,8 @@ class Service:
             await host_joined(host)
 
         service_callbacks = ServiceCallbacks(
-            *(self.durable, call_resolved, joined, session, files), lambda: self.driver.monitor(), shut_down, read_output, try_ports
+            *(self.durable, call_resolved, joined, session, files),
+            *(lambda: self.driver.monitor(), shut_down, read_output, try_ports),
         )
         streams = LongLivedStreams(self.event_clients, self._job_waiters, self._task_ends, self._mirrors)
         self._refused_requests = RefusedRequests()
@@ -143,19 +144,20 @@ class Service:
         await self._gdi.start(socket, address, port, tls)
 
     def begin(self) -> None:
-        """Begin what keeps the cluster moving, on the running event loop: at once, or when there is room for what it writes."""
+        """Start the periodic work, on the running event loop: at once, or when the spool has space for its writes."""
         if self._spool_space.check():
             self._begin_loops()
         else:
-            self._tasks = [asyncio.get_running_loop().create_task(self._begin_with_room())]
+            self._tasks = [asyncio.get_running_loop().create_task(self._begin_with_space())]
 
-    async def _begin_with_room(self) -> None:
+    async def _begin_with_space(self) -> None:
         await self._spool_space.wait()
         self._begin_loops()
 
     def _begin_loops(self) -> None:
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._send_heartbeats())]
+        work = (self.driver.run(), self._timers(), self._send_heartbeats())
+        self._tasks = [loop.create_task(each) for each in work]
         if self._replication is not None:
             self._replication.start()
         for name in self.master.state.hosts:
@@ -185,7 +187,7 @@ class Service:
     # --- durability --------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write everything that was decided so far in one commit, and answer those who wait for it."""
+        """Write all decisions so far in one commit, and resolve the waiters for it."""
         self._flush_due = False
         began = time.perf_counter()
         try:
@@ -198,17 +200,17 @@ class Service:
         self._answer_ready()
 
     def _give_up(self, error: Exception) -> NoReturn:
-        """What is in memory may not be what is on disk: the only honest thing is to start again from disk."""
+        """Memory and disk may differ now: the only safe way is a restart from disk."""
         _log.critical("%s; the qmaster ends", plain_fault(error))
         self._end(1)
 
     def _announce(self) -> None:
-        """Shadows have more than before."""
+        """Shadow hosts have received more than before."""
         self.master.announce()
         self._answer_ready()
 
     def _answer_ready(self) -> None:
-        """Let those go on who wait for what is announced by now."""
+        """Resolve waiters whose revision is announced, that is, committed and replicated."""
         if not self._durable or not self.is_leader():
             return
         ready, self._durable = self._durable, []
@@ -221,7 +223,7 @@ class Service:
                 self._durable.append((revision, future))
 
     def is_leader(self) -> bool:
-        """Whether this host is the master now. If not, nobody is told anything."""
+        """Whether this host is the master now. If not, nothing is answered or sent."""
         return self._replication is None or self._replication.is_leader()
 
     async def _deliver(self, host: str, data: bytes) -> bytes:
@@ -230,7 +232,7 @@ class Service:
         return await self._deliver_call(host, data)
 
     async def durable(self) -> None:
-        """Return when all that was decided until now is on disk, and shadows have it; many callers share one commit."""
+        """Return when all decisions until now are on disk and replicated; many callers share one commit."""
         if self.master.announced and self.is_leader():
             return
         loop = asyncio.get_running_loop()
@@ -241,8 +243,8 @@ class Service:
             loop.call_soon(self.flush)
         await future
 
-    async def call_resolved(self) -> None:
-        """Return at a moment when all that was decided is on this disk: what comes in while this waits is waited for, too."""
+    async def persisted(self) -> None:
+        """Return at a moment when all decisions are on this disk, those made meanwhile included."""
         while self.master.pending:
             await self.durable()
 
@@ -256,7 +258,7 @@ class Service:
     # --- hosts -----------------------------------------------------------------------------------------------
 
     async def reports(self, host: str, data: bytes) -> bytes:
-        """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
+        """Take a host's reports; returns the verdicts once they are on disk, with their revision."""
         if not self.is_leader():
             raise NotServing("this host is not the master at the moment")
         if self._spool_space.refusal:
@@ -264,7 +266,7 @@ class Service:
         batch = decode(data)
         if batch.master[0] > self.master.incarnation:
             self._end_outdated(host, batch.master[0])
-        # an execd that begins anew may have lost its configuration with its disk
+        # an execd that restarts may have lost its configuration with its disk
         begins = self._correspondence.begins(host, batch)
         if not self._correspondence.takes(host, batch):
             return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
@@ -280,35 +282,35 @@ class Service:
         if inventory:
             self.dispatcher.inventoried(host)
         if returned or begins:
-            # if it was given up, and its load forgotten: configuring it again makes it tell everything
+            # if it was lost, its load was forgotten: a new configuration makes it report everything
             self.dispatcher.reconnected(host)
         if self._correspondence.taken(host, batch):
             self.dispatcher.wake(host)
         return encode(Batch(verdicts=verdicts, master=self.master.stamp))
 
     def _end_outdated(self, host: str, later: int) -> None:
-        """A host obeys a later qmaster: either that one has taken over, or this spool is of a time before it. The process
-        that is started in the place of this one comes after both.
+        """A host obeys a later qmaster: either that one has taken over, or this spool is older than it. The process
+        that replaces this one is later than both.
         """
         _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
-        if self._replication is None:  # else its place is not this host's to take
-            with suppress(SpoolError):  # on a full disk it is heard again by the next one
+        if self._replication is None:  # else this host may not replace that qmaster
+            with suppress(SpoolError):  # on a full disk the next process learns it from the host
                 self.master.spool.remember("incarnation", str(later))
         self._end(1)
 
     def hosts_with_nodes(self) -> list[str]:
-        """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""
+        """The hosts with a live node as far as known: all that are up, except those that restart their node on request."""
         return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.restarting(name)]
 
     def lose_nodes(self, hosts: set[str]) -> None:
-        """The nodes of these hosts are gone: do not wait for max_unheard."""
+        """The nodes of these hosts are dead: do not wait for max_unheard."""
         for host in self.hosts_with_nodes():
             if host in hosts:
                 self.master.lose_host(host)
                 self.flush()
 
     def note_node_ending(self, host: str) -> None:
-        """The daemon of a host is told to end: nothing more is placed there from now on."""
+        """The daemon of a host is about to end: dispatch nothing more to it."""
         self._host_log.note_shutdown(host)
         self.master.lose_host(host)
 
@@ -331,8 +333,8 @@ class Service:
             self._liveness.note_activity(MAIN)
             try:
                 self.master.tick()
-            except Exception:  # a bug, and nothing of it was kept: the others must not wait for ever
-                _log.exception("what is due could not be done, it is tried again")
+            except Exception:  # a bug, and none of its changes were kept: the other work must not wait forever
+                _log.exception("the timers failed, they are run again")
                 await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
             self._compact()

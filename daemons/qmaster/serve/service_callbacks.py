@@ -1,6 +1,6 @@
-"""What those who answer requests need of the running qmaster around them, as functions.
+"""Callbacks that request handlers get from the service.
 
-Made by `service`, used by `endpoints`: so that the answers know neither loops nor Ray.
+Made by `service`, used by `endpoints`: so that the handlers know neither loops nor Ray.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from daemons.qmaster.serve.output_reading import ReadOutputCall
 from gridengine.gdi.requests import Answer, Shutdown
 
 TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]
-"""(host, ports) -> what each of them does when the master host connects to it: `answers`, is `refused` or `silent`."""
+"""(host, ports) -> the ports by the result of a connection from the master host: `answers`, `refused` or `silent`."""
 
 
 async def all_ports_silent(host: str, ports: Sequence[int]) -> dict[str, list[int]]:
-    """Where there is no network."""
+    """For a qmaster without a network."""
     return {"answers": [], "refused": [], "silent": list(ports)}
 
 
 FilesCall = Callable[[Mapping[str, str], str], Awaitable[dict[str, str]]]
-"""(digests by name, mark) of a host's copy of the cell's files -> texts by name that it is to take."""
+"""(digests by name, mark) of a host's copy of the cell's files -> texts by name that it has to take."""
 
 
 async def no_files(_digests: Mapping[str, str], _mark: str) -> dict[str, str]:
-    """Nothing is handed out."""
+    """Offers nothing."""
     return {}
 
 
 class ServiceCallbacks(NamedTuple):
-    """What answers need of the qmaster around them.
+    """The callbacks.
 
-    `durable()` returns when all that was decided is on disk; `call_resolved(ask, who)` calls what asks for names of hosts once they are
-    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join;
-    `files(digests, mark)`: those of the cell that a host with such a copy is to take; `monitor()` has the next
-    scheduling run say why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host; `try_ports` connects to one.
+    `durable()` returns when all decisions are on disk; `call_resolved(function, user)` calls a function that resolves host names;
+    `host_joined(host)`: its supervisor has sent hello; `session()`: the data that a host needs to join;
+    `files(digests, mark)`: the cell's files that a host with such a copy has to take; `monitor()` has the next scheduling run
+    report why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host; `try_ports` connects to one.
     """
 
     durable: Callable[[], Awaitable[None]]

@@ -1,6 +1,6 @@
-"""The request `shutdown`: which hosts are meant, and what is said of those that are none.
+"""The request `shutdown`: resolves its hosts, and reports unknown ones.
 
-Owns the reading of the names; ending daemons is the actor's. Called by `endpoints`. Source: qconf(1) -ke, -km, -ks.
+Owns the names; the actor ends the daemons. Called by `endpoints`. Source: qconf(1) -ke, -km, -ks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ async def shut_down(master: Master, service_callbacks: ServiceCallbacks, request
 
 
 async def _resolve_hosts(master: Master, service_callbacks: ServiceCallbacks, request: Shutdown, caller: Caller) -> list[str]:
-    """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
+    """Replace the hosts of a request by their unique names, `all` by those that are up; returns the unknown names."""
     world = master.world()
     if "all" in request.hosts:
         request.hosts = tuple(sorted(name for name, host in master.state.hosts.items() if host.up))

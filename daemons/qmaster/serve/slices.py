@@ -1,7 +1,7 @@
-"""Acts on many jobs in slices: other requests are served in between (SO-47; ADR 116).
+"""Requests on many jobs in slices: other requests are served in between (SO-47; ADR 116).
 
-Owns how such a request is divided; each part is a request and a transaction of its own. Patterns are matched in slices, too,
-also those that name the predecessors of a single job.
+Owns the division of such a request; each part is a request and a transaction of its own. Patterns are matched in slices, too,
+including those for the predecessors of a single job.
 Called by `service`. Source: sge_conf(5) MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs,
 which takes some milliseconds, and not a time.
 """
@@ -21,12 +21,12 @@ from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs,
 from gridengine.state.state import State
 
 Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
-"""Requests that may mean thousands of jobs."""
+"""Requests that may affect thousands of jobs."""
 SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates: 100, ResubmitJobs: 25, AlterJobs: 10}
 """Jobs of one slice: an altered job is checked as a whole."""
 MATCHED = 10
 """Names that a pattern of 1 KB is matched against at a time, which takes up to 0.15 ms for a name of 512 bytes; more for
-shorter ones. The request of somebody else takes some ten rounds of the loop, and waits for a slice in each."""
+shorter ones. A request of another user takes some ten rounds of the loop, and waits for a slice in each."""
 _KB = 1024
 _SHORTEST = 16
 
@@ -34,16 +34,16 @@ _Item = TypeVar("_Item")
 
 
 def slices(state: State, request: Divided, caller: Caller, operator: bool) -> Iterator[Divided | None]:
-    """Requests that together do what this one does, in its order; None where nothing is to be done but others may be served.
+    """Requests that together equal this one, in its order; None where nothing is to be done but others may be served.
 
-    A request of few jobs remains as it is. A name or pattern means the jobs that had it when it was looked up.
+    A request on few jobs stays whole. A name or pattern stands for the jobs that matched when it was looked up.
     """
     size = SLICE[type(request)]
     few = len(state.jobs) <= size or request.targets and all(token[:1].isdecimal() for token in request.targets)
     if (few and len(request.targets) <= size and is_little_work(state, request.targets)) or _malformed(request):
         yield request
         return
-    alone = isinstance(request, ChangeStates)  # jobs that qmod was told by name are no queues
+    alone = isinstance(request, ChangeStates)  # jobs that qmod names are not queues
     tokens: list[tuple[str, bool]] = []
     for target in request.targets or [""]:
         users = _users(request, target, caller, operator)
@@ -56,7 +56,7 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
             for token in numbers:
                 (running if isinstance(request, DeleteJobs) and state.jobs[int(token)].runs else parts).append(token)
             yield None
-        # else each place that is given back is given to the next job, which is started to be deleted
+        # pending jobs first: else each freed slot would start the next job, only to be deleted
         parts += running
         tokens += [(token, alone) for token in parts or [Unmatched(target)]]
     for of_jobs, of_a_kind in groupby(tokens, lambda each: each[1]):
@@ -68,8 +68,8 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
 
 
 def look_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
-    """Numbers of the jobs of these users that a name or pattern means, some names at a time, none at first: not even that
-    little is done for many callers in one round. Raises SyntaxFault.
+    """Numbers of the jobs of these users that match a name or pattern, some names at a time, none at first: many callers
+    must not match even a few names in one round. Raises SyntaxFault.
     """
     yield []
     owned = state.jobs_of(lambda owner, group: user_matches(owner, users))
@@ -83,14 +83,14 @@ def at_a_time(pattern: str) -> int:
 
 
 def is_little_work(state: State, tokens: Iterable[str]) -> bool:
-    """Whether all names and patterns among the words can be matched against those of all jobs at a time."""
+    """Whether all names and patterns among the tokens can be matched against the names of all jobs at a time."""
     return sum(len(state.jobs) / at_a_time(token) for token in tokens if not token[:1].isdecimal()) <= 1
 
 
 def look_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
-    """What the names and patterns of -hold_jid and its relatives mean: numbers of jobs, whoever's they are.
+    """The job numbers for the names and patterns of -hold_jid and its relatives, of all users.
 
-    None where others may be served; {} at once where all of it is little work. Raises SyntaxFault.
+    None where others may be served; {} at once if all of it is little work. Raises SyntaxFault.
     """
     if isinstance(request, AlterJobs):
         lists = [request.changes.get(each, ()) for each in DEPENDENCIES]
@@ -113,7 +113,7 @@ def batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:
 
 
 def _malformed(request: Divided) -> bool:
-    """Whether it will be refused as a whole, which an empty cell shows as well; of qmod each word is for itself."""
+    """Whether the request will be refused as a whole, checked against an empty cell; qmod handles each token by itself."""
     if isinstance(request, (ResubmitJobs, ChangeStates)):
         return False
     try:
@@ -124,7 +124,7 @@ def _malformed(request: Divided) -> bool:
 
 
 def _users(request: Divided, target: str, caller: Caller, operator: bool) -> list[str] | None:
-    """Whose jobs a name can mean, [] for everybody's; None if names mean none."""
+    """The users whose jobs a name can match, [] for all; None if names match no jobs."""
     if isinstance(request, ResubmitJobs):
         return None
     if isinstance(request, ChangeStates):
@@ -135,7 +135,7 @@ def _users(request: Divided, target: str, caller: Caller, operator: bool) -> lis
 
 
 def _means_queues(state: State, request: Divided, target: str) -> bool:
-    """Whether a word of qmod means queues, which go first, or nothing at all."""
+    """Whether a token of qmod names queues, which take precedence, or is malformed."""
     if not isinstance(request, ChangeStates):
         return False
     try:

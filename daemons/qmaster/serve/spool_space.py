@@ -1,7 +1,8 @@
-"""Whether the spool can be written: while it cannot, a qmaster tells what it knows, changes nothing and says why.
+"""Whether the spool can be written: while it cannot, the qmaster answers queries, and refuses changes with the reason.
 
-Owns the looks at the disk and the sentence. A qmaster that failed to write has ended, for its memory was ahead of its disk; the
-one after it must neither begin what it cannot keep nor end again at its first change. Called by `service`. Source: adr/0170.
+Owns the checks of the disk and the sentence. A qmaster that failed to write has ended, since its memory was ahead of its disk;
+its successor must neither start work that it cannot record nor end again at its first change. Called by `service`. Source:
+adr/0170.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOOK_S = 1.0
 
 
 class SpoolSpace:
-    """`refusal`: what is said to whoever wants something changed; "" while the spool takes it."""
+    """`refusal`: the answer to changing requests; "" while the spool can be written."""
 
     def __init__(self, spool: Spool) -> None:
         self.refusal = ""

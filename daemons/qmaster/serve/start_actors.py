@@ -1,7 +1,7 @@
 """Creates the actors `qmaster` and `schedd` on a head node that has just come up, and waits until they serve.
 
 A short-lived driver: `python -m daemons.qmaster.serve.start_actors HEAD SESSION`, run by the supervisor. The actors are
-detached, pinned to the head and restarted by Ray for ever.
+detached, pinned to the head and always restarted by Ray.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PINNED = {"qmaster": 0.001}
 """Amount of the head node's resource that each of its actors takes."""
 
 READY_S = 100.0
-"""Patience with a slow disk: the spool is read, and its first commit waits for what others have written."""
+"""Timeout, for slow disks: the spool is read, and its first commit waits for the writes of other processes."""
 
 
 def start_actors(head: str, session: str) -> None:
@@ -39,7 +39,7 @@ def main() -> None:
         start_actors(sys.argv[1], sys.argv[2])
     except Exception as error:  # noqa: BLE001 - the last line of the reason is for the administrator
         cause = getattr(error, "cause", None)
-        # what the qmaster itself has raised, Ray hands on with the lines of its place
+        # Ray adds the lines of the source to an exception of the qmaster
         lines = [" ".join(str(cause).split())] if isinstance(cause, SpoolError) else str(error).splitlines()
         reason = next((line for line in reversed(lines) if line.strip()), type(error).__name__)
         print(f"cannot start the qmaster: {reason.strip()}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Those who tell what goes on while it does: one for each kind of stream that programs listen to.
+"""The streaming endpoints: one for each kind of stream to which programs subscribe.
 
-Made by the service, which also tells them of what is committed; called through the rows of `endpoints`.
+Made by the service, which also notifies them of commits; called through the rows of `endpoints`.
 """
 
 from __future__ import annotations

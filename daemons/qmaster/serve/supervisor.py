@@ -1,9 +1,9 @@
-"""The supervisor of `sge_qmaster`: a Ray head node with the actors `qmaster` and `schedd`, started again when it dies.
+"""The supervisor of `sge_qmaster`: a Ray head node with the actors `qmaster` and `schedd`, restarted when it dies.
 
-Owns the life of the node; imports no Ray, so it costs little and survives what happens to Ray. Actors that die are
-restarted by Ray itself; when a process of the node dies, the node is made anew here and the actors with it. Ending is
-crash-only: everything acknowledged is on disk at any time, so SIGTERM just takes the node down, and makes one file of the
-spool after it.
+Owns the life of the node; does not import Ray, so it costs little and survives failures of Ray. Ray itself restarts
+actors that die; when a process of the node dies, this restarts the node with its actors. Ending is
+crash-only: all acknowledged data is on disk at any time, so SIGTERM just takes the node down, and then makes the
+spool one file.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from gridengine.errors import plain_fault
 _log = logging.getLogger(__name__)
 ACTORS_S = 110.0
 _QUESTION = "http://qmaster/v1/may_configure"
-"""What is asked of the qmaster to see whether it answers: it looks at its state, and changes nothing."""
+"""The request that probes the qmaster: it reads the state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
-#: how long the ports of a master that has died may be taken, and between two looks, in seconds
+#: seconds for which a dead master may still hold its ports, and between two checks
 _PORTS_S, _PORTS_PAUSE_S = 8.0, 0.2
 
 
@@ -46,7 +46,7 @@ class QmasterSupervisor:
         self._abandoned = False
 
     def abandon(self) -> None:
-        """End without a farewell as soon as `stop` is set: another host may be the master in a moment."""
+        """End without deregistering as soon as `stop` is set: another host may become the master at once."""
         self._abandoned = True
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -65,13 +65,13 @@ class QmasterSupervisor:
             return status
         try:
             make_whole(self._cell.spool)
-        except SpoolError as fault:  # a full disk: what is in its side files is read at the next start
+        except SpoolError as fault:  # a full disk: the side files are read at the next start
             _log.error("%s", fault)
         _log.info("sge_qmaster ends; running jobs go on")
         return 0
 
     async def _serve(self) -> int:
-        """Keep a node until the daemon is to end; its exit code, 1 when it never served."""
+        """Keep a node running until the daemon ends; returns its exit code, 1 if it never served."""
         pause = _FIRST_PAUSE_S
         while not self._ending.is_set():
             node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
@@ -92,7 +92,7 @@ class QmasterSupervisor:
         return 0
 
     async def _serves(self) -> bool:
-        """Whether the qmaster answers; while its node is being made anew, for which there are limits of time, too."""
+        """Whether the qmaster answers; true also while its node is being restarted, which has its own timeouts."""
         if self._starting:
             return True
         connector = aiohttp.UnixConnector(str(self._cell.gdi_socket))
@@ -103,8 +103,8 @@ class QmasterSupervisor:
             return False
 
     def _renew(self) -> None:
-        """Make the node anew, and with it the token that a revoked host still has. Source: docs/adr/0101."""
-        _log.warning("told to start the master's node anew")
+        """Restart the node, which replaces the token that a revoked host still has. Source: docs/adr/0101."""
+        _log.warning("the master's node is restarted on request")
         if self._node is not None:
             self._renewing = asyncio.ensure_future(self._node.stop())
 
@@ -125,7 +125,7 @@ class QmasterSupervisor:
         await node.wait()
 
     async def _find_ports_free(self) -> None:
-        """Raises CellFault when another program has a port; what a master that died has left lets go of them in a moment."""
+        """Raises CellFault when another program has a port; the remains of a dead master release theirs in a moment."""
         address, attempts = self._cell.address(self._host), int(_PORTS_S / _PORTS_PAUSE_S)
         while taken := explain_taken_port(self._cell, address):
             attempts -= 1
@@ -155,7 +155,7 @@ class QmasterSupervisor:
             raise RayNodeFault(lines[-1] if lines else "the qmaster could not be started")
 
     async def _until_ending(self, work: Awaitable[None]) -> None:
-        """Do the work, or stop it when the daemon is to end."""
+        """Do the work, or cancel it when the daemon ends."""
         task = asyncio.ensure_future(work)
         ending = asyncio.ensure_future(self._ending.wait())
         await asyncio.wait((task, ending), return_when=asyncio.FIRST_COMPLETED)

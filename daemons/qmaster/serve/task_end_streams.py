@@ -1,7 +1,8 @@
-"""Programs that wait for the ends of many tasks: those of a session of a library, and of single jobs, in one stream.
+"""Programs that wait for the ends of many tasks, of a session of a library and of single jobs, in one stream.
 
-Owns who follows which session and which jobs, and until when. What is told is on disk, and may be told twice: what ended before
-is read while ends are followed already. Called by the service. Source: docs/gdi.md `task_ends`; DM-1; sge_conf(5) MAX_DYN_EC.
+Owns the subscriptions to sessions and jobs, and their ends. A line is sent once its event is on disk, and may be sent twice: past
+ends are read while the subscription is active already. Called by the service. Source: docs/gdi.md `task_ends`; DM-1; sge_conf(5)
+MAX_DYN_EC.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from gridengine.state.machines.task import TaskEnded
 
 Line = dict[str, Any]
 HEARTBEAT_S = 20.0
-"""Between two lines; a program that hears nothing for several of these asks again."""
+"""Seconds between two lines; a program without a line for several of these asks again."""
 _JOBS_AT_A_TIME = 100
-"""Jobs whose ends are looked up between two moments in which others are served."""
+"""Jobs whose ends are looked up before other requests are served again."""
 
 
 class TaskEndSubscriber:
-    """Who follows. `lines`: what he is to be told; `session`: of his own, "" for none."""
+    """A subscriber. `lines`: to be sent; `session`: one of theirs, "" for none."""
 
     def __init__(self, user: str, session: str) -> None:
         self.user = user
@@ -43,7 +44,7 @@ class TaskEndSubscriber:
 
 
 class SubscribedJob(NamedTuple):
-    """A job, and who follows it. `array`: its tasks have numbers; the one task of another job is called 0."""
+    """A job and its subscribers. `array`: its tasks have numbers; the only task of another job is called 0."""
 
     array: bool
     subscribers: set[TaskEndSubscriber]
@@ -58,10 +59,10 @@ class TaskEndStreams:
         self._master, self._persisted, self._durable = master, persisted, durable
         self._subscribers: set[TaskEndSubscriber] = set()
         self._by_job: dict[int, SubscribedJob] = {}
-        self._ended_jobs: dict[int, int] = {}  # followed job that is gone -> revision by which all of its ends are on disk
+        self._ended_jobs: dict[int, int] = {}  # subscribed job that has ended -> revision by which all of its ends are on disk
 
     async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Tell how tasks end until the program has heard enough."""
+        """Send the ends of tasks until the program disconnects."""
         try:
             requested = decode_body("task_ends", body)
         except msgspec.DecodeError as error:
@@ -86,7 +87,7 @@ class TaskEndStreams:
         return response
 
     def _subscribe(self, subscriber: TaskEndSubscriber, jobs: list[int]) -> list[list[Any]]:
-        """Follow from now on; the jobs of the session that are there, each with its unfinished tasks, "" where it is no array."""
+        """Subscribe from now on; returns the jobs of the session, each with its unfinished tasks, "" if it is no array."""
         self._subscribers.add(subscriber)
         live: list[list[Any]] = []
         jobs_to_search = self._master.state.jobs.values() if subscriber.session else ()
@@ -104,7 +105,7 @@ class TaskEndStreams:
         self._by_job.setdefault(job.id, SubscribedJob(job.is_array, set())).subscribers.add(subscriber)
 
     async def _send_past_ends(self, response: web.StreamResponse, jobs: list[int], user: str) -> None:
-        """Of each job the ends that are accounted, then which of its tasks are left."""
+        """Send the accounted ends of each job, then its unfinished tasks."""
         for number, job_id in enumerate(jobs, start=1):
             for line in self._lines_of(job_id, user):
                 await stream_line(response, line)
@@ -130,7 +131,7 @@ class TaskEndStreams:
                 del self._by_job[job_id]
 
     def committed(self, transaction: Transaction) -> None:
-        """Tell those who follow what a transaction means for them."""
+        """Notify subscribers of a transaction."""
         if not self._subscribers:
             return
         for event in transaction.events:
@@ -156,7 +157,7 @@ class TaskEndStreams:
 
 
 async def _next_line(subscriber: TaskEndSubscriber) -> Line:
-    """What he is told next: after a while without news a line that says nothing, by which either side sees the other."""
+    """The next line: after a while without events an empty one, by which each side checks the other."""
     try:
         async with asyncio.timeout(HEARTBEAT_S):
             return await subscriber.lines.get()
@@ -167,7 +168,7 @@ async def _next_line(subscriber: TaskEndSubscriber) -> Line:
 def _line(
     event: TaskEnded | PendingTasksDeleted, array: bool, accounting: Iterable[tuple[int, int, AccountingRecord]]
 ) -> Line:
-    """What is told of an event."""
+    """The line of an event."""
     if isinstance(event, PendingTasksDeleted):
         return {"job": event.job_id, "deleted": str(event.tasks), "array": array}
     for job_id, task_id, record in accounting:

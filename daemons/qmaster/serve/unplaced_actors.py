@@ -1,8 +1,8 @@
 """Hosts whose node has joined Ray, but where Ray does not place their actor.
 
-Pure. When the master's host stood still for minutes, the head may go on counting nodes that died meanwhile: it tries to
-place actors there for ever and never comes to the nodes that live (seen with Ray 2.60, at full speed and with a log to
-match). Only a new head helps; the exec hosts join that by themselves, and running jobs notice nothing.
+Pure. After a standstill of the master's host for minutes, the head may still count nodes that died meanwhile: it tries forever to
+place actors on them and never gets to the live nodes (seen with Ray 2.60, in a busy loop with a log to
+match). Only a new head helps; the exec hosts join it by themselves, and running jobs are not affected.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _UNPLACED = frozenset(("DEPENDENCIES_UNREADY", "PENDING_CREATION", "RESTARTING")
 
 
 class UnplacedHosts:
-    """Since when hosts have a node but do not report."""
+    """Remembers since when hosts have had a node without a report."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
     def select_overdue(self, joined: Iterable[str], up: Collection[str], now: float) -> list[str]:
-        """Those that wait for PATIENCE_S, each named once in that time. `joined`: hosts with a node that lives, `up`: that
-        report; `now`: seconds of a clock that nobody sets."""
+        """Hosts that have waited for PATIENCE_S, each once in that time. `joined`: hosts with a live node, `up`: those that
+        report; `now`: seconds of a monotonic clock."""
         self._since = {host: self._since.get(host, now) for host in joined if host not in up}
         overdue = [host for host, since in self._since.items() if now - since >= PATIENCE_S]
         self._since.update(dict.fromkeys(overdue, now))
@@ -31,6 +31,6 @@ class UnplacedHosts:
 
 
 def select_unplaced(hosts: Iterable[str], actors: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Those of the hosts whose actor exists and has no place, by Ray's list of actors (`Name`, `State`)."""
+    """The hosts whose actor exists and is not placed, by Ray's list of actors (`Name`, `State`)."""
     unplaced = {actor["Name"] for actor in actors if actor["State"] in _UNPLACED}
     return [host for host in hosts if f"execd-{host}" in unplaced]

@@ -1,6 +1,6 @@
-"""Copies of jobs under a server verifier: each is seen by it as a submission is.
+"""Copies of jobs under a server verifier: it checks each like a submission.
 
-Owns the way of a `resubmit_jobs` request through the verifier. What a copy is, is `decide.resubmission`'s. Called by
+Owns the path of a `resubmit_jobs` request through the verifier. The copy itself is `decide.resubmission`'s. Called by
 `daemons.qmaster.serve.service` where jsv_url is set. Source: sge_conf(5) jsv_url; JV-1, SO-45; O.
 """
 
@@ -20,7 +20,7 @@ from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
-#: carries a changing request out
+#: carries out a changing request
 CarryOut = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]
 
 
@@ -32,13 +32,14 @@ async def verified_copies(
     caller: Caller,
     keyed: IdempotentRequest | None = None,
 ) -> Answer:
-    """Copy jobs one after the other, each as the verifier wants it; those that it refuses are named."""
+    """Copy jobs one after the other, each as changed by the verifier; refused ones are reported."""
     whole = Answer()
     for number, target in enumerate(request.targets):
         part = msgspec.structs.replace(request, targets=[target])
         answer = keyed.answer_of(part, number) if keyed else None
         if answer is None:
-            answer = await _copy(master, verifier, carry_out, part, caller, keyed.receipt_of(part, number) if keyed else None)
+            receipt = keyed.receipt_of(part, number) if keyed else None
+            answer = await _copy(master, verifier, carry_out, part, caller, receipt)
         whole.answers += answer.answers
         whole.status = whole.status or answer.status
     return whole

@@ -130,12 +130,12 @@ WAITS = 'waiting for the qmaster on host "master", which does not answer; runnin
 
 
 @pytest.fixture
-def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that has said nothing yet."""
-    monkeypatch.setattr(gdi, "_said_that_it_waits", False)
+    monkeypatch.setattr(gdi, "_has_reported_waiting", False)
 
 
-@pytest.mark.usefixtures("unsaid")
+@pytest.mark.usefixtures("nothing_reported")
 def test_it_is_said_once_that_a_command_waits(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
     serve(lambda name, body: b"").close()
     for _ in range(2):
@@ -151,14 +151,14 @@ def test_a_gateway_that_has_no_master_for_long(serve, clock: Clock) -> None:  # 
         gdi.call("status", {})
 
 
-@pytest.mark.usefixtures("unsaid")
+@pytest.mark.usefixtures("nothing_reported")
 @pytest.mark.parametrize(("reached", "said"), [(b"true", ""), (b"false", WAITS), (None, WAITS)])
 def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: ignore[no-untyped-def]
     serve, capfd, monkeypatch: pytest.MonkeyPatch, reached: bytes | None, said: str
 ) -> None:
-    monkeypatch.setattr(gdi, "SAID_AFTER_S", 0.1)
+    monkeypatch.setattr(gdi, "REPORT_AFTER_S", 0.1)
     if reached == b"true":
-        monkeypatch.setattr(gdi, "_SAYS_S", PATIENCE_S)
+        monkeypatch.setattr(gdi, "_PROBE_S", PATIENCE_S)
     asked = threading.Event()
 
     def answer(name: str, body: bytes) -> bytes:
@@ -173,14 +173,14 @@ def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: 
     assert capfd.readouterr() == ("", said)
 
 
-@pytest.mark.usefixtures("unsaid")
+@pytest.mark.usefixtures("nothing_reported")
 @pytest.mark.parametrize(("hangs", "said"), [(False, ""), (True, WAITS)])
 def test_a_qmaster_on_this_host_that_is_slow_is_told_from_one_that_hangs(  # type: ignore[no-untyped-def]
     serve, capfd, monkeypatch: pytest.MonkeyPatch, hangs: bool, said: str
 ) -> None:
-    monkeypatch.setattr(gdi, "SAID_AFTER_S", 0.05)
+    monkeypatch.setattr(gdi, "REPORT_AFTER_S", 0.05)
     if not hangs:
-        monkeypatch.setattr(gdi, "_SAYS_S", PATIENCE_S)
+        monkeypatch.setattr(gdi, "_PROBE_S", PATIENCE_S)
     asked, over = threading.Event(), threading.Event()
 
     def answer(name: str, body: bytes) -> bytes:

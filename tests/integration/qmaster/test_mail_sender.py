@@ -179,7 +179,7 @@ def test_what_a_mailer_that_fails_says_is_in_the_log_shortened_and_on_one_line(
     send(str(mute), Mail(("a",), "s", "x"))
     first, second = caplog.messages
     assert first.startswith(f'mail "s" to a was not sent: {full} ended with exit status 75: cannot send: no room 000')
-    assert len(first) < 450 and second.endswith(f"{mute} ended with exit status 1: it did not say why")
+    assert len(first) < 450 and second.endswith(f"{mute} ended with exit status 1: it gave no reason")
 
 
 def test_no_mailer_no_mail_and_a_full_queue_drops(

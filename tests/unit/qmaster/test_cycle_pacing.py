@@ -13,7 +13,7 @@ from tests.harness import Cell
 
 
 def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
-    """When runs begin if each thing that comes asks for one, and a run takes no time.
+    """The starts of runs if each arrival requests one, and a run takes no time.
 
     arrivals: (moment, present keys, removed keys).
     """

@@ -1,4 +1,4 @@
-"""One table says of each request who answers it."""
+"""One table names the handler of each request."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_mistake_of_a_user_is_no_error_of_the_daemon(service: Service, caplo
     assert asyncio.run(service.answer("delete_jobs", b'{"targets": ["99"]}', caller)).status == 1
     reason = 'denied: job "99" does not exist'
     assert [(record.levelname, record.getMessage()) for record in caplog.records if "99" in record.getMessage()] == [
-        ("INFO", f"alice@h1 was told: {reason}"),
+        ("INFO", f"answer to alice@h1: {reason}"),
         ("WARNING", f"the request delete_jobs of alice@h1 was refused: {reason}"),
     ]
 

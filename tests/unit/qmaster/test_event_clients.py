@@ -1,4 +1,4 @@
-"""Event clients: lists first, numbered notices after, instances behind their queues, and who is thrown out."""
+"""Event clients: lists first, numbered notices after, instances after their queues, and disconnected clients."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_clients_are_listed_limited_and_removed(cell: Cell, registry: EventClien
         "no event client known with id 99 to shutdown",
         "no event client known with id x to shutdown",
     ]
-    assert (first.end, second.end) == ("an administrator has removed it", "")
+    assert (first.end_reason, second.end_reason) == ("an administrator has removed it", "")
     registry.kill(KillEventClients(["all"]), ROOT)
     assert registry.clients == {}
     assert registry.listed().data == [[1, "scheduler", "master"]], "the scheduler stays"

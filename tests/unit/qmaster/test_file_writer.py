@@ -1,4 +1,4 @@
-"""Files of `common/` are written beside the event loop: a disk that hangs keeps back their lines and nobody else."""
+"""Files of `common/` are written beside the event loop: a disk that hangs delays their lines and nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def hanging(cell: Cell) -> Iterator[Path]:
     patience.start()
     yield path
     patience.cancel()
-    assert not opened, "somebody waited for the disk"
+    assert not opened, "the loop waited for the disk"
 
 
 @asynccontextmanager

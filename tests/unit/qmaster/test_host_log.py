@@ -1,4 +1,4 @@
-"""What `messages` says of hosts that are lost and come back."""
+"""The lines in `messages` about hosts that are lost and come back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from daemons.qmaster.serve.host_log import HostLog
 from gridengine.delivery import Inventory, Load
 from tests.harness import LOAD, Cell
 
-Told = Callable[[], list[str]]
+Logged = Callable[[], list[str]]
 
 
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Told:
+def logged(caplog: pytest.LogCaptureFixture) -> Logged:
     """Gives the lines that came since it was called last."""
     caplog.set_level(logging.WARNING)
 
@@ -33,7 +33,7 @@ def lose(cell: Cell, host: str) -> None:
 
 
 @pytest.mark.statement("GC-4", "QI-3")
-def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, logged: Told) -> None:
+def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, logged: Logged) -> None:
     log = HostLog(cell.master)
     job = cell.submit()
     cell.cycle()
@@ -51,7 +51,7 @@ def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, logge
     assert logged() == []
 
 
-def test_a_clock_that_is_set_changes_no_duration(cell: Cell, logged: Told) -> None:
+def test_a_clock_that_is_set_changes_no_duration(cell: Cell, logged: Logged) -> None:
     log = HostLog(cell.master)
     log.note_contact("h1")
     cell.set_clock(-3600)
@@ -60,7 +60,7 @@ def test_a_clock_that_is_set_changes_no_duration(cell: Cell, logged: Told) -> No
     assert logged() == ["host h1 is lost: nothing heard for 5.0 s"]
 
 
-def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, logged: Told) -> None:
+def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, logged: Logged) -> None:
     log = HostLog(cell.master)
     log.note_contact("h1")
     log.note_shutdown("h1")

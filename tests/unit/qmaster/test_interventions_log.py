@@ -1,4 +1,4 @@
-"""The qmaster's log has what was done to jobs once it is on disk, and obeys loglevel at once."""
+"""The qmaster's log has interventions in jobs once they are on disk, and obeys loglevel at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port of the master while hosts may join: who has no certificate may make that one request, and only then."""
+"""The port of the master while hosts may join: a host without a certificate may make only that request, and only then."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RANDOM = bytes(range(24))
 
 
 class Admitting(JoinRequests):
-    """Notes whom it would admit, and starts no process."""
+    """Notes the hosts that it would admit, and starts no process."""
 
     def __init__(self, authority: Path) -> None:
         self.replaced: list[tuple[str, str]] = []
@@ -75,7 +75,8 @@ class Master:
         async def play() -> Any:
             server = GdiServer(self._handle, {}, (), "master", lambda host: "key", USUAL_LIMITS, join_requests=self.join_requests)
             closed, ajar = self.keys.server_context(callers_need_keys=True), self.keys.joining_context()
-            await server.start(self._directory / "s", "127.0.0.1", self.port, lambda: ajar if self.join_requests.has_open_token() else closed)
+            admits = self.join_requests.has_open_token
+            await server.start(self._directory / "s", "127.0.0.1", self.port, lambda: ajar if admits() else closed)
             try:
                 return await asyncio.to_thread(visit)
             finally:
@@ -88,7 +89,7 @@ class Master:
         return _asked(f"127.0.0.1:{self.port}", token, body)
 
     def post(self, name: str, keys: Keys | None = None, body: bytes = b"{}") -> tuple[int, str]:
-        """What who shows the key of a host, and a certificate or none, is answered."""
+        """The answer to a caller with the key of a host, and with or without a certificate."""
         context = keys.client_context() if keys is not None else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         tls = context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), 60), server_hostname="localhost")

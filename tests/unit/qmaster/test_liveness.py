@@ -1,4 +1,4 @@
-"""What qping is answered: which parts of the qmaster have turned lately, and how an exec host is."""
+"""The answers to qping: the recent activity of the parts of the qmaster, and the status of an exec host."""
 
 from __future__ import annotations
 

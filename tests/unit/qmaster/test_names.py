@@ -16,7 +16,7 @@ ALICE, BOB = ("h1", 1001), ("h1", 1002)
 
 
 class Resolver:
-    """Knows names that begin with `h`; does not answer for those that begin with `slow` until it is let go."""
+    """Knows names that begin with `h`; does not answer for those that begin with `slow` until it is released."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -114,7 +114,7 @@ def test_a_request_does_not_wait_for_ever(hosts: HostNames, resolver: Resolver, 
 
 
 def test_the_memory_of_names_is_bounded(hosts: HostNames, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "MOST_NAMES", 10)
+    monkeypatch.setattr(names, "MAX_NAMES", 10)
 
     async def ask() -> None:
         for number in range(30):

@@ -1,4 +1,4 @@
-"""Who is told what a task writes, and which host is asked for it."""
+"""Who may read the output of a task, and which host is asked for it."""
 
 from __future__ import annotations
 

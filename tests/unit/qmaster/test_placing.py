@@ -1,4 +1,4 @@
-"""A head that places no actors any more is noticed, and a host that is merely slow or hung is not taken for that."""
+"""A head that no longer places actors is detected, and not confused with a slow or hung host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ports of an exec host the master host reaches: who may ask, and that nothing but the cell's is tried."""
+"""Which ports of an exec host the master host reaches: the permission, and that only the cell's ports are probed."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_no_part_reads_more_jobs_than_a_slice(cell: Cell, kind: str) -> None:
     parts = [part if kind == name else part[kind] for part in split_reading(cell.state, name, body) if part is not None]
     assert max(len(part["jobs"]) for part in parts) == SLICE[kind]
     turns = list(split_reading(cell.state, name, body)).count(None)
-    assert turns > 0  # names are looked up in turns, too
+    assert turns > 0  # names are looked up in slices, too
 
 
 def test_a_job_that_goes_meanwhile_is_left_out(cell: Cell) -> None:

@@ -1,4 +1,4 @@
-"""A spool that cannot be written: what is known is told, nothing is changed, and it goes on by itself (ADR 170)."""
+"""A spool that cannot be written: queries are answered, changes refused, and it recovers by itself (ADR 170)."""
 
 import asyncio
 import errno
@@ -12,7 +12,7 @@ import apsw
 import msgspec
 import pytest
 
-from daemons.qmaster.serve import spool_space as spool_room
+from daemons.qmaster.serve import spool_space
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import write_fault
 from daemons.runtime.call_faults import NotServing
@@ -56,7 +56,7 @@ def test_the_reason_names_host_and_file_system(
     (tmp_path / "spool").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "spool")
     cell.master.spool.path = tmp_path / "link" / "spool.db"
-    space = spool_room.SpoolSpace(cell.master.spool)
+    space = spool_space.SpoolSpace(cell.master.spool)
     assert not space.check()
     file_system = f"{cell.master.spool.path} on host gm, file system {tmp_path}"
     assert space.refusal.startswith(f"cannot write spool {file_system}: {os.strerror(fault)}; nothing is changed")
@@ -72,7 +72,7 @@ def test_what_sqlite_says_is_said_with_the_host_too(tmp_path: Path, monkeypatch:
 
 @pytest.mark.statement("SP-3")
 def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_room, "LOOK_S", 0.01)
+    monkeypatch.setattr(spool_space, "LOOK_S", 0.01)
     service = Service(cell.master, nothing, nothing, nothing, dict, nothing)
 
     async def played() -> None:
@@ -91,7 +91,7 @@ def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, 
                 assert f"{reason}; nothing is changed until there is room" in refused.answers[0][1]
             with pytest.raises(NotServing, match="No space left"):
                 await service.reports("h1", encode(Batch()))
-            assert await ask(service, "submit", "k1", **JOB) == first, "it is on the disk, whoever asks again is told so"
+            assert await ask(service, "submit", "k1", **JOB) == first, "it is on the disk, and repeated requests get it"
             assert (await ask(service, "status")).status == 0
             await asyncio.sleep(0.05)
             assert (cell.state.revision, cell.master.pending) == (revision, False)

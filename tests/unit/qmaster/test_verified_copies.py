@@ -1,4 +1,4 @@
-"""qresub where a server verifier is configured: it sees the copy as a submission, and its word counts."""
+"""qresub where a server verifier is configured: it checks the copy as a submission, and its verdict counts."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ ALICE = Caller("alice", 1001, "users", 100, "h2")
 
 
 class Verifier:
-    """Says what the test wants; keeps what it was asked."""
+    """Answers as the test requires; keeps its requests."""
 
     def __init__(self, **changes: Any) -> None:
         self.changes = changes

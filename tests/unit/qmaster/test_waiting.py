@@ -1,4 +1,4 @@
-"""Clients that wait for a job: no end is lost that comes in just when they begin to wait."""
+"""Clients that wait for a job: no end is lost that arrives when they start to wait."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ def test_what_comes_in_while_a_commit_is_waited_for_is_waited_for_too(cell: Cell
         return None
 
     class Busy(Service):
-        """Something else is decided between each commit and the return to who waited for it."""
+        """Another decision is made between each commit and the return to its waiter."""
 
         left = 3
 
@@ -28,7 +28,7 @@ def test_what_comes_in_while_a_commit_is_waited_for_is_waited_for_too(cell: Cell
     async def wait() -> None:
         service = Busy(cell.master, nothing, nothing, nothing, dict, nothing)
         cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
-        await service.call_resolved()
+        await service.persisted()
         assert not service.left and not cell.master.pending
 
     asyncio.run(wait())

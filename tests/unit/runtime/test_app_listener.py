@@ -1,4 +1,4 @@
-"""An application behind a door: strangers who ask nothing keep nobody out, whoever asks stays."""
+"""An application behind a listener: idle clients do not lock others out; a client with requests stays."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from daemons.runtime import http_listener as http_door
-from daemons.runtime import listener as door
+from daemons.runtime import http_listener
+from daemons.runtime import listener as listener_module
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.http_listener import serve_app
@@ -37,7 +37,7 @@ async def lasting(request: web.Request) -> web.StreamResponse:
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
-    """Write until nobody takes it any more."""
+    """Write until the client no longer reads."""
     response = web.StreamResponse()
     try:
         await response.prepare(request)
@@ -98,7 +98,7 @@ def test_one_that_has_asked_is_not_made_way_with() -> None:
 
 
 def test_idle_connections_make_way_whatever_they_asked() -> None:
-    """Somebody without a login asked for `/healthz` on each of 512 connections, and nobody else got in."""
+    """A client without a login asked for `/healthz` on each of 512 connections, and locked all others out."""
 
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
         oldest, *others = [await connect() for _ in range(SHARE)]
@@ -124,7 +124,7 @@ def test_what_is_being_answered_does_not_make_way() -> None:
 
 
 def test_a_client_that_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_door, "TAKEN_S", 0.5)
+    monkeypatch.setattr(http_listener, "WRITE_TIMEOUT_S", 0.5)
     ENDED.clear()
 
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
@@ -149,7 +149,7 @@ def test_users_of_this_host_have_a_share_each() -> None:
         held = []
         for number in range(2 * SHARE):
             one = socket.create_connection(address)
-            os.fchown(one.fileno(), ANOTHER, ANOTHER)  # nobody has accepted it yet
+            os.fchown(one.fileno(), ANOTHER, ANOTHER)  # it is not accepted yet
             reader, writer = await asyncio.open_connection(sock=one)
             held.append(writer)
             writer.write(REQUEST.replace(b"/ ", b"/lasting "))
@@ -161,7 +161,7 @@ def test_users_of_this_host_have_a_share_each() -> None:
 
 
 def test_a_connection_on_which_no_request_comes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "HEAD_S", 0.0)
+    monkeypatch.setattr(listener_module, "FIRST_REQUEST_S", 0.0)
 
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
         reader, writer = await connect()

@@ -1,4 +1,4 @@
-"""Reading a cell's files: settings, names of hosts, what is said about files that are wrong."""
+"""Reading a cell's files: settings, names of hosts, messages about invalid files."""
 
 from __future__ import annotations
 

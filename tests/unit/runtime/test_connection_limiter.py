@@ -1,4 +1,4 @@
-"""How many connections a peer gets, which of them make way, and what the log says of it."""
+"""How many connections a peer gets, which of them are evicted, and the log lines about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHARE = 4
 
 
 class Crowd:
-    """A room, and connections that note their end."""
+    """A limiter, and connections that note their end."""
 
     def __init__(self, max_connections: int = 100) -> None:
         self.limiter = ConnectionLimiter(max_connections)
@@ -66,11 +66,11 @@ def test_idle_connections_make_way_the_longest_unused_first_and_logins_last() ->
 
 def test_silent_connections_make_way_before_idle_ones() -> None:
     crowd = Crowd()
-    is_idle, *silent = [crowd.must("alice") for _ in range(SHARE)]
-    is_idle.note_request()
-    is_idle.is_idle = lambda: True
+    idle, *unused = [crowd.must("alice") for _ in range(SHARE)]
+    idle.note_request()
+    idle.is_idle = lambda: True
     crowd.must("alice")
-    assert crowd.ended == silent[:1]
+    assert crowd.ended == unused[:1]
 
 
 def test_when_all_is_full_the_one_with_the_most_makes_way() -> None:
@@ -100,10 +100,10 @@ def test_a_gateway_is_not_counted_with_the_strangers_at_its_address() -> None:
 
 def test_a_connection_that_is_over_is_counted_no_more() -> None:
     crowd = Crowd()
-    silent, note_request, note_authenticated = (crowd.must("alice") for _ in range(3))
-    note_request.note_request()
-    note_authenticated.note_authenticated()
-    for each in (silent, note_request, note_authenticated, silent, note_request, note_authenticated):
+    unused, used, authenticated = (crowd.must("alice") for _ in range(3))
+    used.note_request()
+    authenticated.note_authenticated()
+    for each in (unused, used, authenticated, unused, used, authenticated):
         each.note_closed()
     assert crowd.limiter.count == crowd.limiter.count_of_peer("alice") == 0
 

@@ -1,4 +1,4 @@
-"""Connections that are cut at every stage of a request: a clear end for whoever is left, and never a traceback in the log."""
+"""Connections that are cut at every stage of a request: a clear end for the other side, and never a traceback in the log."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Qmaster:
 
 
 class PlainClient(QmasterClient):
-    """The link without TLS, to a port of this machine."""
+    """The client without TLS, to a port of this machine."""
 
     def __init__(self, cell: Cell, port: int) -> None:
         self._cell, self._host, self._key, self._port = cell, "h1", "key", port
@@ -130,7 +130,7 @@ def whole(head: bytes, body: bytes) -> bool:
 
 
 def ended_clearly(head: bytes, body: bytes) -> None:
-    """Either the gateway says that there is no answer, or nobody takes what came for one."""
+    """Either the gateway reports that there is no answer, or the client discards the partial one."""
     if b'"status":1' in body:
         said = json.loads(body)["answers"][0][1]
         assert said.startswith('unable to contact qmaster on host "master"')
@@ -141,8 +141,8 @@ def ended_clearly(head: bytes, body: bytes) -> None:
 
 @pytest.fixture(autouse=True)
 def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Nothing in the log that is worse than a warning, or has an exception with it; also of what is only noticed at the end."""
-    collect_garbage()  # what is noticed of an earlier test is not this one's
+    """The log has nothing worse than a warning, and no exception, not even one that is only noticed at the end."""
+    collect_garbage()  # log records of an earlier test do not count
     caplog.clear()
     caplog.set_level(logging.INFO)
     yield
@@ -178,10 +178,10 @@ def test_a_client_that_leaves_in_the_middle_of_an_answer(tmp_path: Path, answer:
 
 
 @pytest.mark.parametrize("part", [REQUEST[:9], REQUEST[:-2], REQUEST, REQUEST + b"{", REQUEST + b"{}"])
-@pytest.mark.parametrize("door", ["gateway", "qmaster", "web"])
-def test_a_client_that_leaves_in_the_middle_of_its_request(tmp_path: Path, part: bytes, door: str) -> None:
+@pytest.mark.parametrize("daemon", ["gateway", "qmaster", "web"])
+def test_a_client_that_leaves_in_the_middle_of_its_request(tmp_path: Path, part: bytes, daemon: str) -> None:
     async def play() -> None:
-        async with asyncio.timeout(PATIENCE_S), opened(tmp_path, door) as path:
+        async with asyncio.timeout(PATIENCE_S), opened(tmp_path, daemon) as path:
             for leave in ("abort", "close"):
                 _, writer = await asyncio.open_unix_connection(str(path))
                 writer.write(part)
@@ -197,13 +197,13 @@ def test_a_client_that_leaves_in_the_middle_of_its_request(tmp_path: Path, part:
 
 
 @contextlib.asynccontextmanager
-async def opened(directory: Path, door: str) -> AsyncIterator[Path]:
-    """A door of one of the daemons that speak HTTP, open at a path."""
-    path = directory / "door.sock"
-    if door == "gateway":
+async def opened(directory: Path, daemon: str) -> AsyncIterator[Path]:
+    """A listener of one of the daemons that speak HTTP, open at a path."""
+    path = directory / "http.sock"
+    if daemon == "gateway":
         async with Place(directory) as place:
             yield place.cell.gateway_socket
-    elif door == "qmaster":
+    elif daemon == "qmaster":
         server = GdiServer(_done, {}, (), "master", lambda host: "key", USUAL_LIMITS)
         await server.start(path)
         yield path

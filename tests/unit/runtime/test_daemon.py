@@ -28,7 +28,7 @@ def test_one_daemon_only(tmp_path: Path) -> None:
 
 
 def test_who_may_only_read_cannot_take_the_place_of_a_daemon(tmp_path: Path) -> None:
-    """flock(2) asks for no right to write: what is locked must be a file that no other user can open."""
+    """flock(2) needs no write permission: the locked file must be one that no other user can open."""
     path = tmp_path / "x.pid"
     PidFile(path, "sge_x").release()
     with path.open() as another_users:

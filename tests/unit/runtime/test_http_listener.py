@@ -1,4 +1,4 @@
-"""The servers of requests at their sockets: idle and slow clients, bodies too large, answers that nobody takes."""
+"""The servers of requests at their sockets: idle and slow clients, bodies too large, answers that are not read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pytest
 
 from daemons.qmaster.serve import gdi_server
 from daemons.qmaster.serve.gdi_server import GdiServer
-from daemons.runtime import http_listener as http_door
-from daemons.runtime import listener as door
+from daemons.runtime import http_listener
+from daemons.runtime import listener as listener_module
 from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.listener import Listener
@@ -33,7 +33,7 @@ PATIENCE_S = 60.0
 
 
 class Place:
-    """A GDI endpoint on a socket. `asked`: the requests that reached what decides on them; `data`: what it answers."""
+    """A GDI endpoint on a socket. `asked`: the requests that reached the handler; `data`: its answer."""
 
     def __init__(self, socket: Path) -> None:
         self.socket = socket
@@ -53,7 +53,7 @@ class Place:
         return await asyncio.open_unix_connection(str(self.socket))
 
     async def request(self, name: str, body: bytes = b"{}", length: int | None = None, head: str = "") -> Ends:
-        """A request that says its body has `length` bytes, and sends what it is given."""
+        """A request that declares a body of `length` bytes, and sends the given ones."""
         reader, writer = await self.connect()
         head = head or f"Content-Length: {len(body) if length is None else length}\r\n"
         writer.write(f"POST /v1/{name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{head}\r\n".encode() + body)
@@ -117,7 +117,7 @@ def test_more_requests_at_a_time_than_a_user_may_have_connections_are_refused_wi
 
 @pytest.mark.parametrize("sent", [b"", b"POST /v1/status HTTP/1.1\r\nHost: x\r\n"])
 def test_a_connection_on_which_no_request_comes_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(door, "HEAD_S", 0.0)
+    monkeypatch.setattr(listener_module, "FIRST_REQUEST_S", 0.0)
 
     async def play(place: Place) -> None:
         reader, writer = await place.connect()
@@ -138,7 +138,7 @@ class _broken:
 
 
 def test_a_kept_connection_that_is_idle_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_door, "IDLE_S", 0.05)
+    monkeypatch.setattr(http_listener, "IDLE_S", 0.05)
 
     async def play(place: Place) -> None:
         reader, writer = await place.connect()
@@ -196,8 +196,8 @@ def test_a_script_of_some_megabytes_is_taken(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_nobody_takes_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_door, "TAKEN_S", 0.0)
-    monkeypatch.setattr(http_door, "_SLOWEST", 2**40)
+    monkeypatch.setattr(http_listener, "WRITE_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(http_listener, "_SLOWEST_RATE", 2**40)
 
     async def play(place: Place) -> None:
         place.data = "x" * 2**24
@@ -213,7 +213,7 @@ def test_an_answer_that_nobody_takes_is_dropped(tmp_path: Path, monkeypatch: pyt
 
 
 def test_of_one_user_only_some_requests_are_answered_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gdi_server, "TURNS", 2)
+    monkeypatch.setattr(gdi_server, "MAX_ANSWERS_OF_USER", 2)
 
     async def play(place: Place) -> None:
         place.hold.clear()
@@ -297,7 +297,7 @@ class BrokenAnswer:
     async def __aexit__(self, *_: object) -> None: ...
 
 
-class Link:
+class Client:
     """The way to such a qmaster."""
 
     async def post(self, *_: object, key: str = "") -> BrokenAnswer:
@@ -305,10 +305,10 @@ class Link:
 
 
 @asynccontextmanager
-async def gateway(directory: Path, client: Link | None = None, goes_on: bool = False) -> AsyncIterator[Place]:
+async def gateway(directory: Path, client: Client | None = None, is_renewing: bool = False) -> AsyncIterator[Place]:
     spools = {"qmaster_spool_dir": directory, "execd_spool_dir": directory, "run_dir": directory}
     cell = Cell(root=directory, name="default", admin_user="root", **spools, qmaster_port=1, ray_port=2)  # type: ignore[arg-type]
-    task = asyncio.create_task(Gateway(cell, client or Link(), ConnectionLimiter(), lambda: goes_on).run())  # type: ignore[arg-type]
+    task = asyncio.create_task(Gateway(cell, client or Client(), ConnectionLimiter(), lambda: is_renewing).run())  # type: ignore[arg-type]
     while not cell.gateway_socket.exists():
         await asyncio.sleep(0)
     yield Place(cell.gateway_socket)
@@ -316,19 +316,19 @@ async def gateway(directory: Path, client: Link | None = None, goes_on: bool = F
     await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_the_socket_stays_while_the_daemon_goes_on_as_another_release(tmp_path: Path, goes_on: bool) -> None:
+@pytest.mark.parametrize("is_renewing", [False, True])
+def test_the_socket_stays_while_the_daemon_goes_on_as_another_release(tmp_path: Path, is_renewing: bool) -> None:
     """So that commands are refused and wait, and do not take it for a host without daemons."""
 
     async def play() -> None:
-        async with asyncio.timeout(PATIENCE_S), gateway(tmp_path, goes_on=goes_on):
+        async with asyncio.timeout(PATIENCE_S), gateway(tmp_path, is_renewing=is_renewing):
             pass
 
     asyncio.run(play())
-    assert (tmp_path / "gateway.sock").exists() is goes_on
+    assert (tmp_path / "gateway.sock").exists() is is_renewing
 
 
-class Lost(Link):
+class Lost(Client):
     """A way to a qmaster that ended before it had answered. `keys`: under which it was asked."""
 
     def __init__(self, sent: bool) -> None:

@@ -16,10 +16,10 @@ def test_the_loop_goes_on_while_a_directory_server_thinks_and_is_not_asked_again
 
     def slow(uid: int, gid: int, host: str) -> Caller:
         asked.append(uid)
-        assert answered.wait(30), "nobody but the loop can let it go on"
+        assert answered.wait(30), "only the loop can release it"
         return Caller("alice", uid, "users", gid, host)
 
-    monkeypatch.setattr(local_users, "_named", slow)
+    monkeypatch.setattr(local_users, "_caller_of", slow)
 
     async def play() -> None:
         users = LocalUsers()
@@ -35,9 +35,9 @@ def test_the_loop_goes_on_while_a_directory_server_thinks_and_is_not_asked_again
 
 
 def test_no_more_callers_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_users, "MOST", 3)
+    monkeypatch.setattr(local_users, "MAX_REMEMBERED", 3)
     asked: list[int] = []
-    monkeypatch.setattr(local_users, "_named", lambda uid, gid, host: (asked.append(uid), Caller("", uid, "", gid, host))[1])
+    monkeypatch.setattr(local_users, "_caller_of", lambda uid, gid, host: (asked.append(uid), Caller("", uid, "", gid, host))[1])
 
     async def play() -> None:
         users = LocalUsers()

@@ -13,7 +13,7 @@ import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
 from clients.admin.free_ports import free_ports
-from daemons.runtime import qmaster_client as qmaster_link
+from daemons.runtime import qmaster_client
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.keys import Keys
 from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, NoQmaster, QmasterClient
@@ -21,8 +21,8 @@ from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, NoQmast
 
 @pytest.fixture
 def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
-    """A cell whose master host is this one, where nobody listens; whoever asks it is patient."""
-    monkeypatch.setattr(qmaster_link, "_CONNECT_S", 60.0)
+    """A cell whose master host is this one, without a listener, and with long timeouts."""
+    monkeypatch.setattr(qmaster_client, "_CONNECT_S", 60.0)
     common = tmp_path / "c" / "common"
     common.mkdir(parents=True)
     (common / "act_qmaster").write_text("m\n")
@@ -69,8 +69,8 @@ def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path, monkey
 
     assert not asyncio.run(ask())
     with socket.create_server(("127.0.0.1", cell.qmaster_port)):
-        assert not asyncio.run(ask()), "the kernel takes it, and nobody is there"
-    monkeypatch.setattr(qmaster_link, "_AT_ONCE_S", 60.0)
+        assert not asyncio.run(ask()), "the kernel accepts it, without a process behind it"
+    monkeypatch.setattr(qmaster_client, "_HANDSHAKE_S", 60.0)
     assert asyncio.run(ask(keys.server_context(callers_need_keys=True)))
     cell.act_qmaster.unlink()
     assert not asyncio.run(ask())
@@ -78,7 +78,7 @@ def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path, monkey
 
 @pytest.fixture
 def two_hosts(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Cell:
-    """Both m, where nobody listens, and localhost may be the master."""
+    """Both m, which does not listen, and localhost are candidates."""
     monkeypatch.setattr(Cell, "address", lambda _, host: {"m": "127.0.0.2"}.get(host, "127.0.0.1"))
     cell.shadow_masters.write_text("m  # the usual one\n\nlocalhost\n")
     return dataclasses.replace(cell, aliases={})
@@ -108,7 +108,7 @@ def test_a_link_asks_the_next_host_that_may_be_the_master(two_hosts: Cell, monke
                 (await client.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
             (two_hosts.common / "act_qmaster").write_text("localhost\n")
             (await client.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
-            # an old copy of the files, which name the master no more
+            # an old copy of the files, which no longer names the master
             (two_hosts.common / "act_qmaster").write_text("m\n")
             two_hosts.shadow_masters.unlink()
             (await client.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()

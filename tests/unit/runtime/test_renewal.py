@@ -1,4 +1,4 @@
-"""A daemon goes on as another release only when that has loaded itself."""
+"""A daemon restarts as another release only if its program loads completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: the limit of one, the budget of all, the share of a user, and the time that one may take."""
+"""Bodies of requests: the limit of one, the budget of all, the share of a user, and the timeout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from daemons.runtime import request_bodies as bodies
+from daemons.runtime import request_bodies
 from daemons.runtime.request_bodies import SMALL_BYTES, RequestBodies, RequestBodyError
 from daemons.runtime.cell import Limits
 
@@ -75,31 +75,31 @@ def test_a_body_that_becomes_too_large_is_read_no_further() -> None:
 def test_one_user_has_a_share_of_the_budget_and_small_requests_always_get_in() -> None:
     async def ask() -> list[str]:
         refused = []
-        bytes_held = RequestBodies(LIMITS)
+        bodies = RequestBodies(LIMITS)
         async with AsyncExitStack() as stack:
             for client in ("alice", "alice", "alice", "bob", "bob", "carol"):
                 try:
-                    await stack.enter_async_context(bytes_held.read("submit", LIMITS.max_submit_size, Pieces(), client))
-                except RequestBodyError as unread:
-                    assert unread.may_retry
+                    await stack.enter_async_context(bodies.read("submit", LIMITS.max_submit_size, Pieces(), client))
+                except RequestBodyError as error:
+                    assert error.may_retry
                     refused.append(client)
-            await stack.enter_async_context(bytes_held.read("submit", SMALL_BYTES, Pieces(b"x" * SMALL_BYTES), "alice"))
-            assert bytes_held.bytes_held == 4 * LIMITS.max_submit_size
-        assert bytes_held.bytes_held == 0
-        await stack.enter_async_context(bytes_held.read("submit", LIMITS.max_submit_size, Pieces(), "alice"))
+            await stack.enter_async_context(bodies.read("submit", SMALL_BYTES, Pieces(b"x" * SMALL_BYTES), "alice"))
+            assert bodies.bytes_held == 4 * LIMITS.max_submit_size
+        assert bodies.bytes_held == 0
+        await stack.enter_async_context(bodies.read("submit", LIMITS.max_submit_size, Pieces(), "alice"))
         return refused
 
     assert asyncio.run(ask()) == ["alice", "carol"]
 
 
 def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "_SILENCE_S", 0.0)
-    bytes_held = RequestBodies(LIMITS)
+    monkeypatch.setattr(request_bodies, "_IDLE_S", 0.0)
+    bodies = RequestBodies(LIMITS)
 
     async def ask() -> None:
-        async with asyncio.timeout(PATIENCE_S), bytes_held.read("submit", LIMITS.max_submit_size, Silence(), "alice"):
+        async with asyncio.timeout(PATIENCE_S), bodies.read("submit", LIMITS.max_submit_size, Silence(), "alice"):
             pass
 
     with pytest.raises(RequestBodyError, match="did not come in time"):
         asyncio.run(ask())
-    assert bytes_held.bytes_held == 0
+    assert bodies.bytes_held == 0

@@ -1,4 +1,4 @@
-"""A door behind which only hosts of the cell are let in: handshakes of strangers fail, and leave nothing behind."""
+"""A listener behind which only hosts of the cell are let in: handshakes of strangers fail, and leave nothing behind."""
 
 from __future__ import annotations
 

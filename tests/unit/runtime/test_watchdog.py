@@ -1,4 +1,4 @@
-"""How often systemd is told that a daemon serves."""
+"""The heartbeats for systemd."""
 
 from __future__ import annotations
 

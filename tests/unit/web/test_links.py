@@ -50,7 +50,7 @@ def asked(door: Door, tmp_path: Path) -> Callable[[Callable[[Ask], Awaitable[Any
 def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
     """The kernel says that the user `nobody` is at the other end."""
     known = pwd.getpwnam("nobody")
-    monkeypatch.setattr("daemons.web.access.links.credentials", lambda socket: (known.pw_uid, known.pw_gid))
+    monkeypatch.setattr("daemons.web.access.links.peer_credentials", lambda socket: (known.pw_uid, known.pw_gid))
     return "nobody"
 
 
