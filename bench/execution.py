@@ -26,7 +26,7 @@ from pathlib import Path
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.config.kinds import KINDS
 from gridengine.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -52,7 +52,7 @@ class ExecHost:
         self.ended: set[int] = set()
         self.news = asyncio.Event()
         restraints = Restraints("bench", Topology.of([(0, 0, 0)]), permitted_processors())
-        self.tasks = Tasks(site, Tries(site.spool / "tries", 1), self._report, restraints, lambda: None)
+        self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, restraints, lambda: None)
         self.tasks.configuration = HostConfiguration.of({})
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}

@@ -43,7 +43,7 @@ class SessionPump:
         if not stdin:
             self._outbox.put(session.INPUT, b"")
         self._connection: ssl.SSLSocket | None = None
-        self._going_out = b""
+        self._unsent_bytes = b""
         self._printed = 0  # bytes since the last acknowledgement
         self._outcome: dict[str, Any] | None = None
 
@@ -71,13 +71,13 @@ class SessionPump:
 
     def _begin(self, connection: ssl.SSLSocket, answer: "dict[str, Any]") -> None:
         if self._client is None:
-            self._outbox.begin(answer["received"])
-            self._inbox.connected(answer["first"])
+            self._outbox.number_from(answer["received"])
+            self._inbox.begin_connection(answer["first"])
         else:
             self._outbox.resume(answer["received"])
-            self._inbox.connected()
+            self._inbox.begin_connection()
         self._client = answer["client"]
-        self._connection, self._going_out, self._printed = connection, b"", 0
+        self._connection, self._unsent_bytes, self._printed = connection, b"", 0
         self._receive(connection)  # what came together with the greeting makes no descriptor readable
         self._send(connection)
 
@@ -91,16 +91,16 @@ class SessionPump:
             return False
         try:
             self._connection.settimeout(_FAREWELL_S)
-            self._connection.sendall(self._going_out + session.frame(session.END))
+            self._connection.sendall(self._unsent_bytes + session.encode_frame(session.END))
         except OSError:
             return False
         return True
 
     def _turn(self, connection: ssl.SSLSocket) -> None:
         poll = select.poll()
-        poll.register(connection, _READ | (_WRITE if self._going_out else 0))
+        poll.register(connection, _READ | (_WRITE if self._unsent_bytes else 0))
         poll.register(self._terminal.attention, _READ)
-        if self._stdin_open and self._stdin_there and self._outbox.room:
+        if self._stdin_open and self._stdin_there and self._outbox.has_room:
             poll.register(0, _READ)
         events = dict(poll.poll())
         if self._terminal.attention in events:
@@ -115,7 +115,7 @@ class SessionPump:
         self._terminal.attended()
         self._stdin_there = True
         if size := self._terminal.size:
-            self._going_out += session.window(size)
+            self._unsent_bytes += session.encode_window_size(size)
 
     def _read_stdin(self, hung_up: bool) -> None:
         try:
@@ -152,24 +152,24 @@ class SessionPump:
         elif kind == session.ERROR:
             self.output(2, content)
             self._printed += len(content)
-        elif kind == session.TAKEN:
-            self._outbox.acknowledge(session.taken_count(content))
+        elif kind == session.ACKNOWLEDGED:
+            self._outbox.acknowledge(session.decode_acknowledgement(content))
         elif kind == session.EXIT:
             self._outcome = json.loads(content)
-        elif kind == session.DISMISSED:
+        elif kind == session.SUPERSEDED:
             raise Dismissed
         if self._printed >= session.ACKNOWLEDGE_AFTER or self._outcome is not None:
-            self._going_out += session.taken(self._inbox.count)
+            self._unsent_bytes += session.encode_acknowledgement(self._inbox.count)
             self._printed = 0
 
     def _send(self, connection: ssl.SSLSocket) -> None:
         """Send what can be sent now; the outcome's acknowledgement in any case."""
-        self._going_out += self._outbox.unsent()
+        self._unsent_bytes += self._outbox.take_unsent()
         if self._outcome is not None:
             connection.settimeout(_FAREWELL_S)
-        while self._going_out:
+        while self._unsent_bytes:
             try:
-                self._going_out = self._going_out[connection.send(self._going_out[: session.CHUNK]) :]
+                self._unsent_bytes = self._unsent_bytes[connection.send(self._unsent_bytes[: session.CHUNK]) :]
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return
 

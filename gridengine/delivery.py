@@ -214,25 +214,25 @@ Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inve
 class Verdict(Struct, omit_defaults=True):
     """Answer to one report, in order. `forget`: tasks whose files (and processes) are to be removed now.
 
-    `strays`: tasks that this master does not know; the host keeps them, and their ends for a master that does.
+    `orphans`: tasks that this master does not know; the host keeps them, and their ends for a master that does.
     `unknown_hosts`: hosts of a load report that are no exec hosts.
     """
 
     ok: bool = True
     forget: list[TaskKey] = field(default_factory=list)
-    strays: list[TaskKey] = field(default_factory=list)
+    orphans: list[TaskKey] = field(default_factory=list)
     unknown_hosts: list[str] = field(default_factory=list)
 
 
-class OutputWanted(Struct):
-    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `most`: bytes. The attempt 0 is the
+class OutputRequest(Struct):
+    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `max_bytes`: bytes. The attempt 0 is the
     last one, of a task that has ended.
     """
 
     key: TaskKey
     owner: str
     stream: Literal["stdout", "stderr"]
-    most: int
+    max_bytes: int
 
 
 class OutputTail(Struct, omit_defaults=True):
@@ -268,11 +268,11 @@ class Batch(Struct, omit_defaults=True):
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 _decoder = msgspec.json.Decoder(Batch, dec_hook=decode_hook)
-_wanted_decoder = msgspec.json.Decoder(OutputWanted, dec_hook=decode_hook)
-_tail_decoder = msgspec.json.Decoder(OutputTail)
+_output_request_decoder = msgspec.json.Decoder(OutputRequest, dec_hook=decode_hook)
+_output_tail_decoder = msgspec.json.Decoder(OutputTail)
 
 
-def encode(message: Batch | OutputWanted | OutputTail) -> bytes:
+def encode(message: Batch | OutputRequest | OutputTail) -> bytes:
     """As JSON."""
     return _encoder.encode(message)
 
@@ -281,10 +281,10 @@ def decode(data: bytes) -> Batch:
     return _decoder.decode(data)
 
 
-def decode_wanted(data: bytes) -> OutputWanted:
-    return _wanted_decoder.decode(data)
+def decode_output_request(data: bytes) -> OutputRequest:
+    return _output_request_decoder.decode(data)
 
 
-def decode_tail(data: bytes) -> OutputTail:
+def decode_output_tail(data: bytes) -> OutputTail:
     """Raises msgspec.DecodeError."""
-    return _tail_decoder.decode(data)
+    return _output_tail_decoder.decode(data)

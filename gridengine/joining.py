@@ -18,9 +18,9 @@ from gridengine.errors import SyntaxFault
 
 REQUEST = "join"
 """The one request that a host without keys may make."""
-ANSWER_S = 60.0
+ADMISSION_TIMEOUT_S = 60.0
 """How long the master may take to admit a host."""
-_SIGN = "ge1_"
+_PREFIX = "ge1_"
 _NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
 
 
@@ -32,7 +32,7 @@ class JoinToken(NamedTuple):
     fingerprint: bytes
 
     def __str__(self) -> str:
-        return _SIGN + base64.urlsafe_b64encode(bytes.fromhex(self.number) + self.secret + self.fingerprint).decode()
+        return _PREFIX + base64.urlsafe_b64encode(bytes.fromhex(self.number) + self.secret + self.fingerprint).decode()
 
     @property
     def digest(self) -> str:
@@ -43,10 +43,10 @@ class JoinToken(NamedTuple):
 def parse_token(text: str) -> JoinToken:
     """Raises SyntaxFault."""
     try:
-        data = base64.urlsafe_b64decode(text.removeprefix(_SIGN).encode("ascii"))
+        data = base64.urlsafe_b64decode(text.removeprefix(_PREFIX).encode("ascii"))
     except (binascii.Error, UnicodeError, ValueError):
         data = b""
-    if not text.startswith(_SIGN) or len(data) != _NUMBER + _SECRET + _FINGERPRINT:
+    if not text.startswith(_PREFIX) or len(data) != _NUMBER + _SECRET + _FINGERPRINT:
         raise SyntaxFault("that is no token of gridengine token join, or not all of one")
     return JoinToken(data[:_NUMBER].hex(), data[_NUMBER:-_FINGERPRINT], data[-_FINGERPRINT:])
 
@@ -63,7 +63,7 @@ REPEAT_S = 60.0
 """For how long a host whose answer was lost may repeat its request, with the same public key."""
 
 
-class Joined(NamedTuple):
+class JoinedHost(NamedTuple):
     """A host that has joined. `key`: SHA-256 of its public key, in hexadecimal digits; `at`: epoch s."""
 
     host: str
@@ -79,24 +79,24 @@ class JoinRecord(NamedTuple):
     digest: str
     until: float
     hosts: tuple[str, ...] = ()
-    joined: tuple[Joined, ...] = ()
+    joined: tuple[JoinedHost, ...] = ()
     placing: dict[str, object] = {}
     most: int = 1
 
     @property
-    def used_up(self) -> bool:
+    def is_used_up(self) -> bool:
         """Whether no further host may join."""
         return len(self.joined) >= self.most
 
     def is_open(self, now: float) -> bool:
         """Whether a request may still be granted: by a further host, or by one that repeats its own."""
-        return now < self.until and not (self.used_up and all(now - each.at >= REPEAT_S for each in self.joined))
+        return now < self.until and not (self.is_used_up and all(now - each.at >= REPEAT_S for each in self.joined))
 
-    def admits(self, token: JoinToken, now: float) -> bool:
+    def accepts(self, token: JoinToken, now: float) -> bool:
         """Whether this is that token, and still good."""
         return self.is_open(now) and hmac.compare_digest(self.digest, token.digest)
 
-    def denies(self, host: str, key: str, now: float) -> str:
+    def refusal_reason(self, host: str, key: str, now: float) -> str:
         """Why a host with this public key may not join, "" where it may."""
         if self.hosts and host not in self.hosts:
             return f'the token is not for host "{host}"'
@@ -104,7 +104,7 @@ class JoinRecord(NamedTuple):
         earlier = next((each for each in self.joined if each.host == host), None)
         if earlier is not None and (earlier.key != key or now - earlier.at >= REPEAT_S):
             return f'host "{host}" has joined by this token already: {again}'
-        if earlier is None and self.used_up:
+        if earlier is None and self.is_used_up:
             return f"the token is used up, by {', '.join(each.host for each in self.joined)}: {again}"
         return ""
 
@@ -114,22 +114,22 @@ def join_directory(authority: Path) -> Path:
     return authority / "joins"
 
 
-def records(directory: Path) -> list[JoinRecord]:
+def read_records(directory: Path) -> list[JoinRecord]:
     """All records that can be read, those that are over among them."""
     try:
         names = sorted(path.stem for path in directory.glob("*.json"))
     except OSError:
         return []
-    return [known for name in names if (known := record_of(directory, name)) is not None]
+    return [known for name in names if (known := read_record(directory, name)) is not None]
 
 
-def record_of(directory: Path, number: str) -> JoinRecord | None:
+def read_record(directory: Path, number: str) -> JoinRecord | None:
     """The record of a token, None if there is none."""
     try:
         known = json.loads((directory / f"{number}.json").read_text())
         return JoinRecord(
             *(number, str(known["digest"]), float(known["until"]), tuple(known["hosts"])),
-            tuple(Joined(str(host), str(key), float(at)) for host, key, at in known["joined"]),
+            tuple(JoinedHost(str(host), str(key), float(at)) for host, key, at in known["joined"]),
             dict(known["placing"]),
             int(known["most"]),
         )
@@ -137,6 +137,6 @@ def record_of(directory: Path, number: str) -> JoinRecord | None:
         return None
 
 
-def record_text(record: JoinRecord) -> str:
+def encode_record(record: JoinRecord) -> str:
     """As it is written."""
     return json.dumps({name: value for name, value in record._asdict().items() if name != "number"})

@@ -5,7 +5,7 @@ that carry data, keep them until the other has acknowledged them, and say at a n
 and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
 
 A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
-received null for one that comes anew; the host's daemon adds `origin`, where the client is), the session's `{"client",
+received null for one that comes anew; the host's daemon adds `client_origin`, where the client is), the session's `{"client",
 "received", "first", "terminal", "daemon"}`, or `{"refused": reason}`. Then frames follow, each a byte for its kind, four for
 the length (big endian), and the data:
 
@@ -22,16 +22,16 @@ from collections import deque
 from struct import Struct
 
 INPUT, OUTPUT, ERROR, EXIT = b"i", b"o", b"s", b"x"
-WINDOW, END, DISMISSED, TAKEN = b"w", b"e", b"d", b"a"
+WINDOW, END, SUPERSEDED, ACKNOWLEDGED = b"w", b"e", b"d", b"a"
 NUMBERED = frozenset((INPUT, OUTPUT, ERROR, EXIT))
 
 #: bytes that one side sends ahead of acknowledgements, and after how many it acknowledges
 OUTPUT_WINDOW, INPUT_WINDOW = 2**20, 2**18
 ACKNOWLEDGE_AFTER = 2**16
 #: bytes of one frame; a longer one is a fault of the other side
-CHUNK, LONGEST = 2**16, 2**20
+CHUNK, MAX_FRAME_BYTES = 2**16, 2**20
 #: bytes of terminal output that a client which attaches later gets to see again
-KEPT = 2**16
+SCROLLBACK_BYTES = 2**16
 
 _HEADER = Struct("!cI")
 _COUNT = Struct("!Q")
@@ -41,38 +41,38 @@ WindowSize = tuple[int, int, int, int]
 
 
 #: where a client is that is on the same host
-HERE = "localhost"
+LOCALHOST = "localhost"
 
 
 class BrokenSession(Exception):
     """The other side does not speak this language."""
 
 
-def frame(kind: bytes, data: bytes = b"") -> bytes:
+def encode_frame(kind: bytes, data: bytes = b"") -> bytes:
     return _HEADER.pack(kind, len(data)) + data
 
 
-def origin(peer: str, own: str) -> str:
+def client_origin(peer: str, own: str) -> str:
     """Where a connection comes from: the address of the other end, or HERE for whatever way a host may reach itself by."""
-    return HERE if peer == own or peer.startswith("127.") else peer
+    return LOCALHOST if peer == own or peer.startswith("127.") else peer
 
 
-def taken(count: int) -> bytes:
+def encode_acknowledgement(count: int) -> bytes:
     """The frame that acknowledges `count` frames in all."""
-    return frame(TAKEN, _COUNT.pack(count))
+    return encode_frame(ACKNOWLEDGED, _COUNT.pack(count))
 
 
-def taken_count(data: bytes) -> int:
+def decode_acknowledgement(data: bytes) -> int:
     if len(data) != _COUNT.size:
         raise BrokenSession("an acknowledgement of a wrong length")
     return int(_COUNT.unpack(data)[0])
 
 
-def window(size: WindowSize) -> bytes:
-    return frame(WINDOW, _SIZE.pack(*size))
+def encode_window_size(size: WindowSize) -> bytes:
+    return encode_frame(WINDOW, _SIZE.pack(*size))
 
 
-def window_size(data: bytes) -> WindowSize:
+def decode_window_size(data: bytes) -> WindowSize:
     if len(data) != _SIZE.size:
         raise BrokenSession("a window size of a wrong length")
     rows, columns, width, height = _SIZE.unpack(data)
@@ -80,7 +80,7 @@ def window_size(data: bytes) -> WindowSize:
 
 
 class Outbox:
-    """Numbered frames on their way. `limit`: bytes without acknowledgement at which `room` is False; `kept`: bytes of
+    """Numbered frames on their way. `limit`: bytes without acknowledgement at which `has_room` is False; `kept`: bytes of
     acknowledged frames that stay, for a client that comes anew."""
 
     def __init__(self, limit: int, kept: int = 0) -> None:
@@ -93,26 +93,26 @@ class Outbox:
         self._open = 0  # of these, not acknowledged
 
     @property
-    def room(self) -> bool:
+    def has_room(self) -> bool:
         """Whether another frame may be put in."""
         return self._open < self._limit
 
     @property
-    def settled(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Whether the other side has everything."""
         return self._acknowledged == self._first + len(self._frames)
 
     def put(self, kind: bytes, data: bytes) -> None:
-        encoded = frame(kind, data)
+        encoded = encode_frame(kind, data)
         self._frames.append(encoded)
         self._bytes += len(encoded)
         self._open += len(encoded)
 
-    def begin(self, count: int) -> None:
+    def number_from(self, count: int) -> None:
         """Number the frames from `count` on: the other side goes on with a session that others began."""
         self._first = self._sent = self._acknowledged = count
 
-    def unsent(self) -> bytes:
+    def take_unsent(self) -> bytes:
         """All that was not handed out on this connection."""
         start = self._sent - self._first
         self._sent = self._first + len(self._frames)
@@ -148,7 +148,7 @@ class Inbox:
         self.count = 0
         self._data = b""
 
-    def connected(self, count: int | None = None) -> None:
+    def begin_connection(self, count: int | None = None) -> None:
         """A new connection begins: half a frame of the last one is void. `count`: what is taken as received."""
         self._data = b""
         if count is not None:
@@ -160,7 +160,7 @@ class Inbox:
         found, position = [], 0
         while position + _HEADER.size <= len(data):
             kind, length = _HEADER.unpack_from(data, position)
-            if length > LONGEST:
+            if length > MAX_FRAME_BYTES:
                 raise BrokenSession("a frame that is too long")
             start = position + _HEADER.size
             if start + length > len(data):

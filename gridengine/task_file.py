@@ -16,13 +16,13 @@ from typing import Any
 
 Number = int | float
 #: What the kernel takes for a limit at most; a larger one is no other limit.
-LARGEST = 2**63 - 1
+MAX_LIMIT = 2**63 - 1
 #: What the name of a file in a task's directory ends with until it is written. One with this name may hold what an earlier task
 #: left, which is nobody's to read.
 DRAFT = ".new"
 #: What the file is called; and what since the shepherd has put one of 8.1.9's form in its place, for methods to read.
 CONFIG, PRIVATE_CONFIG = "config", "config.json"
-#: What the execd has to know of a task after a restart (`daemons.execd.remembered`); the record of the end of its job has a copy
+#: What the execd has to know of a task after a restart (`daemons.execd.task_record`); the record of the end of its job has a copy
 #: of it, under this name too, since the file itself may not be on disk when a host loses its power.
 EXECD = "execd"
 
@@ -192,7 +192,7 @@ def encode(config: TaskConfig) -> bytes:
     return json.dumps(vars(config)).encode()
 
 
-def stored(read: Callable[[str], bytes]) -> bytes:
+def read_stored_config(read: Callable[[str], bytes]) -> bytes:
     """The content of the file, by `read(name)`, which reads a file in the task's directory. Raises what that raises."""
     data = None
     with suppress(FileNotFoundError):
@@ -220,7 +220,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # no NaN
 
 
-def _are(values: Iterable[object], kind: type) -> bool:
+def _have_type(values: Iterable[object], kind: type) -> bool:
     return {*map(type, values)} <= {kind}
 
 
@@ -233,10 +233,10 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda v: isinstance(v, bool),
     "Number": _is_number,
     "Number | None": lambda v: v is None or _is_number(v),
-    "list[str]": lambda v: isinstance(v, list) and _are(v, str),
-    "list[int]": lambda v: isinstance(v, list) and _are(v, int),
-    "list[int] | None": lambda v: v is None or (isinstance(v, list) and _are(v, int)),
-    "dict[str, str]": lambda v: isinstance(v, dict) and _are(v.values(), str),
+    "list[str]": lambda v: isinstance(v, list) and _have_type(v, str),
+    "list[int]": lambda v: isinstance(v, list) and _have_type(v, int),
+    "list[int] | None": lambda v: v is None or (isinstance(v, list) and _have_type(v, int)),
+    "dict[str, str]": lambda v: isinstance(v, dict) and _have_type(v.values(), str),
     "dict[str, Number | None]": lambda v: isinstance(v, dict) and all(e is None or _is_number(e) for e in v.values()),
 }
 _FIELDS = {f.name: (str(f.type), _ACCEPTS[str(f.type)]) for f in fields(TaskConfig)}
@@ -259,7 +259,7 @@ def parse(data: object) -> TaskConfig:
                 raise TaskFileError(f'config: "{name}" is not of type {kind}')
             values[name] = data[name]
     limits = values.get("limits", {})
-    values["limits"] = {name: None if limit is None else min(limit, LARGEST) for name, limit in limits.items()}
+    values["limits"] = {name: None if limit is None else min(limit, MAX_LIMIT) for name, limit in limits.items()}
     config = TaskConfig(**values)
     if config.shell_start_mode not in SHELL_START_MODES:
         raise TaskFileError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gridengine.task_file import CONFIG
 from shepherd import process_tree
-from shepherd.guardian import shepherd
+from shepherd.shepherd_process import shepherd
 
 
 def main() -> int:

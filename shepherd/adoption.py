@@ -19,7 +19,7 @@ from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
 #: the first one that is there says when the job began, as nearly as can be known
-_WRITTEN_WHILE_IT_RUNS = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
+_RUNTIME_FILES = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
 
 
@@ -35,13 +35,13 @@ def _is_of_earlier_boot(directory: Path) -> bool:
     """Whether the task was to begin before the host was booted: that it did may not have reached the disk, even its `pid`."""
     if directory.name.startswith("."):
         return False  # it was being made, and is removed by the execd
-    written = _configured(directory)
+    written = _configured_at(directory)
     return 0 < written < process_tree.boot_time()
 
 
-def _configured(directory: Path) -> float:
+def _configured_at(directory: Path) -> float:
     """When the task was given its configuration, epoch seconds; 0 without one."""
-    return max(_written(directory / CONFIG), _written(directory / PRIVATE_CONFIG))
+    return max(_modified_at(directory / CONFIG), _modified_at(directory / PRIVATE_CONFIG))
 
 
 def is_started(directory: Path) -> bool:
@@ -52,14 +52,14 @@ def is_finished(directory: Path) -> bool:
     return (directory / task_files.EXIT).exists()
 
 
-def end_job(directory: Path, children: set[int]) -> None:
+def kill_job(directory: Path, children: set[int]) -> None:
     """Kill what is left of a job whose shepherd is dead. `children`: of this process; any other one is an orphan of a dead
     shepherd."""
     process_tree.kill_tree(os.getpid(), children)
     _kill_recorded(directory)
 
 
-def left_scratch(directory: Path) -> bool:
+def has_scratch(directory: Path) -> bool:
     """Whether there may be a scratch directory, which `clear` has to remove before the burial."""
     return (directory / task_files.SCRATCH).exists()
 
@@ -77,7 +77,7 @@ def clear(directory: Path) -> None:
     (directory / task_files.SCRATCH).unlink(missing_ok=True)
 
 
-def bury(directory: Path) -> None:
+def finalise(directory: Path) -> None:
     """Write `exit` for a job whose shepherd is dead, when the job has been ended and cleared.
 
     Of a job that had ended that end counts; where a method was to follow, an epilog for instance, with 100: it does not run
@@ -91,18 +91,18 @@ def bury(directory: Path) -> None:
         failed, reason = ended["failed"] or AFTER_JOB, ended["reason"] or task_files.stamped("the shepherd died after the job")
         record = ended | {"failed": failed, "reason": reason}
     else:
-        record = _last_known(directory)
+        record = _last_known_record(directory)
     task_files.write_exit(directory, record)
 
 
-def _last_known(directory: Path) -> dict[str, object]:
+def _last_known_record(directory: Path) -> dict[str, object]:
     """The record of a job that nobody has seen end: it ran until now, on a host that was booted until it was last heard of."""
     sample = task_files.read_usage(directory)
     had_started = bool(sample) or (directory / task_files.JOB_PID).exists()
-    failed = _failed(directory, had_started)
+    failed = _failed_code(directory, had_started)
     start = end = 0.0
     if had_started:
-        times = [at for at in map(_written, (directory / name for name in _WRITTEN_WHILE_IT_RUNS)) if at]
+        times = [at for at in map(_modified_at, (directory / name for name in _RUNTIME_FILES)) if at]
         start, end = times[0], time.time() if failed != HOST_CRASHED else max(times)
     usage = JobUsage().final(max(0.0, end - start))
     return {
@@ -117,7 +117,7 @@ def _last_known(directory: Path) -> dict[str, object]:
     }
 
 
-def _written(path: Path) -> float:
+def _modified_at(path: Path) -> float:
     """When a file was written, epoch seconds; 0 without it."""
     try:
         return path.stat().st_mtime
@@ -125,9 +125,9 @@ def _written(path: Path) -> float:
         return 0.0
 
 
-def _failed(directory: Path, had_started: bool) -> int:
-    claimed = _written(directory / task_files.PID)
-    if 0 < (claimed or _configured(directory)) < process_tree.boot_time():
+def _failed_code(directory: Path, had_started: bool) -> int:
+    claimed = _modified_at(directory / task_files.PID)
+    if 0 < (claimed or _configured_at(directory)) < process_tree.boot_time():
         return HOST_CRASHED
     if not claimed:
         return BEFORE_PID
@@ -139,7 +139,7 @@ def _kill_recorded(directory: Path) -> None:
 
     The job's own process, everything below it, its cgroup, and orphans that bear one of its marks.
     """
-    held = containment.recorded(directory)
+    held = containment.read_recorded(directory)
     held.kill()
     pid = task_files.running(directory / task_files.JOB_PID)
     if pid is not None:
@@ -170,7 +170,7 @@ def _kill_marked(directory: Path, gid: int | None, uid: int) -> None:
     """
     reapers = process_tree.reapers()
     while True:
-        marked = {pid: process_tree.parent(pid) or 0 for pid in _marked(directory, gid, uid)}
+        marked = {pid: process_tree.parent(pid) or 0 for pid in _marked_processes(directory, gid, uid)}
         killed = 0
         for pid, above in marked.items():
             top = pid
@@ -182,7 +182,7 @@ def _kill_marked(directory: Path, gid: int | None, uid: int) -> None:
             return
 
 
-def _marked(directory: Path, gid: int | None, uid: int) -> list[int]:
+def _marked_processes(directory: Path, gid: int | None, uid: int) -> list[int]:
     """Live processes of real user `uid` that have the job's additional group, or its SGE_JOB_SPOOL_DIR."""
     found = []
     variable = f"SGE_JOB_SPOOL_DIR={directory}".encode()

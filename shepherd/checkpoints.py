@@ -22,31 +22,31 @@ class Checkpoints:
 
     def __init__(self, directory: Path, config: TaskConfig, trace: task_files.Trace) -> None:
         self._directory, self._config, self._trace = directory, config, trace
-        self._at_work: dict[int, str] = {}
+        self._running: dict[int, str] = {}
 
     @property
-    def at_work(self) -> bool:
+    def has_running_commands(self) -> bool:
         """Whether a command has not ended yet."""
-        return bool(self._at_work)
+        return bool(self._running)
 
     @property
     def pids(self) -> set[int]:
         """The processes of the commands that have not ended yet."""
-        return set(self._at_work)
+        return set(self._running)
 
-    def busy(self, name: str) -> bool:
+    def is_running(self, name: str) -> bool:
         """Whether this very command has not ended yet: there is one of a kind at a time."""
-        return name in self._at_work.values()
+        return name in self._running.values()
 
     def started(self, name: str, pid: int) -> None:
         """A method runs as process `pid`; others than those of the interface are left alone."""
         if name in CKPT_COMMANDS:
-            self._at_work[pid] = name
+            self._running[pid] = name
 
     def ended(self, pid: int, status: int, job_pid: int) -> None:
         """Any process has ended with a wait status. How the command of an application ended says nothing; one of the
         kernel's has made a checkpoint if it succeeded (checkpoint(5) RESTRICTIONS)."""
-        name = self._at_work.pop(pid, None)
+        name = self._running.pop(pid, None)
         if name is None:
             return
         self._trace(f"{name} ended with status {os.waitstatus_to_exitcode(status)}")

@@ -84,20 +84,20 @@ def _binary_in_shell(config: TaskConfig, command: str) -> CommandLine:
     'a; b'`) is text for the shell, as in 8.1.9.
     """
     plain = _PLAIN.issuperset(command)
-    words = [command, *config.args] if plain else list(config.args)
+    arguments = [command, *config.args] if plain else list(config.args)
     is_c_shell = _base_name(config.shell) in _C_SHELLS
-    text = _c_shell_parameters(words) if is_c_shell else '"$@"'
+    text = _c_shell_parameters(arguments) if is_c_shell else '"$@"'
     if not plain:
-        text = f"{command} {text}" if words else command
+        text = f"{command} {text}" if arguments else command
     name = shell_argv0(config)
     if not is_c_shell:
-        words.insert(0, name)  # `sh -c text` takes the next word as $0
-    return CommandLine(config.shell, [name, "-c", text, *words], interpreter=True)
+        arguments.insert(0, name)  # `sh -c text` takes the next word as $0
+    return CommandLine(config.shell, [name, "-c", text, *arguments], interpreter=True)
 
 
-def _c_shell_parameters(words: list[str]) -> str:
+def _c_shell_parameters(arguments: list[str]) -> str:
     """All arguments of a C shell as they are; it would drop the empty ones from `$argv:q`."""
-    return " ".join(f"$argv[{number}]:q" if word else '""' for number, word in enumerate(words, 1))
+    return " ".join(f"$argv[{number}]:q" if argument else '""' for number, argument in enumerate(arguments, 1))
 
 
 def _through_starter(config: TaskConfig, starter_method: str, what: str) -> CommandLine:
@@ -109,10 +109,10 @@ def _through_starter(config: TaskConfig, starter_method: str, what: str) -> Comm
     if is_login_shell(config):
         environment["SGE_STARTER_USE_LOGIN_SHELL"] = "true"
     script_on_stdin = None
-    words = [what, *config.args]
+    arguments = [what, *config.args]
     if not config.binary and not config.login and config.shell_start_mode == "script_from_stdin":
-        script_on_stdin, words[0] = what, "-s"  # what the shell would be called with
-    return CommandLine(starter[0], [*starter, *words], script_on_stdin, interpreter=True, environment=environment)
+        script_on_stdin, arguments[0] = what, "-s"  # what the shell would be called with
+    return CommandLine(starter[0], [*starter, *arguments], script_on_stdin, interpreter=True, environment=environment)
 
 
 def _base_name(path: str) -> str:

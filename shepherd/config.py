@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridengine.task_file import CONFIG, LARGEST, Number, TaskConfig, TaskFileError, decode, stored
+from gridengine.task_file import CONFIG, MAX_LIMIT, Number, TaskConfig, TaskFileError, decode, read_stored_config
 from shepherd import task_files
 
 # The interfaces of checkpoint(5) that use commands; the others are sent a signal.
 WITH_CKPT_COMMANDS = ("application-level", "hibernator", "cpr")
 
 
-def summed_limit(config: TaskConfig, name: str) -> Number | None:
+def total_limit(config: TaskConfig, name: str) -> Number | None:
     """A limit on the sum over all processes of the task on this host, which its slots multiply (RL-4, RL-5)."""
     limit = config.limits.get(name)
-    return None if limit is None else min(limit * (1 if name in config.per_job_limits else config.slots), LARGEST)
+    return None if limit is None else min(limit * (1 if name in config.per_job_limits else config.slots), MAX_LIMIT)
 
 
 def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
@@ -43,6 +43,6 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
 def read_config(directory: Path) -> TaskConfig:
     """Read the `config` of the task in `directory`. Raises TaskFileError for anything that is wrong with it."""
     try:
-        return decode(stored(lambda name: task_files.content(directory / name)))
+        return decode(read_stored_config(lambda name: task_files.content(directory / name)))
     except OSError as error:
         raise TaskFileError(f"can't read {directory / CONFIG}: {error.strerror}") from error

@@ -96,8 +96,8 @@ class Containment:
         for cgroup in self.cgroups:
             for name in ("memory.events", "memory.oom_control"):
                 try:
-                    words = (cgroup / name).read_text().split()
-                    return int(words[words.index("oom_kill") + 1])
+                    tokens = (cgroup / name).read_text().split()
+                    return int(tokens[tokens.index("oom_kill") + 1])
                 except (OSError, ValueError, IndexError):  # a kernel that does not count them
                     continue
         return 0
@@ -137,7 +137,7 @@ def establish(directory: Path, parents: list[str], gid_range: str | None) -> Con
     return Containment([], gid)
 
 
-def recorded(directory: Path) -> Containment:
+def read_recorded(directory: Path) -> Containment:
     """The containment that the files of a task name."""
     try:
         cgroups = [Path(line) for line in (directory / task_files.CGROUP).read_text().splitlines()]

@@ -10,7 +10,7 @@ import signal
 from dataclasses import dataclass
 
 from gridengine.task_file import TaskConfig
-from shepherd.config import WITH_CKPT_COMMANDS, summed_limit
+from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.methods import Method, MethodError, parse_control_method, parse_method, parse_signal
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
@@ -28,9 +28,9 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End every process of the job at once, for the reason `why`."""
+    """End every process of the job at once, for the reason `end_reason`."""
 
-    why: str
+    end_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,15 @@ class Control:
         self._nice: int | None = None  # as it was commanded before the job exists
         self.suspended = False
         self.migrating = False
-        self.why = ""  # what the job was ended for; "" as long as it may run
+        self.end_reason = ""  # what the job was ended for; "" as long as it may run
         self.limit_enforced = False  # that is a hard limit of the queue or the job
 
-    def why_died(self, number: int) -> str:
+    def death_reason(self, number: int) -> str:
         """What the job was ended for, or the soft limit for which it was sent the signal that it died through; "" for neither."""
-        return self.why or self._sent.get(number, "")
+        return self.end_reason or self._sent.get(number, "")
 
     @property
-    def measures(self) -> bool:
+    def needs_measuring(self) -> bool:
         """Whether a limit needs the sum over all processes."""
         limits = self._config.limits
         return any(limits.get(name) is not None for name in ("h_cpu", "s_cpu", "h_vmem", "s_vmem"))
@@ -115,7 +115,7 @@ class Control:
                 self._deadlines[name] = now + limit
         if "m" in self._config.ckpt_when:
             self._deadlines["checkpoint"] = now + self._config.ckpt_interval_s
-        if self.measures:
+        if self.needs_measuring:
             self._deadlines["measure"] = now + self._config.pdc_interval_s
         actions, self._notes = self._notes, []
         if self._nice is not None:
@@ -172,12 +172,12 @@ class Control:
             case "resume_method" if not self.suspended:
                 return [Signal(signal.SIGCONT)]
             case "terminate_method":
-                return self._kill(self.why)
+                return self._kill(self.end_reason)
         return []
 
-    def disconnected(self, why: str, now: float) -> list[Action]:
+    def disconnected(self, end_reason: str, now: float) -> list[Action]:
         """The session of an interactive job has ended before the job."""
-        return self._terminate(now, why)
+        return self._terminate(now, end_reason)
 
     def due(self, now: float) -> list[Action]:
         """What is to happen at monotonic time `now`."""
@@ -191,7 +191,7 @@ class Control:
                     actions += self._terminate(now, self._exceeded("h_rt", "s"))
                 case "s_rt":
                     self._sent[signal.SIGUSR1] = self._exceeded("s_rt", "s")
-                    actions += [*self._awaken(), Signal(signal.SIGUSR1)]
+                    actions += [*self._continue_stopped(), Signal(signal.SIGUSR1)]
                     self._deadlines["s_rt kill"] = now + self._config.queue_notify_s
                 case "s_rt kill":
                     actions += self._kill(self._exceeded("s_rt", "s"))
@@ -200,7 +200,7 @@ class Control:
                 case "end":
                     actions += self._end()
                 case "insist":
-                    actions += self._kill(self.why)
+                    actions += self._kill(self.end_reason)
                 case "checkpoint":
                     actions += self._checkpoint()
                     self._deadlines["checkpoint"] = now + self._config.ckpt_interval_s
@@ -218,7 +218,7 @@ class Control:
             return self.out_of_memory()
         actions: list[Action] = []
         for name, value, unit in (("cpu", cpu_s, "s"), ("vmem", vmem, "bytes")):
-            hard, soft = summed_limit(self._config, f"h_{name}"), summed_limit(self._config, f"s_{name}")
+            hard, soft = total_limit(self._config, f"h_{name}"), total_limit(self._config, f"s_{name}")
             if hard is not None and value > hard:
                 return self._enforce(f"h_{name}", unit)
             if soft is not None and value > soft and name not in self._warned:
@@ -234,7 +234,7 @@ class Control:
     def killed_by_unknown(self, cpu_s: float) -> None:
         """The job died through SIGKILL that nobody here sent, having used `cpu_s`. The kernel does that to a process at
         h_cpu, often before the next measurement: the record is to say the same whoever came first (RL-4)."""
-        limit = summed_limit(self._config, "h_cpu")
+        limit = total_limit(self._config, "h_cpu")
         if limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
             self._enforce("h_cpu", "s")
 
@@ -244,7 +244,7 @@ class Control:
 
     def _blame_limit(self) -> None:
         """A hard limit ends the job, unless it is being ended already."""
-        self.limit_enforced = self.limit_enforced or not self.why
+        self.limit_enforced = self.limit_enforced or not self.end_reason
 
     def _exceeded(self, name: str, unit: str) -> str:
         limit = self._config.limits[name]
@@ -278,7 +278,7 @@ class Control:
             return []
         self.migrating = True
         if self._config.ckpt_interface in WITH_CKPT_COMMANDS and self.method("migr_command") is not None:
-            return [*self._awaken(), RunMethod("migr_command")]
+            return [*self._continue_stopped(), RunMethod("migr_command")]
         return self._terminate(now, "the job migrates")
 
     def _shut_down(self, now: float) -> list[Action]:
@@ -288,14 +288,14 @@ class Control:
         return self._terminate(now, "sge_execd was shut down with its jobs")
 
     def _resume(self) -> list[Action]:
-        if self.migrating and not self.why:
+        if self.migrating and not self.end_reason:
             self.migrating = False  # migr_command has not ended it yet: it may stay
             return []
         self._deadlines.pop("stop", None)
         self.suspended = False
         return [self._default_or_method("resume_method", signal.SIGCONT)]
 
-    def _terminate(self, now: float, why: str) -> list[Action]:
+    def _terminate(self, now: float, end_reason: str) -> list[Action]:
         """Warn if the job asked for it, then end it. A terminate_method in vain is not the last word: the queue's
         `notify` later the job is killed.
 
@@ -303,25 +303,25 @@ class Control:
         """
         if "insist" in self._deadlines:
             return []
-        self.why = self.why or why
+        self.end_reason = self.end_reason or end_reason
         self._deadlines["insist"] = now + (self._config.notify_s or 0) + self._config.queue_notify_s
         if self._config.notify_s is not None and self._notify_kill is not None:
             self._deadlines["end"] = now + self._config.notify_s
-            return [*self._awaken(), Signal(self._notify_kill)]
+            return [*self._continue_stopped(), Signal(self._notify_kill)]
         return self._end()
 
     def _end(self) -> list[Action]:
         action = self._default_or_method("terminate_method", signal.SIGKILL)
         if action == Signal(signal.SIGKILL):
-            return self._kill(self.why)
-        return [*self._awaken(), action]
+            return self._kill(self.end_reason)
+        return [*self._continue_stopped(), action]
 
-    def _kill(self, why: str) -> list[Action]:
+    def _kill(self, end_reason: str) -> list[Action]:
         self._deadlines.clear()
-        self.why = self.why or why
-        return [Kill(self.why)]
+        self.end_reason = self.end_reason or end_reason
+        return [Kill(self.end_reason)]
 
-    def _awaken(self) -> list[Action]:
+    def _continue_stopped(self) -> list[Action]:
         """A stopped process handles no signal but SIGKILL."""
         if not self.suspended:
             return []

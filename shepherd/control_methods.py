@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gridengine.failed import plain_reason
 from shepherd import task_files
-from shepherd.process import Started
+from shepherd.process import StartedProcess
 
 
 class ControlMethods:
@@ -19,15 +19,15 @@ class ControlMethods:
 
     def __init__(self, directory: Path, trace: task_files.Trace) -> None:
         self._directory, self._trace = directory, trace
-        self._at_work: dict[int, tuple[str, Started]] = {}
+        self._running: dict[int, tuple[str, StartedProcess]] = {}
 
-    def started(self, name: str, started: Started) -> None:
+    def started(self, name: str, started: StartedProcess) -> None:
         """A method runs."""
-        self._at_work[started.pid] = name, started
+        self._running[started.pid] = name, started
 
     def ended(self, pid: int, status: int) -> str:
         """Any process has ended with a wait status; the name of a method that never reached its program, else ""."""
-        name, started = self._at_work.pop(pid, ("", None))
+        name, started = self._running.pop(pid, ("", None))
         if started is None:
             return ""
         failed, reason, _ = started.setup_failure()
@@ -46,6 +46,6 @@ class ControlMethods:
 
     def forget(self) -> None:
         """The task is over: nobody asks how they went."""
-        for _, started in self._at_work.values():
+        for _, started in self._running.values():
             started.forget()
-        self._at_work.clear()
+        self._running.clear()

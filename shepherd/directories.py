@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import chain, count
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_TRIES = 16
+_ATTEMPTS = 16
 _PATIENCE_S = 600.0  # how long removing may take; what is left then stays
 
 
@@ -28,13 +28,13 @@ def make(path: str, note: Note) -> str:
 
     What an earlier attempt of the same task left there is removed. Deviation: 8.1.9 has others read it (0755).
     """
-    return _make_at_a_free_place(path, os.geteuid(), note)
+    return _make_at_free_path(path, os.geteuid(), note)
 
 
 def make_for(path: str, uid: int, gid: int, note: Note) -> str:
     """As `make`, by root for a user who may not write to the directory above, which is made where it is missing, too."""
     os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
-    made = _make_at_a_free_place(path, uid, note)
+    made = _make_at_free_path(path, uid, note)
     descriptor = os.open(made, os.O_RDONLY | _DIRECTORY)
     try:
         if os.fstat(descriptor).st_uid == os.geteuid():  # still the one that was just made
@@ -44,15 +44,15 @@ def make_for(path: str, uid: int, gid: int, note: Note) -> str:
     return made
 
 
-def _make_at_a_free_place(path: str, owner: int, note: Note) -> str:
-    for place in chain([path], (f"{path}.{os.urandom(4).hex()}" for _ in range(_TRIES))):
+def _make_at_free_path(path: str, owner: int, note: Note) -> str:
+    for target in chain([path], (f"{path}.{os.urandom(4).hex()}" for _ in range(_ATTEMPTS))):
         with suppress(OSError):
-            remove(place, owner)
+            remove(target, owner)
         try:
-            note(place)
-            os.mkdir(place, 0o700)
-            note(place, os.lstat(place).st_ino)
-            return place
+            note(target)
+            os.mkdir(target, 0o700)
+            note(target, os.lstat(target).st_ino)
+            return target
         except FileExistsError as error:
             taken = error
     raise taken
@@ -66,19 +66,19 @@ def remove(path: str, owner: int, inode: int | None = None) -> None:
     root's), or it stays.
     """
     try:
-        place = os.open(path, os.O_PATH | _DIRECTORY)
+        target = os.open(path, os.O_PATH | _DIRECTORY)
     except FileNotFoundError:
         return
     try:
-        status = os.fstat(place)
+        status = os.fstat(target)
         if status.st_uid not in (owner, 0):
             raise PermissionError(errno.EPERM, "it belongs to somebody else")
         if inode and status.st_ino != inode:
             raise FileExistsError(errno.EEXIST, "it is another one")
         if inode != 0:
-            _empty(place)
+            _empty(target)
     finally:
-        os.close(place)
+        os.close(target)
     os.rmdir(path)
 
 
@@ -106,38 +106,38 @@ def _empty(top: int) -> None:
 
 def _remove_lifting(name: str, top: int, new_name: Callable[[], str]) -> None:
     """Remove a directory at the top; those in it are moved to the top."""
-    place = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=top)
+    target = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=top)
     try:
-        for below, is_directory in _entries(place):
+        for below, is_directory in _entries(target):
             with suppress(OSError):
                 if is_directory:
-                    _permit(below, place)
-                    os.rename(below, new_name(), src_dir_fd=place, dst_dir_fd=top)
+                    _permit(below, target)
+                    os.rename(below, new_name(), src_dir_fd=target, dst_dir_fd=top)
                 else:
-                    os.unlink(below, dir_fd=place)
+                    os.unlink(below, dir_fd=target)
     finally:
-        os.close(place)
+        os.close(target)
     os.rmdir(name, dir_fd=top)
 
 
 def _permit(name: str, parent: int) -> None:
     """A directory that its owner may not write to cannot be moved."""
-    place = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=parent)
+    target = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=parent)
     try:
-        os.chmod(_path_of(place), 0o700)
+        os.chmod(_path_of(target), 0o700)
     finally:
-        os.close(place)
+        os.close(target)
 
 
-def _entries(place: int) -> list[tuple[str, bool]]:
+def _entries(target: int) -> list[tuple[str, bool]]:
     """What is in a directory, held by an O_PATH descriptor: names, and whether each is a directory. Its owner gets the
     rights to read and change it, which the job may have taken away."""
     with suppress(OSError):
-        os.chmod(_path_of(place), 0o700)  # not ours: then what follows tells whether it matters
-    with os.scandir(_path_of(place)) as entries:
+        os.chmod(_path_of(target), 0o700)  # not ours: then what follows tells whether it matters
+    with os.scandir(_path_of(target)) as entries:
         return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
 
 
-def _path_of(place: int) -> str:
+def _path_of(target: int) -> str:
     """A path that leads to the very directory which the descriptor holds, whatever has its name by now."""
-    return f"/proc/self/fd/{place}"
+    return f"/proc/self/fd/{target}"

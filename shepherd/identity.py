@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gridengine.task_file import TaskConfig
-from shepherd.process_tree import or_end
+from shepherd.process_tree import end_on_failure
 
 
 class IdentityError(Exception):
@@ -57,7 +57,7 @@ def owner(config: TaskConfig) -> Identity:
     return Identity(config.owner, config.uid, config.gid, tuple(groups))
 
 
-def named(user: str) -> Identity:
+def find_identity(user: str) -> Identity:
     """The user of a method's `user@` prefix. Raises IdentityError."""
     try:
         entry = pwd.getpwnam(user)
@@ -82,7 +82,7 @@ def as_user(identity: Identity) -> Iterator[None]:
     try:
         yield
     finally:
-        with or_end():
+        with end_on_failure():
             os.seteuid(0)
             os.setegid(gid)
             os.setgroups(groups)
@@ -99,12 +99,12 @@ def real_ids(identity: Identity, additional_gid: int | None) -> Iterator[None]:
         return
     uid, gid, groups = os.getuid(), os.getgid(), os.getgroups()
     try:
-        os.setgroups(_with(identity.groups, additional_gid))
+        os.setgroups(_with_additional(identity.groups, additional_gid))
         os.setresgid(identity.gid, -1, -1)
         os.setresuid(identity.uid, -1, -1)
         yield
     finally:
-        with or_end():
+        with end_on_failure():
             os.setresuid(uid, -1, -1)
             os.setresgid(gid, -1, -1)
             os.setgroups(groups)
@@ -114,10 +114,10 @@ def become(identity: Identity, additional_gid: int | None = None) -> None:
     """Take the ids for good. `additional_gid` marks the processes of a job (sge_conf(5) gid_range)."""
     if os.geteuid() != 0:
         return
-    os.setgroups(_with(identity.groups, additional_gid))
+    os.setgroups(_with_additional(identity.groups, additional_gid))
     os.setresgid(identity.gid, identity.gid, identity.gid)
     os.setresuid(identity.uid, identity.uid, identity.uid)
 
 
-def _with(groups: tuple[int, ...], additional_gid: int | None) -> tuple[int, ...]:
+def _with_additional(groups: tuple[int, ...], additional_gid: int | None) -> tuple[int, ...]:
     return groups if additional_gid is None else (*groups, additional_gid)

@@ -25,7 +25,7 @@ from pathlib import Path
 from gridengine.errors import plain_fault
 from gridengine.executables import execute
 from shepherd import adoption, containment, process_tree, task_files
-from shepherd.guardian import shepherd
+from shepherd.shepherd_process import shepherd
 from shepherd.run import COMMAND_SIGNAL
 from shepherd.waiting_shepherds import WaitingShepherds, listen
 
@@ -58,9 +58,9 @@ class Launcher:
         self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
         self._own: dict[int, str] = {}  # shepherds that are children of this process; "": it waits for a task
-        self._waiting = WaitingShepherds(spool, self._poll, self._task_over)
+        self._waiting = WaitingShepherds(spool, self._poll, self._on_task_end)
         self._clearing: dict[int, str] = {}  # children that remove what a dead shepherd has left
-        self._unburied: set[str] = set()  # their shepherd is dead, and the disk is full
+        self._unfinalised: set[str] = set()  # their shepherd is dead, and the disk is full
         self._adopted: dict[int, str] = {}  # pidfds of the others
         self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
         self._stopping = False
@@ -76,7 +76,7 @@ class Launcher:
     def _adopt_all(self) -> None:
         """Before the first connection, so that a client finds `exit` for every end that it was not told of."""
         for directory in adoption.task_directories(self._spool):
-            self._find(str(directory))
+            self._adopt_or_finalise(str(directory))
         containment.drop_claims(self._spool)
         task_files.drop_claims(self._spool)
 
@@ -89,9 +89,9 @@ class Launcher:
         self._reap()  # those that have ended before the handler was there
         self._waiting.open()
         while not self._stopping:
-            for descriptor, events in self._poll.poll(_RETRY_S if self._unburied else None):
+            for descriptor, events in self._poll.poll(_RETRY_S if self._unfinalised else None):
                 self._ready(descriptor, events)
-            for directory in list(self._unburied):
+            for directory in list(self._unfinalised):
                 self._ended(directory)
         self._waiting.close()
         (self._spool / SOCKET).unlink(missing_ok=True)
@@ -161,8 +161,8 @@ class Launcher:
             self._close(connection)
             return
         connection.unsent = connection.unsent[sent:]
-        wanted = select.EPOLLIN | (select.EPOLLOUT if connection.unsent else 0)
-        self._poll.modify(connection.socket, wanted)
+        mask = select.EPOLLIN | (select.EPOLLOUT if connection.unsent else 0)
+        self._poll.modify(connection.socket, mask)
 
     def _close(self, connection: _Connection) -> None:
         if connection.socket.fileno() < 0:
@@ -198,17 +198,17 @@ class Launcher:
         known = directory in self._pids or directory in self._clearing.values()
         if not known and not adoption.is_finished(path):
             if adoption.is_started(path):
-                self._find(directory)
+                self._adopt_or_finalise(directory)
             else:
                 try:
-                    self._employ(directory, wrapper, owner)
+                    self._assign_shepherd(directory, wrapper, owner)
                 except OSError as error:
                     return _failed(directory, f"can't fork a shepherd: {error.strerror}")
         process = task_files.read_process(path / task_files.PID)
         pid = self._pids.get(directory) or (process[0] if process else 0)
         return {"op": "started", "directory": directory, "pid": pid}
 
-    def _employ(self, directory: str, wrapper: str, owner: str) -> None:
+    def _assign_shepherd(self, directory: str, wrapper: str, owner: str) -> None:
         """One that waits for tasks of this owner, or a new one. Raises OSError."""
         if wrapper or not owner:
             self._fork(directory, wrapper)
@@ -219,7 +219,7 @@ class Launcher:
             self._waiting.expect(self._pids[directory], owner)
 
     def _fork(self, directory: str, wrapper: str) -> None:
-        pid = process_tree.in_a_child(lambda: _execute(wrapper, directory) if wrapper else shepherd(Path(directory)))
+        pid = process_tree.fork_child(lambda: _execute(wrapper, directory) if wrapper else shepherd(Path(directory)))
         self._own[pid] = directory
         if wrapper:
             self._wrapped.add(directory)
@@ -227,7 +227,7 @@ class Launcher:
 
     def _clear(self, directory: str) -> None:
         """Fork a process that removes a scratch directory, which may hold millions of files. Raises OSError."""
-        self._clearing[process_tree.in_a_child(lambda: adoption.clear(Path(directory)))] = directory
+        self._clearing[process_tree.fork_child(lambda: adoption.clear(Path(directory)))] = directory
 
     def _signal(self, directory: str, command: str) -> Message:
         if not _COMMAND.fullmatch(command):
@@ -236,14 +236,14 @@ class Launcher:
             return _failed(directory, "its shepherd does not run")
         try:
             task_files.add_command(Path(directory), command)
-            self._alert(directory)
+            self._send_command_signal(directory)
         except ProcessLookupError:
             return _failed(directory, "its shepherd does not run")
         except OSError as error:
             return {**_failed(directory, f"can't pass the command on: {error.strerror}"), "again": True}
         return {"op": "signalled", "directory": directory, "command": command}
 
-    def _alert(self, directory: str) -> None:
+    def _send_command_signal(self, directory: str) -> None:
         """Tell the shepherd to read its commands. Neither an own child nor a pidfd can mean another process.
 
         Below a wrapper it is another process, which has not written `pid` or can be seen there. One that is not there
@@ -259,7 +259,7 @@ class Launcher:
 
     # --- shepherds ------------------------------------------------------------------------------------------------
 
-    def _find(self, directory: str) -> None:
+    def _adopt_or_finalise(self, directory: str) -> None:
         """Adopt the shepherd of a task that was started by an earlier launcher, or bury it."""
         pid = task_files.running(Path(directory) / task_files.PID)
         try:
@@ -289,7 +289,7 @@ class Launcher:
             if pid in self._clearing:
                 directory = self._clearing.pop(pid)
                 if status:
-                    self._unburied.add(directory)  # it was killed, or the disk is full
+                    self._unfinalised.add(directory)  # it was killed, or the disk is full
                 else:
                     self._ended(directory)
             elif pid in self._own:
@@ -303,11 +303,11 @@ class Launcher:
             return
         if owner and os.path.isdir(directory) and not adoption.is_started(Path(directory)):
             with suppress(OSError):
-                self._employ(directory, "", owner)
+                self._assign_shepherd(directory, "", owner)
                 return
         self._ended(directory)
 
-    def _task_over(self, pid: int) -> None:
+    def _on_task_end(self, pid: int) -> None:
         """A shepherd has written the `exit` of its task, and waits for another one."""
         directory, self._own[pid] = self._own[pid], ""
         if directory:
@@ -325,21 +325,21 @@ class Launcher:
         path = Path(directory)
         if path.is_dir() and not adoption.is_finished(path):
             if task_files.running(path / task_files.PID) is not None:
-                self._find(directory)  # ours gave way to one of an earlier launcher
+                self._adopt_or_finalise(directory)  # ours gave way to one of an earlier launcher
                 return
             try:
-                adoption.end_job(path, {*self._own, *self._clearing})
-                if adoption.left_scratch(path):
-                    self._unburied.discard(directory)
+                adoption.kill_job(path, {*self._own, *self._clearing})
+                if adoption.has_scratch(path):
+                    self._unfinalised.discard(directory)
                     self._clear(directory)
                     return
-                adoption.bury(path)
+                adoption.finalise(path)
             except OSError as error:
-                if directory not in self._unburied:
+                if directory not in self._unfinalised:
                     print(f"launcher: can't write the end of {directory}: {plain_fault(error)}", file=sys.stderr, flush=True)
-                self._unburied.add(directory)
+                self._unfinalised.add(directory)
                 return
-        self._unburied.discard(directory)
+        self._unfinalised.discard(directory)
         for connection in list(self._connections.values()):
             self._answer(connection, {"op": "exited", "directory": directory})
 

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gridengine.task_file import LARGEST
-from shepherd.process_tree import or_end
+from gridengine.task_file import MAX_LIMIT
+from shepherd.process_tree import end_on_failure
 
 _LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
 
@@ -42,7 +42,7 @@ _LEAST_OF_METHODS = {
     **{"data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16},
 }
 # What no process of root's with its capabilities feels.
-_UNFELT = ("maxproc", "memorylocked", "locks", "core", "rss")
+_NOT_FELT_BY_ROOT = ("maxproc", "memorylocked", "locks", "core", "rss")
 # What a shepherd needs itself while it has the limits of a job: bytes, and files.
 _LEAST_OF_SHEPHERDS = {"data": 2**28, "stack": 2**23, "vmem": 2**30, "descriptors": 64}
 _LEAST_CPU_S = 2.0
@@ -118,7 +118,7 @@ def apply(limits: list[ResourceLimit], memory: bool) -> None:
 
 def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
     """Whether this process, root's, can do with these limits for a moment, and have its own again. `last`: see `borrowed`."""
-    changed = [(limit, own) for limit in _to_give_back(limits, last) if (own := _own(limit)) != _values(limit)]
+    changed = [(limit, own) for limit in _limits_to_restore(limits, last) if (own := _own(limit)) != _values(limit)]
     least = {**_LEAST_OF_SHEPHERDS, "cpu": time.process_time() + _LEAST_CPU_S}
     if any(limit.soft is not None and limit.soft < least.get(limit.name, 0) for limit, _ in changed):
         return False
@@ -129,13 +129,13 @@ def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
 def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
     """Inside the block this process has the limits, if they `can_be_borrowed`. It keeps those that root does not feel if the
     process that is started inside is the `last` one: without CAP_SYS_RESOURCE it could not have its own again."""
-    own = {_LIMITS[limit.name][0]: _own(limit) for limit in _to_give_back(limits, last)}
+    own = {_LIMITS[limit.name][0]: _own(limit) for limit in _limits_to_restore(limits, last)}
     try:
         apply(limits, memory=False)
         apply(limits, memory=True)
         yield
     finally:
-        with or_end():
+        with end_on_failure():
             for kind, values in own.items():
                 resource.setrlimit(kind, values)
 
@@ -145,7 +145,7 @@ def present() -> dict[int, tuple[int, int]]:
     return {kind: resource.getrlimit(kind) for kind, _, _ in _LIMITS.values()}
 
 
-def given_back(own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+def restore_limits(own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     """Have this process's own limits again; those that the kernel does not give back, as they are then."""
     stuck = {}
     for kind, (soft, hard) in own.items():
@@ -163,14 +163,14 @@ def values(limits: list[ResourceLimit]) -> dict[int, tuple[int, int]]:
     return {_LIMITS[limit.name][0]: _values(limit) for limit in limits}
 
 
-def _to_give_back(limits: list[ResourceLimit], last: bool) -> list[ResourceLimit]:
-    return [limit for limit in limits if not (last and limit.name in _UNFELT)]
+def _limits_to_restore(limits: list[ResourceLimit], last: bool) -> list[ResourceLimit]:
+    return [limit for limit in limits if not (last and limit.name in _NOT_FELT_BY_ROOT)]
 
 
 def _can_raise() -> bool:
     """Whether this process may raise hard limits, which a container's root may not: tried with one that Linux does not heed."""
     soft, hard = resource.getrlimit(_LOCKS)
-    lower = LARGEST if hard == resource.RLIM_INFINITY else max(0, hard - 1)
+    lower = MAX_LIMIT if hard == resource.RLIM_INFINITY else max(0, hard - 1)
     try:
         resource.setrlimit(_LOCKS, (_lower(soft, lower), lower))
         resource.setrlimit(_LOCKS, (soft, hard))
@@ -196,4 +196,4 @@ def _lower(wanted: int, ceiling: int) -> int:
 
 def _whole(value: int | float) -> int:
     """Whole seconds or bytes, never rounded down to nothing."""
-    return -int(-min(value, LARGEST) // 1)
+    return -int(-min(value, MAX_LIMIT) // 1)

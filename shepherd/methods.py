@@ -36,18 +36,18 @@ class Method:
     """A method as configured: who runs it (None: the job's owner) and its words, `$variables` not yet expanded."""
 
     user: str | None
-    words: list[str]
+    arguments: list[str]
 
 
 def split(text: str) -> list[str]:
     """Words of a command line, quotes as in a shell, nothing else as in a shell. Raises MethodError."""
     try:
-        words = shlex.split(text)
+        arguments = shlex.split(text)
     except ValueError as error:
         raise MethodError(f"can't split {text!r} into words: {str(error).lower()}") from error
-    if not words:
+    if not arguments:
         raise MethodError("empty command line")
-    return words
+    return arguments
 
 
 def parse_method(text: str) -> Method:
@@ -56,7 +56,7 @@ def parse_method(text: str) -> Method:
     return Method(prefix[1], split(text[prefix.end() :])) if prefix else Method(None, split(text))
 
 
-def expand(words: list[str], variables: Mapping[str, str]) -> list[str]:
+def expand(arguments: list[str], variables: Mapping[str, str]) -> list[str]:
     """Replace `$name` and `${name}` inside each word, after splitting: values with spaces stay one word.
 
     Source: queue_conf(5) suspend_method (QC-27). As in 8.1.9 an unknown name is an error: raises MethodError.
@@ -68,7 +68,7 @@ def expand(words: list[str], variables: Mapping[str, str]) -> list[str]:
             raise MethodError(f'unknown variable "${name}"')
         return variables[name]
 
-    return [_VARIABLE.sub(value, word) for word in words]
+    return [_VARIABLE.sub(value, argument) for argument in arguments]
 
 
 def parse_signal(text: str) -> int:

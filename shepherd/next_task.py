@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gridengine.task_file import TaskConfig, TaskFileError
 from shepherd import task_files
 from shepherd.config import read_config
-from shepherd.pristine import Pristine
+from shepherd.process_baseline import ProcessBaseline
 
 #: of the launcher, below its spool directory: messages of shepherds
 SOCKET = "shepherd.sock"
@@ -54,11 +54,11 @@ class NextTask(NamedTuple):
     own: str | None = None
 
 
-class LauncherLine:
-    """The connection to the launcher, from the end of the first task on. `pristine`: this process before its first task."""
+class LauncherConnection:
+    """The connection to the launcher, from the end of the first task on. `process_baseline`: this process before its first task."""
 
-    def __init__(self, spool: Path, pristine: Pristine) -> None:
-        self._spool, self._pristine = spool, pristine
+    def __init__(self, spool: Path, process_baseline: ProcessBaseline) -> None:
+        self._spool, self._baseline = spool, process_baseline
         self._socket: socket.socket | None = None
         self._own: str | None = None
         self._tasks = 0
@@ -66,10 +66,10 @@ class LauncherLine:
     def next(self, directory: Path, config: TaskConfig) -> NextTask | None:
         """The task after this one, which nobody has begun; None: this shepherd is to end."""
         self._tasks += 1
-        if self._tasks == _MOST_TASKS or not self._connected():
+        if self._tasks == _MOST_TASKS or not self._connect():
             return None
         assert self._socket is not None
-        if not self._pristine.restored({self._socket.fileno()}) or not self._pristine.suits(config):
+        if not self._baseline.restore({self._socket.fileno()}) or not self._baseline.can_run(config):
             return None
         if self._tasks % _TASKS_A_COLLECTION == 0:
             gc.collect()
@@ -78,19 +78,19 @@ class LauncherLine:
             following = self._wait()
         except OSError:  # the launcher is gone, or nothing has come
             return None
-        return None if following is None else self._accepted(following, config)
+        return None if following is None else self._accept(following, config)
 
-    def _connected(self) -> bool:
+    def _connect(self) -> bool:
         if self._socket is not None:
             return True
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            line.connect(str(self._spool / SOCKET))
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _WAIT)
+            connection.connect(str(self._spool / SOCKET))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _WAIT)
         except OSError:  # there is no launcher at the moment
-            line.close()
+            connection.close()
             return False
-        self._socket = line
+        self._socket = connection
         return True
 
     def _wait(self) -> Path | None:
@@ -102,12 +102,12 @@ class LauncherLine:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return Path(os.fsdecode(directory)) if directory else None
 
-    def _accepted(self, directory: Path, last: TaskConfig) -> NextTask | None:
+    def _accept(self, directory: Path, last: TaskConfig) -> NextTask | None:
         """The task, if it is one for this shepherd; the launcher gives one that was left alone to a new shepherd."""
         try:
             config = read_config(directory)
         except TaskFileError:
             return None
         same = (config.owner, config.uid) == (last.owner, last.uid)
-        suits = same and is_plain(config) and self._pristine.suits(config)
-        return NextTask(directory, config, self._own) if suits else None
+        can_run = same and is_plain(config) and self._baseline.can_run(config)
+        return NextTask(directory, config, self._own) if can_run else None

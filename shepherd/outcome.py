@@ -27,7 +27,7 @@ from gridengine.failed import (
 from shepherd.faults import BY_CODE, JOB
 
 CLEAN = "clean_command"
-AFTERWARDS = (CLEAN, "pe_stop", "epilog")
+AFTER_JOB_STEPS = (CLEAN, "pe_stop", "epilog")
 BEFORE = {
     "prolog": BEFORE_PROLOG,
     "pe_start": BEFORE_PE_START,
@@ -82,11 +82,11 @@ class Outcome:
         self.signal = 0
         self.unsuccessful: set[str] = set()
         self._ran = False  # the job itself, to its end
-        self._special = {}
+        self._special_exits = {}
         if not forbid_reschedule:
-            self._special[EXIT_RESCHEDULE] = RESCHEDULED
+            self._special_exits[EXIT_RESCHEDULE] = RESCHEDULED
         if not forbid_apperror:
-            self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
+            self._special_exits[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
     def fail(self, step: str, failed: int, reason: str, fault: str = BY_CODE) -> None:
         """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing.
@@ -96,11 +96,11 @@ class Outcome:
         if step == CLEAN:
             return
         self.unsuccessful.add(step)
-        if step in AFTERWARDS and self._runs_later:
+        if step in AFTER_JOB_STEPS and self._runs_later:
             self.reason = f"{self.reason}; {reason}"
             return
         self.failed = failed
-        self.reason = f"{self.reason}; {reason}" if step in AFTERWARDS and self.reason else reason
+        self.reason = f"{self.reason}; {reason}" if step in AFTER_JOB_STEPS and self.reason else reason
         self.method = step if step in METHODS else ""
         self.fault = fault
 
@@ -121,10 +121,10 @@ class Outcome:
         elif ended.exit_status:
             reason = ended.reason or f"{name} ended with exit status {ended.exit_status}"
             fault = JOB if as_owner and ended.exit_status in _BY_SIGNAL else BY_CODE
-            self.fail(name, self._special.get(ended.exit_status, IN[name]), reason, fault)
+            self.fail(name, self._special_exits.get(ended.exit_status, IN[name]), reason, fault)
 
-    def job_ended(self, ended: Ended, why_killed: str, migrating: bool = False, limit_enforced: bool = False) -> None:
-        """The job itself has ended. `why_killed`: what the shepherd ended it for, "" if it did not. `migrating`: it was
+    def job_ended(self, ended: Ended, kill_reason: str, migrating: bool = False, limit_enforced: bool = False) -> None:
+        """The job itself has ended. `kill_reason`: what the shepherd ended it for, "" if it did not. `migrating`: it was
         to be saved and ended, and however it did that, it goes on elsewhere (CK-4). `limit_enforced`: it had exceeded
         h_rt, h_cpu or h_vmem, and the shepherd saw to that; however it ended then, it does not run again (RL-2)."""
         if ended.setup_failed:
@@ -133,16 +133,16 @@ class Outcome:
         self._ran = True
         self.exit_status, self.signal = ended.exit_status, ended.signal
         if migrating:
-            self.fail("job", MIGRATING, why_killed or "the job migrates")
+            self.fail("job", MIGRATING, kill_reason or "the job migrates")
         elif limit_enforced:
-            self.fail("job", ENFORCED, why_killed)
+            self.fail("job", ENFORCED, kill_reason)
         elif ended.signal:
-            self.fail("job", AFTER_JOB, why_killed or f"job died through signal {ended.signal}")
-        elif ended.exit_status in self._special:
-            self.fail("job", self._special[ended.exit_status], f"job ended with exit status {ended.exit_status}")
+            self.fail("job", AFTER_JOB, kill_reason or f"job died through signal {ended.signal}")
+        elif ended.exit_status in self._special_exits:
+            self.fail("job", self._special_exits[ended.exit_status], f"job ended with exit status {ended.exit_status}")
 
     def killed(self, name: str, why: str) -> None:
         """A method was killed because the task was to end; before the job this is the job's end too."""
-        if name not in AFTERWARDS:
+        if name not in AFTER_JOB_STEPS:
             self.job_ended(Ended(128 + SIGKILL, SIGKILL), why)
         self.fail(name, AFTER_JOB, why)

@@ -30,7 +30,7 @@ class OutputFault(Exception):
     """There is nothing to be shown; the text says why, for the owner."""
 
 
-def file_of(config: TaskConfig, stream: str) -> str:
+def find_file(config: TaskConfig, stream: str) -> str:
     """The file that the task writes `stream` to, found as its owner. Raises OutputFault."""
     if config.session:
         raise OutputFault("an interactive task writes to its client, not to a file")
@@ -39,8 +39,8 @@ def file_of(config: TaskConfig, stream: str) -> str:
     return file_in(config.stderr, config.default_stderr)
 
 
-def end_of(path: str, most: int) -> dict[str, object]:
-    """The last `most` bytes of a plain file. Raises OutputFault, OSError.
+def read_end(path: str, max_bytes: int) -> dict[str, object]:
+    """The last `max_bytes` bytes of a plain file. Raises OutputFault, OSError.
 
     Nothing else is opened: a pipe would tell who writes there, a device may do something.
     """
@@ -51,8 +51,8 @@ def end_of(path: str, most: int) -> dict[str, object]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):  # it has been exchanged since
             raise OutputFault(f'"{path}" is no plain file')
-        begin = max(0, status.st_size - most)
-        data = os.pread(descriptor, min(most, status.st_size), begin)
+        begin = max(0, status.st_size - max_bytes)
+        data = os.pread(descriptor, min(max_bytes, status.st_size), begin)
     finally:
         os.close(descriptor)
     skipped = next((number for number, byte in enumerate(data[:4]) if byte not in _REST_OF_CHARACTER), 0) if begin else 0
@@ -60,20 +60,20 @@ def end_of(path: str, most: int) -> dict[str, object]:
     return {"path": path, "size": status.st_size, "begin": begin + skipped, "text": text}
 
 
-def read(directory: Path, whose: str, stream: str, most: int) -> dict[str, object]:
-    """Become the task's owner, and read. `whose`: who he must be."""
+def read(directory: Path, expected_owner: str, stream: str, max_bytes: int) -> dict[str, object]:
+    """Become the task's owner, and read. `expected_owner`: who he must be."""
     try:
-        config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
-        if config.owner != whose:
+        config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
+        if config.owner != expected_owner:
             raise OutputFault(f'the task here belongs to "{config.owner}"')
         become(owner(config))
-        path = file_of(config, stream)
+        path = find_file(config, stream)
     except (OutputFault, IdentityError, TaskFileError) as fault:
         return {"fault": str(fault)}
     except OSError:
         return {"fault": "the task is over"}
     try:
-        return end_of(path, most)
+        return read_end(path, max_bytes)
     except OutputFault as fault:
         return {"path": path, "fault": str(fault)}
     except (OSError, ValueError) as error:
@@ -83,9 +83,9 @@ def read(directory: Path, whose: str, stream: str, most: int) -> dict[str, objec
 
 def main(arguments: list[str]) -> None:
     """Command line."""
-    directory, whose, stream, most = arguments
+    directory, expected_owner, stream, max_bytes = arguments
     signal.alarm(_LONGEST_S)
-    answer = json.dumps(read(Path(directory), whose, stream, int(most)), ensure_ascii=False)
+    answer = json.dumps(read(Path(directory), expected_owner, stream, int(max_bytes)), ensure_ascii=False)
     sys.stdout.buffer.write(answer.encode(errors="replace"))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from gridengine.failed import BEFORE_JOB
 from gridengine.task_file import Number, TaskConfig
 from shepherd.command_line import CommandLine, job_command_line
-from shepherd.config import WITH_CKPT_COMMANDS, summed_limit
+from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.limits import ResourceLimit, method_limits, resource_limits
 from shepherd.methods import SAFE_PATH, Method, MethodError, expand, parse_method, safe_start, split
 from shepherd.outcome import BEFORE, IN
@@ -118,7 +118,7 @@ Step = Bind | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession 
 
 def plan(config: TaskConfig) -> list[Step]:
     """All steps of the task in their order. Never raises: what cannot be run is a `Run` with an `error`."""
-    memory = summed_limit(config, "h_vmem") if config.memory_by_cgroup else None
+    memory = total_limit(config, "h_vmem") if config.memory_by_cgroup else None
     processes = config.limits.get("h_maxproc", config.limits.get("s_maxproc")) if config.processes_by_cgroup else None
     steps: list[Step] = [Contain(config.cgroups, config.gid_range, _whole(memory), _whole(processes))]
     if config.processors:
@@ -160,7 +160,7 @@ def control_method_step(config: TaskConfig, name: str, method: Method, variables
 
     As the job's owner it runs in the environment of the job, and only where the job itself is (QC-28). Raises MethodError.
     """
-    return _method_run(config, name, method, expand(method.words, variables), _output(config, "/dev/null"))
+    return _method_run(config, name, method, expand(method.arguments, variables), _output(config, "/dev/null"))
 
 
 def _method_step(config: TaskConfig, name: str, text: str, needs: tuple[str, ...] = (PREPARATION,)) -> Run:
@@ -171,17 +171,17 @@ def _method_step(config: TaskConfig, name: str, text: str, needs: tuple[str, ...
     output = _pe_output(config) if name in ("pe_start", "pe_stop") else _output(config, "/dev/null")
     try:
         method = parse_method(text)
-        words = expand(method.words, config.variables)
+        arguments = expand(method.arguments, config.variables)
     except MethodError as error:
         command = CommandLine("", [])
         return Run(name, command, output, BEFORE[name], IN[name], {}, needs, error=str(error))
-    return _method_run(config, name, method, words, output, needs)
+    return _method_run(config, name, method, arguments, output, needs)
 
 
 def _method_run(
-    config: TaskConfig, name: str, method: Method, words: list[str], output: Output, needs: tuple[str, ...] = ()
+    config: TaskConfig, name: str, method: Method, arguments: list[str], output: Output, needs: tuple[str, ...] = ()
 ) -> Run:
-    command = CommandLine(words[0], words)
+    command = CommandLine(arguments[0], arguments)
     codes = BEFORE.get(name, 0), IN.get(name, 0)
     if method.user is not None and method.user != config.owner:
         environment, limits, user = _environment_of_others(config), [], method.user
@@ -231,20 +231,20 @@ def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
 
 def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:
     """The restart_command, which takes the job's place; $job_pid is the process of the checkpoint. Raises MethodError."""
-    words = expand(parse_method(text).words, config.variables | {"job_pid": str(config.ckpt_pid)})
-    return CommandLine(words[0], words)
+    arguments = expand(parse_method(text).arguments, config.variables | {"job_pid": str(config.ckpt_pid)})
+    return CommandLine(arguments[0], arguments)
 
 
 def _daemon_step(config: TaskConfig, text: str) -> Run:
     """The job of a client that comes by a configured daemon: root's, which makes itself the user whom it lets in (IA-5)."""
-    words, error = [""], None
+    arguments, error = [""], None
     try:
-        words = split(text)
+        arguments = split(text)
     except MethodError as reason:
         error = f"daemon of the session: {reason}"
     return Run(
         "job",
-        CommandLine(words[0], words),
+        CommandLine(arguments[0], arguments),
         _output(config, "/dev/null"),
         BEFORE_JOB,
         IN["job"],

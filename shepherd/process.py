@@ -20,10 +20,10 @@ from gridengine.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL,
 from shepherd import limits
 from shepherd.containment import Containment
 from shepherd.faults import BY_CODE, fault_of
-from shepherd.identity import Identity, IdentityError, as_user, become, named
+from shepherd.identity import Identity, IdentityError, as_user, become, find_identity
 from shepherd.limits import can_be_borrowed
 from shepherd.methods import SAFE_PATH
-from shepherd.outcome import AFTERWARDS
+from shepherd.outcome import AFTER_JOB_STEPS
 from shepherd.plan import Run
 from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
 from shepherd.session import Session
@@ -48,7 +48,7 @@ class SetupError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProcessContext:
     """What all processes of one task share. `containment`, `session`: only the job itself enters them."""
 
     owner: Identity
@@ -59,7 +59,7 @@ class Surroundings:
     session: Session | None = None
 
 
-class Started:
+class StartedProcess:
     """A started process and, if it is a copy of the shepherd at first, the end of the pipe through which that tells why it did
     not reach its program."""
 
@@ -84,38 +84,38 @@ class Started:
             os.close(self._report)
 
 
-def start(run: Run, around: Surroundings, extra_environment: dict[str, str]) -> Started:
+def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) -> StartedProcess:
     """Start the process of a step, as a copy of the shepherd where it must be one, or where all else fails: that reports why.
 
     Raises OSError when the host has no room for another process.
     """
     environment = run.environment | extra_environment
-    if not _must_be_a_copy(run, around):
-        place = around.cwd, around.umask
-        pid = spawn(run, dict(environment), around.owner, around.containment.gid, place, _IGNORED)
+    if not _must_be_a_copy(run, context):
+        directory_and_umask = context.cwd, context.umask
+        pid = spawn(run, dict(environment), context.owner, context.containment.gid, directory_and_umask, _IGNORED)
         if pid is not None:
-            return Started(pid, None)
-    return _fork(run, around, environment)
+            return StartedProcess(pid, None)
+    return _fork(run, context, environment)
 
 
-def _must_be_a_copy(run: Run, around: Surroundings) -> bool:
+def _must_be_a_copy(run: Run, context: ProcessContext) -> bool:
     """Whether only a process that is not its program yet can do what this step needs first; else `spawning` will do.
 
     A program of the user's own might keep whoever executes it waiting; root's in the directories of the system do not.
     """
-    waits = run.awaits_client or (run.name == "job" and around.session is not None)
-    enters = run.name == "job" and bool(around.containment.cgroups)
-    reniced = run.name == "job" and os.getpriority(os.PRIO_PROCESS, 0) != around.nice
+    waits = run.awaits_client or (run.name == "job" and context.session is not None)
+    enters = run.name == "job" and bool(context.containment.cgroups)
+    reniced = run.name == "job" and os.getpriority(os.PRIO_PROCESS, 0) != context.nice
     users_own = os.path.dirname(run.command.executable) not in _SYSTEM
     return waits or enters or reniced or users_own or run.user is not None or not can_be_borrowed(run.limits, run.last)
 
 
-def _fork(run: Run, around: Surroundings, environment: dict[str, str]) -> Started:
+def _fork(run: Run, context: ProcessContext, environment: dict[str, str]) -> StartedProcess:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            _become(run, around, environment)
+            _become(run, context, environment)
         except SetupError as error:
             _report(writing, error.failed, str(error), error.fault, error.uid)
         except BaseException as error:  # nothing of this copy of the shepherd may survive
@@ -124,7 +124,7 @@ def _fork(run: Run, around: Surroundings, environment: dict[str, str]) -> Starte
             os._exit(127)
     os.close(writing)
     os.set_blocking(reading, False)
-    return Started(pid, reading)
+    return StartedProcess(pid, reading)
 
 
 def _report(descriptor: int, failed: int, reason: str, fault: str, uid: int | None = None) -> None:
@@ -132,39 +132,39 @@ def _report(descriptor: int, failed: int, reason: str, fault: str, uid: int | No
     os.write(descriptor, text.encode(errors="backslashreplace")[:_REPORT_BYTES])
 
 
-def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None:
+def _become(run: Run, context: ProcessContext, environment: dict[str, str]) -> None:
     is_job, as_owner = run.name == "job", run.user is None and not run.awaits_client
     os.setsid()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if is_job:
-        around.containment.enter()
-        _set_priority(around.nice)
+        context.containment.enter()
+        _set_priority(context.nice)
     limits.apply(run.limits, memory=False)
     script = _open_script(run.command.script_on_stdin)
-    os.umask(around.umask)
+    os.umask(context.umask)
     try:
-        target = _user_of(run, around.owner)
+        target = _user_of(run, context.owner)
         environment = environment if as_owner else environment | target.environment
-        with as_user(around.owner):
-            _change_directory(around.cwd)
-            if is_job and around.session is not None:
-                files = around.session.enter()
+        with as_user(context.owner):
+            _change_directory(context.cwd)
+            if is_job and context.session is not None:
+                files = context.session.enter()
             else:
                 files = open_files(run.output, environment, script, is_job)
-        become(target, around.containment.gid if is_job or as_owner else None)
+        become(target, context.containment.gid if is_job or as_owner else None)
     except OpenError as error:
-        raise SetupError(OPENING_FILES, str(error), uid=around.owner.uid) from error
+        raise SetupError(OPENING_FILES, str(error), uid=context.owner.uid) from error
     except IdentityError as error:
         raise SetupError(run.before if run.user else EARLY, str(error)) from error
     except OSError as error:
-        too_many = error.errno == errno.EINVAL and around.containment.gid is not None
+        too_many = error.errno == errno.EINVAL and context.containment.gid is not None
         code = ADDING_GROUP if too_many else EARLY
         raise SetupError(code, f"can't take the ids of the user: {error.strerror}") from error
     install(*files)
     if run.awaits_client:
-        _await_client(run, environment, around)
+        _await_client(run, environment, context)
     limits.apply(run.limits, memory=True)
     _execute(run, environment)
 
@@ -172,14 +172,14 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
 def _user_of(run: Run, owner: Identity) -> Identity:
     """Raises IdentityError."""
     if run.awaits_client:
-        return named(pwd.getpwuid(os.geteuid()).pw_name)  # root as a rule: the daemon becomes the user whom it lets in
-    return owner if run.user is None else named(run.user)
+        return find_identity(pwd.getpwuid(os.geteuid()).pw_name)  # root as a rule: the daemon becomes the user whom it lets in
+    return owner if run.user is None else find_identity(run.user)
 
 
-def _await_client(run: Run, environment: dict[str, str], around: Surroundings) -> None:
-    assert around.session is not None
+def _await_client(run: Run, environment: dict[str, str], context: ProcessContext) -> None:
+    assert context.session is not None
     try:
-        await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, around.session.client)
+        await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, context.session.client)
     except (NoConnection, OSError) as error:
         raise SetupError(EARLY, f"no connection to {run.command.executable}: {plain_fault(error)}") from error
 
@@ -214,7 +214,7 @@ def _execute(run: Run, environment: dict[str, str]) -> None:
         execute(command.executable, command.argv, environment)
     except OSError as error:
         problem = error
-    if run.name in AFTERWARDS and not os.access(command.executable, os.X_OK):
+    if run.name in AFTER_JOB_STEPS and not os.access(command.executable, os.X_OK):
         raise SetupError(run.before, f"can't execute {run.name} {command.executable}: {problem.strerror}")
     if command.interpreter and problem.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.exists(command.executable):
         raise SetupError(NO_SHELL, f'unable to find shell "{command.executable}"')

@@ -44,7 +44,7 @@ def set_name(name: str) -> None:
 
 
 @contextmanager
-def or_end() -> Iterator[None]:
+def end_on_failure() -> Iterator[None]:
     """A shepherd that cannot do what is in the block ends there and then; its launcher ends what there is of the task."""
     try:
         yield
@@ -53,7 +53,7 @@ def or_end() -> Iterator[None]:
 
 
 @contextmanager
-def killed_after(seconds: float) -> Iterator[None]:
+def kill_after(seconds: float) -> Iterator[None]:
     """The kernel kills this process when the block takes longer, also where it waits for another one or was stopped.
 
     Raises OSError. Source: timer_create(2), with SIGKILL, which posix_spawn(3) does not block.
@@ -79,7 +79,7 @@ def detach() -> None:
     os.chdir("/")
 
 
-def in_a_child(do: Callable[[], None]) -> int:
+def fork_child(do: Callable[[], None]) -> int:
     """Fork a process for this, which leaves the launcher behind and ends afterwards. Its process id. Raises OSError."""
     pid = os.fork()
     if pid == 0:

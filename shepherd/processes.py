@@ -37,7 +37,7 @@ class Processes:
         self._trace, self._ended = trace, ended
 
     @property
-    def job_runs(self) -> bool:
+    def is_job_running(self) -> bool:
         """Whether the job itself is what is waited for."""
         return self.awaited != 0 and self.awaited == self.job_pid
 
@@ -54,38 +54,38 @@ class Processes:
             pid, status, rusage = os.wait4(ended.si_pid, 0)
             self._ended(pid, status)
             if self.job_pid and pid not in self.not_job:
-                self.usage.reaped(rusage, io)
+                self.usage.add_reaped(rusage, io)
             self.not_job.discard(pid)
 
-    def spare_children(self) -> None:
+    def exclude_children(self) -> None:
         """What runs now is not the job's: daemons of pe_start outlive it."""
         self.not_job.update(process_tree.children(os.getpid()))
 
     def signal(self, number: int) -> None:
-        count = process_tree.signal_tree(os.getpid(), number, self._others())
+        count = process_tree.signal_tree(os.getpid(), number, self._excluded_roots())
         self._trace(f"signal {number} to {count} processes")
 
     def kill(self) -> None:
-        if self.job_runs:
+        if self.is_job_running:
             self.containment.kill()
-        process_tree.kill_tree(os.getpid(), self._others())
+        process_tree.kill_tree(os.getpid(), self._excluded_roots())
 
     def renice(self, nice: int) -> None:
         """Give the job's processes a nice value; those that they start later inherit it."""
-        if self.job_runs:
+        if self.is_job_running:
             count = process_tree.renice(process_tree.descendants(os.getpid(), self.not_job), nice)
             self._trace(f"nice value {nice} for {count} processes")
 
     def measure(self) -> None:
         """Take a sample of what the job uses."""
-        if self.job_runs:
+        if self.is_job_running:
             pids = process_tree.descendants(os.getpid(), self.not_job)
             self.usage.sample(pids, time.monotonic(), self.containment.cpu_seconds())
 
-    def sweep(self, spared: Collection[int]) -> None:
-        """End what the job has left behind (EX-7), and collect it, but for the methods of `spared`."""
+    def sweep(self, excluded: Collection[int]) -> None:
+        """End what the job has left behind (EX-7), and collect it, but for the methods of `excluded`."""
         self.containment.kill()
-        self._end_all(self.not_job.difference(spared))
+        self._end_all(self.not_job.difference(excluded))
         self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
 
     def release(self, directory: Path) -> None:
@@ -100,16 +100,16 @@ class Processes:
         self.not_job.clear()
         self._end_all(self.not_job)
 
-    def _end_all(self, spared: Collection[int]) -> None:
-        """Kill all processes but the trees of `spared`, and wait until they are gone, though not for ever."""
+    def _end_all(self, excluded: Collection[int]) -> None:
+        """Kill all processes but the trees of `excluded`, and wait until they are gone, though not for ever."""
         until = time.monotonic() + _PATIENCE_S
-        while self.reap() and not all(pid in spared for pid in process_tree.children(os.getpid())):
+        while self.reap() and not all(pid in excluded for pid in process_tree.children(os.getpid())):
             left_s = until - time.monotonic()
             if left_s <= 0:
                 return
-            process_tree.kill_tree(os.getpid(), spared)
+            process_tree.kill_tree(os.getpid(), excluded)
             signal.sigtimedwait({signal.SIGCHLD}, min(left_s, _ROUND_S))
 
-    def _others(self) -> set[int]:
+    def _excluded_roots(self) -> set[int]:
         """Roots of the trees that are not the job's; a method that is waited for takes the job's place."""
         return self.not_job - {self.awaited}

@@ -46,7 +46,7 @@ def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
 def await_client(script: Path, client: str) -> None:
     """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
-    `client`: where the session's client is (`gridengine.session.origin`); others are sent away. Raises NoConnection or OSError.
+    `client`: where the session's client is (`gridengine.session.client_origin`); others are sent away. Raises NoConnection or OSError.
     """
     with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:
         port = listener.getsockname()[1]
@@ -56,7 +56,7 @@ def await_client(script: Path, client: str) -> None:
             while True:
                 listener.settimeout(max(0.001, until - time.monotonic()))
                 connection, (peer, _) = listener.accept()
-                if session.origin(peer, connection.getsockname()[0]) == client:
+                if session.client_origin(peer, connection.getsockname()[0]) == client:
                     break
                 connection.close()
         except TimeoutError:

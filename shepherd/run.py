@@ -16,14 +16,14 @@ from gridengine.failed import EARLY, SHEPHERD_ERROR
 from gridengine.task_file import TaskConfig
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
-from shepherd.config import summed_limit, with_tmpdir
+from shepherd.config import total_limit, with_tmpdir
 from shepherd.control_methods import ControlMethods
 from shepherd.faults import BY_CODE, fault_of
-from shepherd.handed_over import HandedOver
+from shepherd.environment_file import EnvironmentFile
 from shepherd.identity import Identity
 from shepherd.method_files import MethodFiles
 from shepherd.methods import MethodError
-from shepherd.outcome import AFTERWARDS, CLEAN, Ended, Outcome
+from shepherd.outcome import AFTER_JOB_STEPS, CLEAN, Ended, Outcome
 from shepherd.processes import Processes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -44,19 +44,19 @@ class TaskRun:
         self._control = control.Control(config)
         self._processes = Processes(trace, self._child_ended)
         self._usage = self._processes.usage
-        self._started: process.Started | None = None
+        self._started: process.StartedProcess | None = None
         self._current: plan.Run | None = None
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
         self._methods = ControlMethods(directory, trace)
         self._start_time = self._end_time = 0.0
-        self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
+        self._job_since = self._wallclock_s = 0.0  # by a clock that nobody sets
         self._commands_read, self._job_over = 0, False
-        self._handed_over = HandedOver(directory, owner, trace)
+        self._environment_file = EnvironmentFile(directory, owner, trace)
         self._method_files = MethodFiles(directory, config, trace)
         self._session: session.Session | None = None
         self._until: float | None = None  # when what is waited for has taken too long
-        self._late = ""
+        self._timeout_reason = ""
 
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
@@ -91,13 +91,13 @@ class TaskRun:
 
     def _carry_out(self, step: plan.Step) -> None:
         try:
-            self._do(step)
+            self._execute_step(step)
         except preparation.Unprepared as error:
             self._fail(plan.PREPARATION, error.failed, str(error), error.fault)
         except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
-            self._broken(f"shepherd failed: {type(error).__name__}: {error}")
+            self._abort(f"shepherd failed: {type(error).__name__}: {error}")
 
-    def _broken(self, reason: str) -> None:
+    def _abort(self, reason: str) -> None:
         """A step came to no end. Nothing of the job is left running; how it ended and what it used stay, if it has ended."""
         process_tree.kill_tree(os.getpid(), () if self._session is None else (self._session.pid,))
         self._current, self._processes.awaited = None, 0
@@ -108,11 +108,11 @@ class TaskRun:
         self._control.ended()
         self._usage.ended(time.monotonic())
         if self._start_time:
-            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
+            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._job_since
             self._outcome.exit_status, self._outcome.signal = 128 + signal.SIGKILL, int(signal.SIGKILL)
         self._fail(plan.PREPARATION, SHEPHERD_ERROR, reason)
 
-    def _do(self, step: plan.Step) -> None:
+    def _execute_step(self, step: plan.Step) -> None:
         """Raises Unprepared."""
         match step:
             case plan.Contain():
@@ -150,8 +150,8 @@ class TaskRun:
             return
         is_job = step.name == "job"
         if is_job and self._processes.reap():
-            self._processes.spare_children()
-        if self._control.why and step.name not in AFTERWARDS:
+            self._processes.exclude_children()
+        if self._control.end_reason and step.name not in AFTER_JOB_STEPS:
             self._ended(step, Ended(128 + signal.SIGKILL, signal.SIGKILL))
             return
         self._current, self._current_status = step, None
@@ -169,24 +169,24 @@ class TaskRun:
             self._processes.not_job.add(self._started.pid)
             if self._control.suspended:
                 self._processes.signal(signal.SIGSTOP)
-        self._until, self._late = None if step.timeout_s is None else time.monotonic() + step.timeout_s, ""
+        self._until, self._timeout_reason = None if step.timeout_s is None else time.monotonic() + step.timeout_s, ""
         while self._current_status is None:
             self._wait()
         self._current = self._until = None
         self._processes.awaited = 0
-        self._ended(step, self._how_ended(self._current_status))
+        self._ended(step, self._collect_end(self._current_status))
 
-    def _begin(self, step: plan.Run) -> process.Started:
+    def _begin(self, step: plan.Run) -> process.StartedProcess:
         """Start the process of a step. Raises OSError."""
         config, held_by = self._config, self._processes.containment
-        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
+        context = process.ProcessContext(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
         self._method_files.begin(config, held_by.gid)
-        self._handed_over.before(step, config.environment | extra)
-        extra = self._handed_over.to(step) | extra
+        self._environment_file.before(step, config.environment | extra)
+        extra = self._environment_file.variables_for(step) | extra
         if step.name == "epilog":
             extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
-        started = process.start(step, around, extra)
+        started = process.start(step, context, extra)
         self._trace(f"{step.name} is process {started.pid}: {' '.join(step.command.argv)}")
         return started
 
@@ -194,25 +194,25 @@ class TaskRun:
         if self._session is not None:
             self._session.job_started()
         self._processes.job_pid = pid
-        self._start_time, self._since = time.time(), time.monotonic()
-        self._usage.began(self._since)
+        self._start_time, self._job_since = time.time(), time.monotonic()
+        self._usage.began(self._job_since)
         task_files.write_process(self._directory / task_files.JOB_PID, pid)
-        self._act(self._control.started(time.monotonic()))
+        self._carry_out_actions(self._control.started(time.monotonic()))
 
-    def _how_ended(self, status: int) -> Ended:
+    def _collect_end(self, status: int) -> Ended:
         assert self._started is not None
         setup_failed, reason, fault = self._started.setup_failure()
         self._started = None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason or self._late, fault)
+        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason or self._timeout_reason, fault)
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
-        self._handed_over.after(step)
+        self._environment_file.after(step)
         if step.name == "job":
             self._job_ended(ended)
-        elif self._control.why and ended.signal == signal.SIGKILL:
-            self._outcome.killed(step.name, task_files.stamped(self._control.why_died(ended.signal)))
+        elif self._control.end_reason and ended.signal == signal.SIGKILL:
+            self._outcome.killed(step.name, task_files.stamped(self._control.death_reason(ended.signal)))
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
 
@@ -224,15 +224,15 @@ class TaskRun:
         if ended.setup_failed:
             self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
         elif self._start_time:
-            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
+            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._job_since
         if ended.exit_status and self._processes.containment.oom_kills():
             self._control.out_of_memory()
-            self._usage.had_memory(int(summed_limit(self._config, "h_vmem") or 0))
+            self._usage.note_memory(int(total_limit(self._config, "h_vmem") or 0))
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
         if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
             self._control.killed_by_unknown(self._usage.cpu_s)
-        why = task_files.stamped(self._control.why_died(ended.signal))
-        self._outcome.job_ended(ended, why, self._control.migrating, self._control.limit_enforced)
+        end_reason = task_files.stamped(self._control.death_reason(ended.signal))
+        self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
         if self._start_time:  # before anything that may take long, as what is left of it may to be removed
             task_files.write_job_end(self._directory, self._record(), final=not plan.goes_on_after_job(self._config))
         self._method_files.job_ended(self._record)
@@ -250,12 +250,12 @@ class TaskRun:
         if received is not None and received.si_signo == COMMAND_SIGNAL:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:
-            self._act(self._control.command("kill", time.monotonic()))
+            self._carry_out_actions(self._control.command("kill", time.monotonic()))
         self._processes.reap()
         if deadline is not None and self._current_status is None:
             if self._usage.due(time.monotonic()):
                 self._processes.measure()
-            self._act(self._control.due(time.monotonic()))
+            self._carry_out_actions(self._control.due(time.monotonic()))
         if self._until is not None and time.monotonic() >= self._until:
             self._give_up()
 
@@ -263,8 +263,8 @@ class TaskRun:
         """What is waited for has taken too long: the job's slots are not its own for ever."""
         self._until = None
         if self._current is not None:
-            self._late = task_files.stamped(f"{self._current.name} took longer than {self._current.timeout_s} s")
-            self._trace(self._late)
+            self._timeout_reason = task_files.stamped(f"{self._current.name} took longer than {self._current.timeout_s} s")
+            self._trace(self._timeout_reason)
             self._processes.kill()
         elif self._session is not None:
             self._trace("the client of the session does not take the end of its job")
@@ -277,8 +277,8 @@ class TaskRun:
             self._current_status = status
         self._checkpoints.ended(pid, status, self._processes.job_pid)
         name = self._methods.ended(pid, status)
-        if name and self._processes.job_runs:
-            self._act(self._control.not_executed(name))
+        if name and self._processes.is_job_running:
+            self._carry_out_actions(self._control.not_executed(name))
 
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
@@ -291,7 +291,7 @@ class TaskRun:
                 self._trace(f"command {command} left alone: the job has ended already")
                 continue
             self._trace(f"command {command}")
-            self._act(self._control.command(command, time.monotonic()))
+            self._carry_out_actions(self._control.command(command, time.monotonic()))
 
     # --- the session of an interactive job -------------------------------------------------------------------------
 
@@ -310,31 +310,31 @@ class TaskRun:
             return
         self._job_over = True
         outcome = self._outcome
-        self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.why)
-        if self._config.slave and self._control.why:
+        self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.end_reason)
+        if self._config.slave and self._control.end_reason:
             self._session.kill()  # its client is of the same job, and ends with it
-        self._until = session.closing_deadline(self._config, self._since, time.monotonic())
-        while not self._session.over:
+        self._until = session.closing_deadline(self._config, self._job_since, time.monotonic())
+        while not self._session.has_ended:
             self._wait()
         self._session = self._until = None
 
     def _session_ended(self, status: int) -> None:
         assert self._session is not None
         if not self._job_over:
-            why = session.WHY_ENDED.get(status, "the process of the interactive session died")
-            self._trace(why)
-            self._act(self._control.disconnected(why, time.monotonic()))
+            end_reason = session.END_REASONS.get(status, "the process of the interactive session died")
+            self._trace(end_reason)
+            self._carry_out_actions(self._control.disconnected(end_reason, time.monotonic()))
         self._session.ended()
 
     # --- acting, checkpoints --------------------------------------------------------------------------------------
 
-    def _act(self, actions: list[control.Action]) -> None:
+    def _carry_out_actions(self, actions: list[control.Action]) -> None:
         for action in actions:
             match action:
                 case control.Signal(number):
                     self._processes.signal(number)
-                case control.Kill(why):
-                    self._trace(why)
+                case control.Kill(end_reason):
+                    self._trace(end_reason)
                     self._processes.kill()
                 case control.RunMethod(name):
                     self._run_method(name)
@@ -342,12 +342,12 @@ class TaskRun:
                     self._processes.renice(nice)
                 case control.WriteUsage() if not self._job_over:
                     self._processes.measure()
-                    task_files.write_usage(self._directory, self._usage.online())
+                    task_files.write_usage(self._directory, self._usage.current_values())
                 case control.Measure():
                     self._processes.measure()
                     vmem = self._processes.containment.memory_bytes() if self._config.memory_by_cgroup else None
                     vmem = self._usage.vmem if vmem is None else vmem
-                    self._act(self._control.measured(self._usage.cpu_s, vmem, self._processes.containment.oom_kills()))
+                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, self._processes.containment.oom_kills()))
                 case control.Note(text):
                     self._trace(text)
 
@@ -355,9 +355,9 @@ class TaskRun:
         """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing. Or one of
         the checkpointing interface, one of a kind at a time."""
         method = self._control.method(name)
-        if method is None or not self._processes.job_runs:
+        if method is None or not self._processes.is_job_running:
             return
-        if self._checkpoints.busy(name):
+        if self._checkpoints.is_running(name):
             self._trace(f"{name} is still at work")
             return
         variables = self._config.variables | {"job_pid": str(self._processes.job_pid)}
@@ -365,7 +365,7 @@ class TaskRun:
             started = self._begin(plan.control_method_step(self._config, name, method, variables))
         except (MethodError, OSError) as error:
             self._methods.failed(f"can't start {name}: {plain_fault(error)}")
-            self._act(self._control.not_executed(name))
+            self._carry_out_actions(self._control.not_executed(name))
             return
         self._processes.not_job.add(started.pid)
         self._methods.started(name, started)
@@ -373,11 +373,11 @@ class TaskRun:
 
     def _await_checkpoint(self) -> None:
         """A job may be over before the command that saves it: that is left to end, unless the job is deleted."""
-        while self._checkpoints.at_work and (self._control.migrating or not self._control.why):
+        while self._checkpoints.has_running_commands and (self._control.migrating or not self._control.end_reason):
             received = signal.sigtimedwait(_WAITED_FOR, 1.0)
             if received is not None and received.si_signo == COMMAND_SIGNAL:
                 self._read_commands()
-                if self._control.why:
+                if self._control.end_reason:
                     return
             self._processes.reap()
 

@@ -26,14 +26,14 @@ _HUNG_UP = 128 + signal.SIGHUP
 _ORIGIN_BYTES = 256
 
 #: how a session process ends when the job goes on: nobody was connected for too long, or the client wanted the end
-WHY_ENDED = {
+END_REASONS = {
     1: "nobody was connected to the interactive session any more",
     2: "the client ended the interactive session",
 }
 
 
 class Session:
-    """A session process and what it shares with the job and the shepherd. `over`: the process has ended. `client`: where the
+    """A session process and what it shares with the job and the shepherd. `has_ended`: the process has ended. `client`: where the
     first client is, known in the process of the job once it has entered.
 
     The shepherd holds `opener`, too: a job whose session ends before anybody has connected is ended by the shepherd, who
@@ -42,7 +42,7 @@ class Session:
 
     def __init__(self, pid: int, streams: Streams, gate: int, opener: int, control: int) -> None:
         self.pid = pid
-        self.over = False
+        self.has_ended = False
         self.client = ""
         self._streams, self._gate, self._opener, self._control = streams, gate, opener, control
 
@@ -63,7 +63,7 @@ class Session:
 
     def ended(self) -> None:
         """The process has ended, and what that means for the job was seen to."""
-        self.over = True
+        self.has_ended = True
         os.close(self._opener)
 
     def finish(self, exit_status: int, failed: int, reason: str, linger: bool) -> None:
@@ -80,7 +80,7 @@ class Session:
 
     def kill(self) -> None:
         """End the process, whatever the client has got."""
-        if not self.over:
+        if not self.has_ended:
             os.kill(self.pid, signal.SIGKILL)
 
 

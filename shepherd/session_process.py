@@ -22,7 +22,7 @@ from gridengine.task_file import TaskConfig
 from shepherd.streams import Streams, set_window_size
 
 #: exit statuses: the client has everything; nobody came for too long; the client wants the task to end
-FINISHED, DESERTED, ENDED = 0, 1, 2
+FINISHED, ABANDONED, ENDED = 0, 1, 2
 
 _GREETING_S = 10.0
 _GREETING_BYTES = 4096
@@ -42,9 +42,9 @@ class SessionProcess:
         self._attempt, self._grace_s = config.attempt, config.session_grace_s
         self._daemon = config.remote_daemon or "builtin"
         self._connection: socket.socket | None = None
-        self._outbox = Outbox(session.OUTPUT_WINDOW, session.KEPT if streams.terminal else 0)
+        self._outbox = Outbox(session.OUTPUT_WINDOW, session.SCROLLBACK_BYTES if streams.terminal else 0)
         self._inbox = Inbox()
-        self._going_out = b""
+        self._unsent_bytes = b""
         self._input: deque[bytes] = deque()  # frames that the job has not taken; b"" is the end
         self._input_open = True
         self._consumed = self._acknowledged = 0
@@ -58,14 +58,14 @@ class SessionProcess:
     def run(self) -> int:
         """Serve until the end; the exit status."""
         while True:
-            if self._exit_sent and self._outbox.settled:
+            if self._exit_sent and self._outbox.is_acknowledged:
                 return FINISHED
             timeout_ms = None
             if self._connection is None:
                 timeout_ms = max(0.0, self._deadline - time.monotonic()) * 1000
             events = self._poll(timeout_ms)
             if not events:
-                return DESERTED
+                return ABANDONED
             if (status := self._handle(dict(events))) is not None:
                 return status
 
@@ -74,14 +74,14 @@ class SessionProcess:
         poll.register(self._listener, _READ)
         if self._outcome is None:
             poll.register(self._control, _READ)
-        wanted: dict[int, int] = {}
-        if self._outbox.room:
-            wanted.update(dict.fromkeys(self._outputs, _READ))
+        masks: dict[int, int] = {}
+        if self._outbox.has_room:
+            masks.update(dict.fromkeys(self._outputs, _READ))
         if self._input:
-            wanted[self._streams.input] = wanted.get(self._streams.input, 0) | _WRITE
+            masks[self._streams.input] = masks.get(self._streams.input, 0) | _WRITE
         if self._connection is not None:
-            wanted[self._connection.fileno()] = _READ | _WRITE if self._going_out else _READ
-        for descriptor, mask in wanted.items():
+            masks[self._connection.fileno()] = _READ | _WRITE if self._unsent_bytes else _READ
+        for descriptor, mask in masks.items():
             poll.register(descriptor, mask)
         return poll.poll(timeout_ms)
 
@@ -91,9 +91,9 @@ class SessionProcess:
         if self._streams.input in events:
             self._write_input()
         if self._control in events:
-            data = os.read(self._control, session.LONGEST)
+            data = os.read(self._control, session.MAX_FRAME_BYTES)
             if not data:
-                return DESERTED  # without a shepherd there is no task
+                return ABANDONED  # without a shepherd there is no task
             self._finish(json.loads(data))
         if self._outcome is not None and not self._exit_sent:
             self._drain()
@@ -105,9 +105,9 @@ class SessionProcess:
         self._send()
         return None
 
-    def _finish(self, last_word: dict[str, Any]) -> None:
-        self._outcome = json.dumps(last_word["outcome"]).encode()
-        if not last_word["linger"]:
+    def _finish(self, final_message: dict[str, Any]) -> None:
+        self._outcome = json.dumps(final_message["outcome"]).encode()
+        if not final_message["linger"]:
             self._grace_s = 0
             self._deadline = time.monotonic()
 
@@ -133,7 +133,7 @@ class SessionProcess:
         """The job is over and its processes are gone: when the pipes are empty, tell the client how it ended."""
         for descriptor in list(self._outputs):
             more = True
-            while more and self._outbox.room:
+            while more and self._outbox.has_room:
                 more = self._read_output(descriptor)
             if more:
                 return  # the client has to take some first
@@ -183,7 +183,7 @@ class SessionProcess:
         connection.settimeout(_GREETING_S)
         try:
             greeting = json.loads(_read_line(connection))
-            answer = self._greeted(greeting)
+            answer = self._answer_greeting(greeting)
             connection.sendall(json.dumps(answer).encode() + b"\n")
         except (OSError, ValueError, KeyError, TypeError):
             connection.close()
@@ -192,12 +192,12 @@ class SessionProcess:
             connection.close()
             return
         connection.setblocking(False)
-        self._connection, self._going_out = connection, b""
-        self._inbox.connected()
+        self._connection, self._unsent_bytes = connection, b""
+        self._inbox.begin_connection()
         if greeting.get("size") and self._streams.terminal:
             set_window_size(self._streams.input, tuple(greeting["size"]))
         if self._opener is not None:
-            self._open_gate(self._opener, str(greeting.get("origin") or session.HERE))
+            self._open_gate(self._opener, str(greeting.get("origin") or session.LOCALHOST))
 
     def _open_gate(self, opener: int, origin: str) -> None:
         try:
@@ -207,7 +207,7 @@ class SessionProcess:
         os.close(opener)
         self._opener = None
 
-    def _greeted(self, greeting: dict[str, Any]) -> dict[str, Any]:
+    def _answer_greeting(self, greeting: dict[str, Any]) -> dict[str, Any]:
         """The answer to a greeting: a client that comes anew gets a number of its own, and the one before is dismissed."""
         if greeting["attempt"] != self._attempt:
             return {"refused": "it is another attempt of the task that runs"}
@@ -222,7 +222,7 @@ class SessionProcess:
             self._client += 1
         if self._connection is not None:
             if client is None:
-                self._dismiss(self._connection)
+                self._notify_superseded(self._connection)
             self._connection.close()
             self._connection = None
         return {
@@ -230,9 +230,9 @@ class SessionProcess:
             **{"terminal": self._streams.terminal, "daemon": self._daemon},
         }
 
-    def _dismiss(self, connection: socket.socket) -> None:
+    def _notify_superseded(self, connection: socket.socket) -> None:
         try:
-            connection.send(self._going_out + session.frame(session.DISMISSED))
+            connection.send(self._unsent_bytes + session.encode_frame(session.SUPERSEDED))
         except OSError:
             return  # it will be told when it comes back
 
@@ -245,46 +245,46 @@ class SessionProcess:
             for kind, content in self._inbox.feed(data):
                 if kind == session.END:
                     return False
-                self._take(kind, content)
+                self._handle_frame(kind, content)
         except BlockingIOError:
             return True
         except (OSError, BrokenSession):
-            self._lost()
+            self._disconnect()
         return True
 
-    def _take(self, kind: bytes, content: bytes) -> None:
+    def _handle_frame(self, kind: bytes, content: bytes) -> None:
         if kind == session.INPUT:
             self._input.append(content)
             if self._input_open:
                 self._write_input()
             else:
                 self._drop_input()
-        elif kind == session.TAKEN:
-            self._outbox.acknowledge(session.taken_count(content))
+        elif kind == session.ACKNOWLEDGED:
+            self._outbox.acknowledge(session.decode_acknowledgement(content))
         elif kind == session.WINDOW and self._streams.terminal:
-            set_window_size(self._streams.input, session.window_size(content))
+            set_window_size(self._streams.input, session.decode_window_size(content))
 
     def _send(self) -> None:
         if self._connection is None:
             return
-        data = self._going_out + self._outbox.unsent()
+        data = self._unsent_bytes + self._outbox.take_unsent()
         if self._consumed > self._acknowledged and (self._unacknowledged_bytes >= session.ACKNOWLEDGE_AFTER or not data):
-            data += session.taken(self._consumed)
+            data += session.encode_acknowledgement(self._consumed)
             self._acknowledged, self._unacknowledged_bytes = self._consumed, 0
         try:
             sent = self._connection.send(data) if data else 0
         except BlockingIOError:
             sent = 0
         except OSError:
-            self._lost()
+            self._disconnect()
             return
-        self._going_out = data[sent:]
+        self._unsent_bytes = data[sent:]
 
-    def _lost(self) -> None:
+    def _disconnect(self) -> None:
         """The client is gone, perhaps not for ever."""
         assert self._connection is not None
         self._connection.close()
-        self._connection, self._going_out = None, b""
+        self._connection, self._unsent_bytes = None, b""
         self._deadline = time.monotonic() + self._grace_s
 
 

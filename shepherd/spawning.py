@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from shepherd import limits
 from shepherd.identity import Identity, as_user, real_ids
 from shepherd.plan import Run
-from shepherd.process_tree import killed_after, or_end
+from shepherd.process_tree import kill_after, end_on_failure
 from shepherd.standard_files import OpenError, close_files, open_files
 
 #: far more than the start of a program of the system takes; whoever keeps the shepherd there for longer ends it
@@ -22,23 +22,23 @@ _LONGEST_START_S = 60.0
 
 
 def spawn(
-    run: Run, environment: dict[str, str], owner: Identity, gid: int | None, place: tuple[str, int], ignored: Sequence[int]
+    run: Run, environment: dict[str, str], owner: Identity, gid: int | None, location: tuple[str, int], ignored: Sequence[int]
 ) -> int | None:
     """Start the process of a step as the job's owner; None: it cannot be done so, and what cannot is not asked here.
 
-    `gid`: additional group id; `place`: working directory and umask; `ignored`: signals that get their default action.
+    `gid`: additional group id; `location`: working directory and umask; `ignored`: signals that get their default action.
     """
-    directory, umask = place
+    directory, umask = location
     files: tuple[int, ...] = ()
     try:
-        with _itself_again(), limits.borrowed(run.limits, run.last):
+        with _preserve_directory_and_umask(), limits.borrowed(run.limits, run.last):
             os.umask(umask)
             script = run.command.script_on_stdin
             stdin = None if script is None else os.open(script, os.O_RDONLY)
             with as_user(owner):
                 os.chdir(directory)
-                files = open_files(run.output, environment, stdin, run.name == "job", waits=False)
-            with killed_after(_LONGEST_START_S), real_ids(owner, gid):
+                files = open_files(run.output, environment, stdin, run.name == "job", may_block=False)
+            with kill_after(_LONGEST_START_S), real_ids(owner, gid):
                 return os.posix_spawn(
                     run.command.executable,
                     run.command.argv,
@@ -56,13 +56,13 @@ def spawn(
 
 
 @contextmanager
-def _itself_again() -> Iterator[None]:
+def _preserve_directory_and_umask() -> Iterator[None]:
     """Directory and umask of this process are afterwards what they were."""
-    place, umask = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), os.umask(0o077)
+    location, umask = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), os.umask(0o077)
     try:
         yield
     finally:
-        with or_end():
+        with end_on_failure():
             os.umask(umask)
-            os.fchdir(place)
-            os.close(place)
+            os.fchdir(location)
+            os.close(location)

@@ -21,10 +21,10 @@ class OpenError(Exception):
 
 
 def open_files(
-    output: Output, environment: dict[str, str], stdin: int | None, of_job: bool = True, waits: bool = True
+    output: Output, environment: dict[str, str], stdin: int | None, of_job: bool = True, may_block: bool = True
 ) -> tuple[int, int, int]:
     """Open the three files and say in `environment` where output goes. `stdin`: an open descriptor to use instead.
-    `of_job`: False for a method, which no pipe of the user's may hold up. `waits`: False for none but plain files and
+    `of_job`: False for a method, which no pipe of the user's may hold up. `may_block`: False for none but plain files and
     /dev/null, since a pipe or a device may keep whoever opens it waiting.
 
     Source: sge_submit(1) -i -o -e -j (SO-12); SGE_STDOUT_PATH, SGE_STDERR_PATH (EN-1). Raises OpenError.
@@ -32,14 +32,14 @@ def open_files(
     opened = [] if stdin is None else [stdin]
     try:
         if stdin is None:
-            opened.append(_open(output.stdin, os.O_RDONLY, "input", waits))
+            opened.append(_open(output.stdin, os.O_RDONLY, "input", may_block))
         stdout_path = file_in(output.stdout, output.default_stdout)
-        _differs_from_input(opened[0], stdout_path, "output")
-        opened.append(_open_output(stdout_path, "output", of_job, waits))
+        _check_differs_from_input(opened[0], stdout_path, "output")
+        opened.append(_open_output(stdout_path, "output", of_job, may_block))
         stderr_path = stdout_path if output.stderr is None else file_in(output.stderr, output.default_stderr)
-        _differs_from_input(opened[0], stderr_path, "error")
+        _check_differs_from_input(opened[0], stderr_path, "error")
         same = stderr_path == stdout_path
-        opened.append(opened[1] if same else _open_output(stderr_path, "error", of_job, waits))
+        opened.append(opened[1] if same else _open_output(stderr_path, "error", of_job, may_block))
     except OpenError:
         close_files(opened)
         raise
@@ -47,7 +47,7 @@ def open_files(
     return opened[0], opened[1], opened[2]
 
 
-def _differs_from_input(stdin: int, path: str, what: str) -> None:
+def _check_differs_from_input(stdin: int, path: str, what: str) -> None:
     """A file that is read while it is written to is lost, or fills the disk. Raises OpenError. Source: O."""
     held = os.fstat(stdin)
     with suppress(OSError):  # there is none yet
@@ -73,10 +73,10 @@ def file_in(path: str, default_name: str | None) -> str:
     return os.path.join(path, default_name) if default_name and os.path.isdir(path) else path
 
 
-def _open_output(path: str, what: str, of_job: bool, waits: bool) -> int:
+def _open_output(path: str, what: str, of_job: bool, may_block: bool) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    if of_job or not waits:
-        return _open(path, flags, what, waits)
+    if of_job or not may_block:
+        return _open(path, flags, what, may_block)
     try:
         descriptor = _open(path, flags | os.O_NONBLOCK, what)
     except OpenError as error:
@@ -90,9 +90,9 @@ def _open_output(path: str, what: str, of_job: bool, waits: bool) -> int:
     return descriptor
 
 
-def _open(path: str, flags: int, what: str, waits: bool = True) -> int:
+def _open(path: str, flags: int, what: str, may_block: bool = True) -> int:
     try:
-        if waits or path == os.devnull:
+        if may_block or path == os.devnull:
             return os.open(path, flags | os.O_NOCTTY, 0o666)
         return _open_plain(path, flags | os.O_NOCTTY)
     except OSError as error:

@@ -344,7 +344,7 @@ def _open_new(directory: Path, name: str) -> int:
 
 
 def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> int:
-    """Over what is there, rather than into a new file: see `daemons.execd.spare_directories`. Its descriptor."""
+    """Over what is there, rather than into a new file: see `daemons.execd.recycled_directories`. Its descriptor."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         if os.write(descriptor, data) < len(data):

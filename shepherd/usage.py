@@ -25,7 +25,7 @@ _SUMMED = (
 
 
 class JobUsage:
-    """Usage of one job between `began` and `ended`. `reaped` for each process that ended, `sample` for those that run."""
+    """Usage of one job between `began` and `ended`. `add_reaped` for each process that ended, `sample` for those that run."""
 
     def __init__(self) -> None:
         self._rusage: dict[str, float] = dict.fromkeys(_SUMMED, 0.0) | {"ru_maxrss": 0.0}
@@ -63,13 +63,13 @@ class JobUsage:
             self._sampled_at = None
         self._early = []
 
-    def reaped(self, rusage: struct_rusage, io_bytes: int) -> None:
+    def add_reaped(self, rusage: struct_rusage, io_bytes: int) -> None:
         """A process of the job has ended; both counts include the children that it had waited for."""
         for name in _SUMMED:
             self._rusage[name] += getattr(rusage, name)
         self._rusage["ru_maxrss"] = max(self._rusage["ru_maxrss"], rusage.ru_maxrss)
         if rusage.ru_maxrss > self._shepherds_maxrss:
-            self.had_memory(rusage.ru_maxrss * 1024)
+            self.note_memory(rusage.ru_maxrss * 1024)
         self._ended_io += io_bytes
         self._io = max(self._io, self._ended_io)
         self.cpu_s = max(self.cpu_s, self._rusage["ru_utime"] + self._rusage["ru_stime"])
@@ -93,11 +93,11 @@ class JobUsage:
         self.maxvmem = max(self.maxvmem, vmem)
         self.cpu_s = max(self.cpu_s, cpu_s if cgroup_cpu_s is None else cgroup_cpu_s)
 
-    def had_memory(self, size: int) -> None:
+    def note_memory(self, size: int) -> None:
         """The job had at least so many bytes at a time, whether a sample has seen that or not."""
         self.maxvmem = max(self.maxvmem, size)
 
-    def online(self) -> dict[str, float]:
+    def current_values(self) -> dict[str, float]:
         """Values for qstat -j while the job runs."""
         return self._sums() | {"vmem": self.vmem, "maxvmem": self.maxvmem, "rss": self.rss}
 

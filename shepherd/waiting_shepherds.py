@@ -19,7 +19,7 @@ from shepherd.next_task import MESSAGE_BYTES, OVER, SOCKET
 
 #: what a shepherd that waits has of memory for itself, bytes, and which share of the host's all of them may have
 _SIZE, _SHARE = 3 * 2**20, 0.01
-_FEWEST, _MOST = 8, 128
+_MIN_WAITING, _MAX_WAITING = 8, 128
 _CREDENTIALS = struct.Struct("3i")  # process, user, group: struct ucred of unix(7)
 
 
@@ -36,21 +36,21 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
     return listener
 
 
-def how_many() -> int:
+def max_waiting() -> int:
     """How many shepherds may wait on this host; of more the one that has waited longest ends."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(_FEWEST, min(int(memory * _SHARE / _SIZE), _MOST))
+    return max(_MIN_WAITING, min(int(memory * _SHARE / _SIZE), _MAX_WAITING))
 
 
 class WaitingShepherds:
-    """`over(pid)`: the task of this shepherd is over, as its files say. Nothing here waits."""
+    """`on_task_end(pid)`: the task of this shepherd is over, as its files say. Nothing here waits."""
 
-    def __init__(self, spool: Path, poll: select.epoll, over: Callable[[int], None]) -> None:
-        self._path, self._poll, self._over, self._most = spool / SOCKET, poll, over, how_many()
+    def __init__(self, spool: Path, poll: select.epoll, on_task_end: Callable[[int], None]) -> None:
+        self._path, self._poll, self._on_task_end, self._most = spool / SOCKET, poll, on_task_end, max_waiting()
         self._listener: socket.socket | None = None
         self._owners: dict[int, str] = {}  # shepherds that may wait when their task is over
-        self._again: set[int] = set()  # shepherds whose task is not their first
-        self._lines: dict[int, tuple[int, socket.socket]] = {}  # descriptor -> shepherd and connection
+        self._reused: set[int] = set()  # shepherds whose task is not their first
+        self._connections: dict[int, tuple[int, socket.socket]] = {}  # descriptor -> shepherd and connection
         self._waiting: dict[int, int] = {}  # shepherd -> descriptor, those who came first in front
 
     def open(self) -> None:
@@ -60,7 +60,7 @@ class WaitingShepherds:
 
     def close(self) -> None:
         """Those who wait end, and the others when their task is over."""
-        for descriptor in list(self._lines):
+        for descriptor in list(self._connections):
             self._drop(descriptor)
         if self._listener is not None:
             self._poll.unregister(self._listener)
@@ -69,7 +69,7 @@ class WaitingShepherds:
             self._path.unlink(missing_ok=True)
 
     def __contains__(self, descriptor: int) -> bool:
-        return descriptor in self._lines or (self._listener is not None and descriptor == self._listener.fileno())
+        return descriptor in self._connections or (self._listener is not None and descriptor == self._listener.fileno())
 
     def expect(self, pid: int, owner: str) -> None:
         """A shepherd that was just forked may wait for more tasks of this owner."""
@@ -82,51 +82,51 @@ class WaitingShepherds:
                 continue
             descriptor = self._waiting.pop(pid)
             try:
-                self._lines[descriptor][1].send(directory.encode(errors="surrogateescape"))
+                self._connections[descriptor][1].send(directory.encode(errors="surrogateescape"))
             except OSError:  # it is about to end
                 self._drop(descriptor)
                 return self.hand_over(directory, owner)
-            self._again.add(pid)
+            self._reused.add(pid)
             return pid
         return 0
 
     def ended(self, pid: int) -> str:
         """A shepherd is dead. Its owner if it had been given a task here, which it may not have begun; else ""."""
-        for descriptor in [descriptor for descriptor, (of, _) in self._lines.items() if of == pid]:
+        for descriptor in [descriptor for descriptor, (of, _) in self._connections.items() if of == pid]:
             self._drop(descriptor)
         owner = self._owners.pop(pid, "")
-        if pid not in self._again:
+        if pid not in self._reused:
             return ""
-        self._again.discard(pid)
+        self._reused.discard(pid)
         return owner
 
     def ready(self, descriptor: int) -> None:
         """Something came at one of the descriptors."""
-        if descriptor in self._lines:
-            self._hear(descriptor)
+        if descriptor in self._connections:
+            self._receive(descriptor)
         else:
             self._accept()
 
     def _accept(self) -> None:
         assert self._listener is not None
         try:
-            line, _ = self._listener.accept()
+            connection, _ = self._listener.accept()
         except OSError:  # it has left, or there is no descriptor for it
             return
-        credentials = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid = _CREDENTIALS.unpack(credentials)[0]
         if pid not in self._owners:
-            line.close()
+            connection.close()
             return
-        line.setblocking(False)
-        self._lines[line.fileno()] = pid, line
-        self._poll.register(line, select.EPOLLIN)
-        self._hear(line.fileno())
+        connection.setblocking(False)
+        self._connections[connection.fileno()] = pid, connection
+        self._poll.register(connection, select.EPOLLIN)
+        self._receive(connection.fileno())
 
-    def _hear(self, descriptor: int) -> None:
-        pid, line = self._lines[descriptor]
+    def _receive(self, descriptor: int) -> None:
+        pid, connection = self._connections[descriptor]
         try:
-            message = line.recv(MESSAGE_BYTES)
+            message = connection.recv(MESSAGE_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -136,14 +136,14 @@ class WaitingShepherds:
             return
         self._waiting.pop(pid, None)
         self._waiting[pid] = descriptor
-        self._over(pid)
+        self._on_task_end(pid)
         if len(self._waiting) > self._most:
             self._drop(self._waiting[next(iter(self._waiting))])
 
     def _drop(self, descriptor: int) -> None:
         """Close a connection: the shepherd at its other end takes no more tasks."""
-        pid, line = self._lines.pop(descriptor)
+        pid, connection = self._connections.pop(descriptor)
         self._waiting.pop(pid, None)
         with suppress(OSError):
             self._poll.unregister(descriptor)
-        line.close()
+        connection.close()

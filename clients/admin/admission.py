@@ -27,7 +27,7 @@ from clients.admin.host_consumables import can_count_gpus, counts_memory
 from clients.admin.host_keys import addresses_of, opened_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import ROLES, HostWishes, with_host
 from clients.admin.refusal import Refusal
-from gridengine.joining import Joined, JoinRecord
+from gridengine.joining import JoinedHost, JoinRecord
 
 #: of `common/`, as far as they are there; `settings.sh` is made on the host, where programs may lie elsewhere
 GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters")
@@ -57,14 +57,14 @@ def admitted(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
     host, request = unique_name(cell, fields["host"]), fields["request"].encode()
     try:
         key = key_of_request(request)
-        if reason := record.denies(host, key, now.timestamp()):
+        if reason := record.refusal_reason(host, key, now.timestamp()):
             raise Refusal(reason)
         repeated = host in (each.host for each in record.joined)
         replaced = _has_keys(authority, host) and not repeated
         addresses = _right_addresses(cell, authority, record, host, fields["address"])
         _configure(host, record, fields)
         if not repeated:  # before the keys are made: whatever fails after this, nobody else joins by it
-            authority.keep_join(record._replace(joined=(*record.joined, Joined(host, key, now.timestamp()))))
+            authority.keep_join(record._replace(joined=(*record.joined, JoinedHost(host, key, now.timestamp()))))
         certificate, gdi_key = authority.admit(host, request, addresses, now)
     except ValueError as error:
         raise Refusal(f"the request for a certificate is wrong: {error}") from None

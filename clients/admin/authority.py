@@ -28,7 +28,7 @@ from clients.admin.certificate import (
     validity,
 )
 from clients.admin.refusal import Refusal
-from gridengine.joining import JoinRecord, join_directory, record_of, record_text, records
+from gridengine.joining import JoinRecord, join_directory, read_record, encode_record, read_records
 
 #: what earlier versions had in common/secrets, the same for all hosts
 _SHARED_SECRETS = ("ray_token", "gdi_key", "tls.key")
@@ -144,16 +144,16 @@ class Authority:
 
     def joins(self) -> list[JoinRecord]:
         """Return what is kept of tokens with which hosts join."""
-        return records(join_directory(self._directory))
+        return read_records(join_directory(self._directory))
 
     def join(self, number: str) -> JoinRecord | None:
         """Return what is kept of one token, None if there is none."""
-        return record_of(join_directory(self._directory), number)
+        return read_record(join_directory(self._directory), number)
 
     def keep_join(self, record: JoinRecord) -> None:
         """Write what is kept of a token. Raises OSError."""
         directory = join_directory(self._directory)
-        self._write_keys(directory, {f"{record.number}.json": record_text(record).encode()})
+        self._write_keys(directory, {f"{record.number}.json": encode_record(record).encode()})
 
     def forget_join(self, number: str) -> None:
         """Make a token worthless. Raises OSError."""

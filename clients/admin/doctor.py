@@ -33,7 +33,7 @@ from clients.admin.live_checks import (
     check_qmaster,
     check_sensors,
     check_standing,
-    check_strays,
+    check_orphans,
     check_users,
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
@@ -88,7 +88,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_ports, (cell,)),
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),
-        (check_strays, (cell,)),
+        (check_orphans, (cell,)),
     ]
     return [*findings, *(finding for check, arguments in checks for finding in found_by(check, *arguments))]
 

@@ -34,7 +34,7 @@ from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
 from clients.admin.sge_root import provide
 from gridengine.errors import SyntaxFault
-from gridengine.joining import ANSWER_S, REQUEST, JoinToken, parse_token
+from gridengine.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
 #: of those that only root may use, what programs take for themselves; source: rresvport(3), and NFS clients
@@ -103,7 +103,7 @@ def _asked_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[s
     known = False
     try:
         with _connected(host, int(port or QMASTER_PORT)) as plain:
-            plain.settimeout(ANSWER_S + _CONNECT_S)
+            plain.settimeout(ADMISSION_TIMEOUT_S + _CONNECT_S)
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
                 if not hmac.compare_digest(shown, token.fingerprint):

@@ -74,7 +74,7 @@ def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[F
         yield Finding(f"qconf -sss says: {fault}", "start the daemons: gridengine start")
 
 
-def check_strays(cell: InstalledCell) -> Iterator[Finding]:
+def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
     """The hosts have no task that the cell does not know. Says nothing where the qmaster cannot be asked."""
     mean_cell(cell.files)
     try:

@@ -114,7 +114,7 @@ def list_command(context: typer.Context) -> None:
     for known in opened_authority(_master_cell(context)).joins():
         if known.until > utc_now().timestamp():
             joined = f", joined: {' '.join(each.host for each in known.joined)}" if known.joined else ""
-            used = ", used up" if known.used_up else ""
+            used = ", used up" if known.is_used_up else ""
             typer.echo(f"{known.number}  until {_local(known.until)}  {_for_whom(known.hosts, known.most)}{used}{joined}")
 
 

@@ -17,7 +17,7 @@ import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
-from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
+from daemons.execd.site import PID_FILE, link_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
@@ -53,9 +53,9 @@ def serve(
         spool = cell.execd_spool(host)
         prepare_spool(spool)
     except CellFault as fault:
-        _refuse(str(fault))
+        _exit_with_error(str(fault))
     except OSError as error:
-        _refuse(f"cannot use {error.filename}: {error.strerror}")
+        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
     startup = become_daemon(foreground, PROGRAM)
     try:
         pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
@@ -63,7 +63,7 @@ def serve(
         exec_host_keys(cell, host).require()
         open_messages(spool / "messages", "main", host, "log_info", "execd", cell.json_log)
         save_inherited(spool, os.environ, _binary_path())
-        offer_programs(cell.root, _binary_path())
+        link_programs(cell.root, _binary_path())
         renewal = Renewal(lambda: PROGRAM)
         run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
         pid_file.release()
@@ -85,7 +85,7 @@ def _binary_path() -> str:
     return str(Path(found).parent) if found else ""
 
 
-def _refuse(reason: str) -> None:
+def _exit_with_error(reason: str) -> None:
     print(f"{PROGRAM}: {reason}", file=sys.stderr)
     raise SystemExit(1)
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from daemons.execd import spare_directories
+from daemons.execd import recycled_directories
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
-from daemons.execd.remembered import Remembered, remember, remembered, remembered_at_end
+from daemons.execd.task_record import TaskRecord, write_record, remembered, read_record_at_end
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
@@ -70,7 +70,7 @@ def find_account(owner: str) -> Account:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, group, entry.pw_dir, entry.pw_shell)
 
 
-def home_of(user: str) -> str | None:
+def find_home(user: str) -> str | None:
     """The home directory of a user, None when there is no such user."""
     try:
         return pwd.getpwnam(user).pw_dir
@@ -88,12 +88,12 @@ def create(
     directory = site.task_directory(start.key)
     draft = directory.with_name(f".{directory.name}")
     try:
-        config = task_config(start, site, configuration, account, home_of, restraint)
-        if not spare_directories.take(site.spare_jobs, draft):
+        config = task_config(start, site, configuration, account, find_home, restraint)
+        if not recycled_directories.take(site.recycled_jobs, draft):
             _make_empty(draft)
         # the environment is in it: nobody else may read it
-        spare_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
-        remember(draft, start, restraint, confinement(restraint, config.limits))
+        recycled_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
+        write_record(draft, start, restraint, confinement(restraint, config.limits))
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if directory.exists():
@@ -106,9 +106,9 @@ def create(
     return directory
 
 
-def tasks_on_disk(site: HostSite) -> dict[TaskKey, Remembered]:
+def read_tasks(site: HostSite) -> dict[TaskKey, TaskRecord]:
     """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
-    found: dict[TaskKey, Remembered] = {}
+    found: dict[TaskKey, TaskRecord] = {}
     for directory in sorted(site.active_jobs.iterdir()):
         if not _NAME.fullmatch(directory.name):
             if directory.name.startswith("."):
@@ -116,16 +116,16 @@ def tasks_on_disk(site: HostSite) -> dict[TaskKey, Remembered]:
             continue
         if (directory / _KEPT).exists():
             continue
-        known = _known(site, directory)
+        known = _read_known(site, directory)
         if known is not None:
             found[known.key] = known
     return found
 
 
-def _known(site: HostSite, directory: Path) -> Remembered | None:
+def _read_known(site: HostSite, directory: Path) -> TaskRecord | None:
     """What is known of the task there. Where the host lost its power before the task's own file was on disk, that says nothing or
     is an earlier task's; the end of the job is there first if it counts."""
-    for read in (remembered_at_end, remembered):
+    for read in (read_record_at_end, remembered):
         try:
             known = read(directory)
         except (OSError, msgspec.DecodeError, KeyError):
@@ -149,7 +149,7 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
 
 def read_allocation(directory: Path) -> Allocation:
     """What the task was given. Raises OSError, TaskFileError."""
-    config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
+    config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
 
 
@@ -162,7 +162,7 @@ def reserved_usage(directory: Path, seconds: float) -> dict[str, float]:
         return {}
 
 
-def holder_in(directory: Path) -> tuple[str, float]:
+def read_holder(directory: Path) -> tuple[str, float]:
     """Owner and time of submission (epoch s) of the job whose task this is. Raises OSError, msgspec.DecodeError."""
     known = remembered(directory)
     return known.origin.owner, known.submitted
@@ -198,10 +198,10 @@ def remove(site: HostSite, directory: Path, keep: bool) -> None:
     if keep and directory.exists():
         (directory / _KEPT).touch()
     else:
-        spare_directories.keep(site.spare_jobs, directory)
+        recycled_directories.keep(site.recycled_jobs, directory)
 
 
-def take_kept(site: HostSite) -> list[Path]:
+def set_kept_aside(site: HostSite) -> list[Path]:
     """Directories that KEEP_ACTIVE has left, under names that no task gets; for `remove_all`, which may take long."""
     taken = []
     for kept in site.active_jobs.glob(f"[0-9]*/{_KEPT}"):

@@ -20,17 +20,17 @@ from typing import Any
 import ray
 
 from daemons.execd import load
-from daemons.execd.active_jobs import remove_all, take_kept
+from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.health import Health
-from daemons.execd.kept_configuration import read_configuration, save_configuration
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, sensor_starter, wanted_sensors
+from daemons.execd.saved_configuration import read_configuration, save_configuration
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, write_faults, sensor_starter, configured_sensors
 from daemons.execd.output_reader import OutputReader
-from daemons.execd.pauses import keep_running
+from daemons.execd.backoff import keep_running
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, incarnation, read_site
 from daemons.execd.tasks import NotNow, Tasks
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
@@ -75,33 +75,33 @@ class ExecdActor:
         cell = read_cell({"SGE_ROOT": sge_root, "SGE_CELL": sge_cell})
         site = read_site(host, sge_root, sge_cell, cell.execd_spool(host))
         open_messages(site.messages, "execd", host, component="execd", as_json=cell.json_log)
-        self._lock = _alone(site.spool / _LOCK)
+        self._lock = _lock_alone(site.spool / _LOCK)
         self._host, self._site = host, site
         self._qmaster: Any = None
         self._closing = False
         self._names = SensorHostNames(cell, host)
         self._sensors = LoadSensors(
-            lambda: wanted_sensors(self._tasks.configuration, cell.common),
+            lambda: configured_sensors(self._tasks.configuration, cell.common),
             sensor_starter(cell, site),
-            self._load_news,
-            partial(keep_faults, site.spool),
+            self._report_sensed_load,
+            partial(write_faults, site.spool),
         )
         self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
-        self._load = load.LoadReporter(incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
-        self._tries = Tries(site.spool / "tries", int(time.time() * 1000))
-        self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
+        self._load = load.LoadReporter(incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use)
+        self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
+        self._tasks = Tasks(site, self._attempt_log, self._report, self._restraints, self._report_sensed_load)
         self._health = Health(site, self._report)
         self._outputs = OutputReader(self._tasks.directories, self._tasks.ended_outputs)
         self._reporter = Reporter(
             self._send,
-            self._tries,
-            full=self._everything,
+            self._attempt_log,
+            full=self._full_reports,
             on_acknowledged=self._tasks.acknowledged,
             on_forget=self._forget,
-            on_strays=self._tasks.keep_strays,
+            on_orphans=self._tasks.keep_orphans,
             on_unknown=self._unknown_hosts,
         )
-        self._tasks.look_for_ends()
+        self._tasks.find_ends()
         self._configured = asyncio.Event()
         configuration = read_configuration(site.spool)
         if configuration is not None:
@@ -127,9 +127,9 @@ class ExecdActor:
         A batch that comes after a later one, or from an earlier qmaster, is refused as a whole.
         """
         batch = decode(data)
-        if not self._tries.obey(batch.master):
-            _log.warning("instructions that came late are refused: %s after %s", batch.master, self._tries.master)
-            return encode(Batch(refused=True, master=self._tries.master))
+        if not self._attempt_log.obey(batch.master):
+            _log.warning("instructions that came late are refused: %s after %s", batch.master, self._attempt_log.master)
+            return encode(Batch(refused=True, master=self._attempt_log.master))
         answers = await asyncio.gather(*(self._answer(instruction, batch) for instruction in batch.instructions))
         return encode(Batch(acknowledgements=answers))
 
@@ -144,7 +144,7 @@ class ExecdActor:
             return Acknowledgement(False, EARLY, f"{type(error).__name__}: {error}")
 
     async def read_output(self, data: bytes) -> bytes:
-        """The end of what a task writes (`OutputWanted` -> `OutputTail`), as its owner may read it."""
+        """The end of what a task writes (`OutputRequest` -> `OutputTail`), as its owner may read it."""
         return await self._outputs.answer(data)
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
@@ -166,9 +166,9 @@ class ExecdActor:
             raise NotNow("the host's daemon is shutting down")
         match instruction:
             case Start():
-                await self._tasks.make_way(instruction)
+                await self._tasks.remove_earlier_attempts(instruction)
                 async with asyncio.timeout(_CALL_S):
-                    await self._reporter.settled()
+                    await self._reporter.wait_until_inventoried()
                 return await self._start(instruction, batch)
             case Signal():
                 answer = await self._tasks.signal(instruction)
@@ -186,7 +186,7 @@ class ExecdActor:
         """Start a task; if its directory cannot be made, find out whether any could."""
         answer = await self._tasks.start(start, batch.master, batch.scripts.get(start.job.id))
         if answer.failed == BEFORE_CONFIG:
-            answer.host_faults = await self._health.look()
+            answer.host_faults = await self._health.check()
         return answer
 
     def _configure(self, instruction: Configure) -> Acknowledgement:
@@ -201,7 +201,7 @@ class ExecdActor:
 
     def _apply(self, configuration: HostConfiguration) -> None:
         self._tasks.configuration = configuration
-        if not configuration.execd_params.keep_active and (kept := take_kept(self._site)):
+        if not configuration.execd_params.keep_active and (kept := set_kept_aside(self._site)):
             _log.info("KEEP_ACTIVE is off: directories of %d ended tasks are removed", len(kept))
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
@@ -215,7 +215,7 @@ class ExecdActor:
     def _report(self, *reports: Report) -> None:
         self._reporter.add(*(report for report in reports if not self._closing or isinstance(report, Ended)))
 
-    def _everything(self) -> list[Report]:
+    def _full_reports(self) -> list[Report]:
         """What the other side must know after a restart of either."""
         return [self._tasks.inventory(incarnation()), self._load.full(time.time()), HostFaults(self._health.faults)]
 
@@ -224,7 +224,7 @@ class ExecdActor:
         self._background.add(forgetting)
         forgetting.add_done_callback(self._background.discard)
 
-    def _sensed(self) -> load.Sensed:
+    def _read_sensors(self) -> load.SensorValues:
         """What load sensors say of this host, and of others by their unique names."""
         others: dict[str, dict[str, str]] = {}
         for name, values in self._sensors.figures().items():
@@ -234,7 +234,7 @@ class ExecdActor:
     def _cores_in_use(self) -> set[Core]:
         return self._restraints.cores_in_use
 
-    def _load_news(self) -> None:
+    def _report_sensed_load(self) -> None:
         """Load sensors have spoken, or cores changed hands."""
         self._report(self._load.sensed(time.time()))
 
@@ -282,7 +282,7 @@ class ExecdActor:
                 return
 
 
-def _alone(path: Path) -> int:
+def _lock_alone(path: Path) -> int:
     """Wait until no other actor of this host lives, and keep others out for as long as this process does.
 
     An actor whose node has been killed dies with it; until then two would have their own idea of what is on disk.

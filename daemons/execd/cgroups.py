@@ -42,7 +42,7 @@ def find_cgroups(cell: str, mount: Path = MOUNT, own: Path = _OWN) -> HostCgroup
         if v2.limit_memory:
             return v2
     v1 = _controllers(mount, own, name)
-    return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_why_none(mount)))
+    return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_reason_for_none(mount)))
 
 
 def _unified(mount: Path, own: str, name: str) -> HostCgroups:
@@ -93,7 +93,7 @@ def _make(base: Path, name: str) -> Path | None:
     return base / name if os.access(base / name / "cgroup.procs", os.W_OK) else None
 
 
-def _why_none(mount: Path) -> str:
+def _reason_for_none(mount: Path) -> str:
     return f"{mount} cannot be written to" if mount.is_dir() and any(mount.iterdir()) else f"there are none at {mount}"
 
 

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gridengine.task_file import CONFIG, stored
+from gridengine.task_file import CONFIG, read_stored_config
 from gridengine.task_key import SlaveKey, TaskKey
 
-MOST = 200
-LARGEST = 64 * 1024
+MAX_TASKS = 200
+MAX_CONFIG_BYTES = 64 * 1024
 """Bytes of one `config`, with the task's environment."""
 
 
@@ -29,13 +29,13 @@ class EndedOutputs:
     def note(self, key: TaskKey, directory: Path) -> None:
         """The task is over, and its directory is about to go."""
         try:
-            config = b"" if isinstance(key, SlaveKey) else stored(lambda name: (directory / name).read_bytes())
+            config = b"" if isinstance(key, SlaveKey) else read_stored_config(lambda name: (directory / name).read_bytes())
         except OSError:
             return
-        if 0 < len(config) <= LARGEST:
+        if 0 < len(config) <= MAX_CONFIG_BYTES:
             self._configs[key.job, key.task] = config
             self._configs.move_to_end((key.job, key.task))
-        if len(self._configs) > MOST:
+        if len(self._configs) > MAX_TASKS:
             self._configs.popitem(last=False)
 
     def __contains__(self, key: TaskKey) -> bool:

@@ -21,7 +21,7 @@ _INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh":
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
 #: Variables of the user's with this prefix reach methods of other users, too; no program knows such a name.
 METHOD_PREFIX = "SGE_METHOD_"
-_OWNERS_PLACES = ("TMPDIR", "TMP")
+_OWNERS_DIRECTORIES = ("TMPDIR", "TMP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPlaces:
+class TaskPaths:
     """Where this task is carried out: paths on this host, and the interpreter."""
 
     directory: str
@@ -49,7 +49,7 @@ class TaskPlaces:
 
 
 def job_environment(
-    start: Start, site: HostSite, configuration: HostConfiguration, account: Account, places: TaskPlaces
+    start: Start, site: HostSite, configuration: HostConfiguration, account: Account, paths: TaskPaths
 ) -> dict[str, str]:
     """The complete environment of a task.
 
@@ -57,9 +57,9 @@ def job_environment(
     slave task first with the job, then with it), and
     what belongs to Grid Engine and to the password database, which no user may override.
     """
-    inherited = _of_the_daemon(site, configuration)
+    inherited = _daemon_variables(site, configuration)
     library_path = inherited.pop(_LIBRARY_PATH, "")
-    result = inherited | {"TERM": "", "PWD": places.cwd}
+    result = inherited | {"TERM": "", "PWD": paths.cwd}
     if "TZ" in site.inherited:
         result["TZ"] = site.inherited["TZ"]
     if configuration.execd_params.set_lib_path:
@@ -69,14 +69,14 @@ def job_environment(
     exported = start.environment | (start.slave.environment if start.slave is not None else {})
     result |= exported
     default_path = f"{site.binary_path}:{DEFAULT_PATH}" if site.binary_path else DEFAULT_PATH
-    result["PATH"] = f"{places.tmpdir}:{slurm_path(start, site.binary_path)}{exported.get('PATH') or default_path}"
-    result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
+    result["PATH"] = f"{paths.tmpdir}:{slurm_path(start, site.binary_path)}{exported.get('PATH') or default_path}"
+    result |= _owner_variables(account, paths) | _submission_variables(start) | _site_variables(site, paths)
     result |= slurm_environment(start, site)
-    return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
+    return result | _job_variables(start, paths) | _array_variables(start) | _pe_variables(start, configuration, paths)
 
 
 def method_environment(
-    start: Start, site: HostSite, configuration: HostConfiguration, places: TaskPlaces
+    start: Start, site: HostSite, configuration: HostConfiguration, paths: TaskPaths
 ) -> dict[str, str]:
     """What a method that runs as another user than the job's owner finds: names that are Grid Engine's alone, and of the
     user's own those under METHOD_PREFIX. The shepherd adds PATH and what belongs to the method's user.
@@ -86,12 +86,12 @@ def method_environment(
     """
     chosen = {name: value for name, value in start.environment.items() if name.startswith(METHOD_PREFIX)}
     result = {"TZ": site.inherited["TZ"]} if "TZ" in site.inherited else {}
-    result |= chosen | _of_the_submission(start) | _of_the_site(site, places)
-    result |= _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
-    return {name: value for name, value in result.items() if name not in _OWNERS_PLACES}
+    result |= chosen | _submission_variables(start) | _site_variables(site, paths)
+    result |= _job_variables(start, paths) | _array_variables(start) | _pe_variables(start, configuration, paths)
+    return {name: value for name, value in result.items() if name not in _OWNERS_DIRECTORIES}
 
 
-def _of_the_daemon(site: HostSite, configuration: HostConfiguration) -> dict[str, str]:
+def _daemon_variables(site: HostSite, configuration: HostConfiguration) -> dict[str, str]:
     """What a job has of the environment in which the daemon was started: with INHERIT_ENV true all, with false nothing.
 
     Deviation: without INHERIT_ENV 8.1.9 hands on all of it, which may hold what is root's alone.
@@ -101,12 +101,12 @@ def _of_the_daemon(site: HostSite, configuration: HostConfiguration) -> dict[str
     return dict(site.inherited) if configuration.execd_params.inherit_env else {}
 
 
-def _of_the_owner(account: Account, places: TaskPlaces) -> dict[str, str]:
+def _owner_variables(account: Account, paths: TaskPaths) -> dict[str, str]:
     """Source: EN-1; SHELL is the interpreter of the job, not the login shell (O)."""
-    return {"HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": places.shell}
+    return {"HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": paths.shell}
 
 
-def _of_the_submission(start: Start) -> dict[str, str]:
+def _submission_variables(start: Start) -> dict[str, str]:
     """Source: EN-3. SGE_O_MAIL, SGE_O_TZ and SGE_O_TERM come with the environment, where the client had them."""
     job = start.job
     known = {
@@ -120,7 +120,7 @@ def _of_the_submission(start: Start) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def _of_the_site(site: HostSite, places: TaskPlaces) -> dict[str, str]:
+def _site_variables(site: HostSite, paths: TaskPaths) -> dict[str, str]:
     return {
         "ARC": site.architecture,
         "SGE_ARCH": site.architecture,
@@ -128,19 +128,19 @@ def _of_the_site(site: HostSite, places: TaskPlaces) -> dict[str, str]:
         "SGE_ROOT": site.root,
         "SGE_CELL": site.cell,
         "SGE_BINARY_PATH": site.binary_path,
-        "SGE_JOB_SPOOL_DIR": places.directory,
-        "TMPDIR": places.tmpdir,
-        "TMP": places.tmpdir,
+        "SGE_JOB_SPOOL_DIR": paths.directory,
+        "TMPDIR": paths.tmpdir,
+        "TMP": paths.tmpdir,
     }
 
 
-def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
+def _job_variables(start: Start, paths: TaskPaths) -> dict[str, str]:
     job, granted = start.job, start.granted
     result = {
         "ENVIRONMENT": "BATCH",
         "JOB_ID": str(job.id),
         "JOB_NAME": job.name,
-        "JOB_SCRIPT": _INTERACTIVE.get(job.kind) or (job.script_file if job.binary else places.script),
+        "JOB_SCRIPT": _INTERACTIVE.get(job.kind) or (job.script_file if job.binary else paths.script),
         "REQUEST": job.name,
         "REQNAME": job.name,
         "QUEUE": granted[0].queue,
@@ -149,8 +149,8 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
         "NSLOTS": str(sum(grant.slots for grant in granted)),
         "RESTARTED": str(start.restarted),
         "SGE_ACCOUNT": job.account,
-        "SGE_CWD_PATH": places.cwd,
-        "SGE_STDIN_PATH": places.stdin,
+        "SGE_CWD_PATH": paths.cwd,
+        "SGE_STDIN_PATH": paths.stdin,
     }
     if job.kind != "batch":
         result |= dict.fromkeys(("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH"), "/dev/null")  # O
@@ -161,7 +161,7 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
     return result
 
 
-def _of_the_array(start: Start) -> dict[str, str]:
+def _array_variables(start: Start) -> dict[str, str]:
     """Source: EN-1, EN-2; not to be overridden, although the manual says so (O)."""
     names = ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE")
     array = start.job.array
@@ -171,11 +171,11 @@ def _of_the_array(start: Start) -> dict[str, str]:
     return dict(zip(names, map(str, (start.key.task, first, last, step)), strict=True))
 
 
-def _of_the_pe(start: Start, configuration: HostConfiguration, places: TaskPlaces) -> dict[str, str]:
+def _pe_variables(start: Start, configuration: HostConfiguration, paths: TaskPaths) -> dict[str, str]:
     if not start.pe_name:
         return {}
     return {
         "PE": start.pe_name,
-        "PE_HOSTFILE": f"{places.directory}/pe_hostfile",
+        "PE_HOSTFILE": f"{paths.directory}/pe_hostfile",
         "SGE_RSH_COMMAND": configuration.rsh_command,
     }

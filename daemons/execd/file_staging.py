@@ -17,7 +17,7 @@ _LETTERS = {"stdin": "i", "stdout": "o", "stderr": "e"}
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedStream:
     """One stream: where its file comes from or goes to, and its place on the execution host meanwhile."""
 
     host: str
@@ -25,7 +25,7 @@ class Staged:
     tmp_path: str
 
 
-def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[str, Staged]:
+def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[str, StagedStream]:
     """The streams that the job asked for (`transfer_files`) and for which it gave a path; stderr not when merged.
 
     The host is the one of `host:path`, else the submit host. The files meet in `tmpdir`, which lives from before the
@@ -36,20 +36,20 @@ def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[
         paths = getattr(job, stream)
         if letter in job.transfer_files and paths and not (stream == "stderr" and job.merge):
             host, path = paths[0]
-            found[stream] = Staged(host or job.submit_host, expand(path), f"{tmpdir}/{stream}")
+            found[stream] = StagedStream(host or job.submit_host, expand(path), f"{tmpdir}/{stream}")
     return found
 
 
-def redirected(files: StandardFiles, staged: dict[str, Staged]) -> StandardFiles:
+def redirect_staged(files: StandardFiles, staged: dict[str, StagedStream]) -> StandardFiles:
     """The files with the staged ones at their temporary places."""
     return dataclasses.replace(files, **{stream: each.tmp_path for stream, each in staged.items()})
 
 
-def staging_variables(staged: dict[str, Staged]) -> dict[str, str]:
+def staging_variables(staged: dict[str, StagedStream]) -> dict[str, str]:
     """All `$fs_*` variables; those of streams that are not staged are empty, and their flag is 0."""
     result: dict[str, str] = {}
     for stream in _LETTERS:
-        each = staged.get(stream, Staged("", "", ""))
+        each = staged.get(stream, StagedStream("", "", ""))
         result |= {
             f"fs_{stream}_host": each.host,
             f"fs_{stream}_path": each.path,

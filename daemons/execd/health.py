@@ -46,7 +46,7 @@ class Health:
         self._site, self._report = site, report
         self.faults: list[str] = []
 
-    async def look(self) -> list[str]:
+    async def check(self) -> list[str]:
         """Look now. Returns what is wrong."""
         fault = await asyncio.to_thread(spool_fault, self._site)
         faults = [fault] if fault else []
@@ -62,4 +62,4 @@ class Health:
     async def run(self) -> None:
         """Look for ever."""
         while True:
-            await asyncio.sleep(_FAULTY_PAUSE_S if await self.look() else _PAUSE_S)
+            await asyncio.sleep(_FAULTY_PAUSE_S if await self.check() else _PAUSE_S)

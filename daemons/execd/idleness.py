@@ -10,7 +10,7 @@ from gridengine.state.jobs import Usage
 #: a task that does nothing is measured every so many rounds; one that did something since the last time, in each
 _MOST_ROUNDS = 4
 #: CPU seconds that are nothing: a clock tick of the kernel
-_NOTHING_S = 0.01
+_IDLE_CPU_S = 0.01
 
 
 class Idleness:
@@ -28,9 +28,9 @@ class Idleness:
             return False
         return True
 
-    def measured(self, usage: Usage) -> None:
+    def note_usage(self, usage: Usage) -> None:
         """The task was measured in this round."""
         last, self._last = self._last, usage
-        idle = last is not None and (usage.vmem, usage.io) == (last.vmem, last.io) and usage.cpu - last.cpu < _NOTHING_S
+        idle = last is not None and (usage.vmem, usage.io) == (last.vmem, last.io) and usage.cpu - last.cpu < _IDLE_CPU_S
         self._every = min(self._every * 2, _MOST_ROUNDS) if idle else 1
         self._left = self._every - 1

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MODE = 0o550
-Mark = tuple[int, ...]
+Fingerprint = tuple[int, ...]
 
 
 class Reader(NamedTuple):
@@ -31,12 +31,12 @@ class JobScripts:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._written: dict[int, tuple[Reader, Mark]] = {}  # who it is for, and how it looked
+        self._written: dict[int, tuple[Reader, Fingerprint]] = {}  # who it is for, and how it looked
 
     def has(self, job_id: int, reader: Reader) -> bool:
         """Whether the job's script is here for this user and group, as it was written in the life of this process."""
         written = self._written.get(job_id)
-        return written is not None and written == (reader, _mark(self._path(job_id)))
+        return written is not None and written == (reader, _fingerprint(self._path(job_id)))
 
     def write(self, job_id: int, script: bytes, reader: Reader) -> None:
         """Put a script in its place, by rename: a shell that runs goes on reading what it began. Raises OSError."""
@@ -46,9 +46,9 @@ class JobScripts:
         if os.geteuid() == 0:
             os.chown(temporary, 0, reader.gid)
             with suppress(OSError):  # a file system without access lists
-                _open_to(temporary, reader.uid)
+                _grant_access(temporary, reader.uid)
         temporary.rename(path)
-        self._written[job_id] = reader, _mark(path)
+        self._written[job_id] = reader, _fingerprint(path)
 
     def remove(self, job_id: int) -> None:
         """The job has no more tasks here."""
@@ -78,19 +78,19 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def _open_to(path: Path, uid: int) -> None:
+def _grant_access(path: Path, uid: int) -> None:
     """Let this user, beside the file's own, read and execute it, and neither its group nor others. Raises OSError.
 
     Source: acl(5), linux/posix_acl_xattr.h: version 2, then tag, permissions and id of each entry.
     """
-    nobody, read_execute = 0xFFFFFFFF, 5
+    undefined_id, read_execute = 0xFFFFFFFF, 5
     owner, user, group, mask, others = 0x01, 0x02, 0x04, 0x10, 0x20
-    entries = ((owner, read_execute, nobody), (user, read_execute, uid), (group, 0, nobody), (mask, read_execute, nobody))
-    listed = b"".join(struct.pack("<HHI", *entry) for entry in (*entries, (others, 0, nobody)))
+    entries = ((owner, read_execute, undefined_id), (user, read_execute, uid), (group, 0, undefined_id), (mask, read_execute, undefined_id))
+    listed = b"".join(struct.pack("<HHI", *entry) for entry in (*entries, (others, 0, undefined_id)))
     os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + listed)
 
 
-def _mark(path: Path) -> Mark:
+def _fingerprint(path: Path) -> Fingerprint:
     """What changes whenever somebody touches the file; empty when there is none."""
     try:
         status = path.lstat()

@@ -44,12 +44,12 @@ class LauncherClient:
             except OSError:
                 await asyncio.sleep(_RETRY_S)
                 continue
-            greeting = asyncio.create_task(self._greet())
+            greeting = asyncio.create_task(self._request_list())
             try:
                 await self._read(reader)
             finally:
                 greeting.cancel()
-                self._lost()
+                self._disconnect()
             await asyncio.sleep(_RETRY_S)
 
     async def start(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
@@ -57,7 +57,7 @@ class LauncherClient:
 
         `owner`: of the task, which may get a shepherd that has had others of his; "": it gets a new one.
         """
-        answer = await self._ask({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd, "owner": owner})
+        answer = await self._request({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd, "owner": owner})
         if answer.get("op") != "started":
             raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
 
@@ -65,20 +65,20 @@ class LauncherClient:
         """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost, also when the disk is full and
         the shepherd cannot be told.
         """
-        answer = await self._ask({"op": "signal", "directory": directory, "command": command})
+        answer = await self._request({"op": "signal", "directory": directory, "command": command})
         if answer.get("again"):
             raise LauncherLost
         return answer.get("op") == "signalled"
 
-    async def _greet(self) -> None:
+    async def _request_list(self) -> None:
         try:
-            answer = await self._ask({"op": "list"})
+            answer = await self._request({"op": "list"})
         except LauncherLost:
             return
         running = answer.get("running")
         self._on_connected([str(each) for each in running] if isinstance(running, list) else [])
 
-    async def _ask(self, request: Message) -> Message:
+    async def _request(self, request: Message) -> Message:
         if self._writer is None or self._writer.is_closing():
             raise LauncherLost
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
@@ -102,7 +102,7 @@ class LauncherClient:
                 if not answer.done():
                     answer.set_result(message)
 
-    def _lost(self) -> None:
+    def _disconnect(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -83,11 +83,11 @@ def load_values(reading: Reading, cores_in_use: Collection[Core] = ()) -> dict[s
     }
 
 
-Sensed = tuple[dict[str, str], dict[str, dict[str, str]]]
+SensorValues = tuple[dict[str, str], dict[str, dict[str, str]]]
 """What load sensors say of the own host, and of others and the cluster ("global"): host -> values."""
 
 
-def _silent() -> Sensed:
+def _no_sensor_values() -> SensorValues:
     return {}, {}
 
 
@@ -101,21 +101,21 @@ class LoadReporter:
         self,
         incarnation: str,
         reader: Callable[[], Reading] = read,
-        sensed: Callable[[], Sensed] = _silent,
+        sensed: Callable[[], SensorValues] = _no_sensor_values,
         cores_in_use: Callable[[], Collection[Core]] = tuple,
     ) -> None:
-        self._incarnation, self._reader, self._sensed = incarnation, reader, sensed
+        self._incarnation, self._reader, self._read_sensors = incarnation, reader, sensed
         self._cores_in_use = cores_in_use
         self._reading: Reading | None = None
-        self._told: dict[str, str] = {}
-        self._told_others: dict[str, dict[str, str]] = {}
+        self._last_reported: dict[str, str] = {}
+        self._last_reported_others: dict[str, dict[str, str]] = {}
 
     def full(self, now: float) -> Load:
         """All values; those that it does not name have ceased."""
         self._reading = self._reader()
-        own, others = self._sensed()
-        self._told, self._told_others = self._values() | own, dict(others)
-        return Load(now, dict(self._told), full=True, incarnation=self._incarnation, others=others)
+        own, others = self._read_sensors()
+        self._last_reported, self._last_reported_others = self._values() | own, dict(others)
+        return Load(now, dict(self._last_reported), full=True, incarnation=self._incarnation, others=others)
 
     def changes(self, now: float) -> Load:
         """What has changed since the last report; it is sent even when nothing has: the host lives."""
@@ -127,17 +127,17 @@ class LoadReporter:
 
     def sensed(self, now: float) -> Load:
         """The same without a look at the host: what load sensors have just said, and cores, need not wait."""
-        own, others = self._sensed()
+        own, others = self._read_sensors()
         values = self._values() | own
-        changed, removed = _difference(self._told, values)
+        changed, removed = _difference(self._last_reported, values)
         changed_others, removed_others = {}, {}
-        for host in self._told_others.keys() | others.keys():
-            news, gone = _difference(self._told_others.get(host, {}), others.get(host, {}))
-            if news:
-                changed_others[host] = news
+        for host in self._last_reported_others.keys() | others.keys():
+            new, gone = _difference(self._last_reported_others.get(host, {}), others.get(host, {}))
+            if new:
+                changed_others[host] = new
             if gone:
                 removed_others[host] = gone
-        self._told, self._told_others = values, dict(others)
+        self._last_reported, self._last_reported_others = values, dict(others)
         return Load(
             now,
             changed,
@@ -150,7 +150,7 @@ class LoadReporter:
     def unknown_hosts(self, hosts: list[str]) -> None:
         """The qmaster does not know these hosts: what is said of them is told again, for it may know them then."""
         for host in hosts:
-            self._told_others.pop(host, None)
+            self._last_reported_others.pop(host, None)
 
 
 def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -40,10 +40,10 @@ class SensorFault(Exception):
 
 
 class ReportReader:
-    """Takes what a sensor prints apart. `complain(kind, text)`: of lines that are left out."""
+    """Takes what a sensor prints apart. `note_fault(kind, text)`: of lines that are left out."""
 
-    def __init__(self, complain: Callable[[str, str], None]) -> None:
-        self._complain = complain
+    def __init__(self, note_fault: Callable[[str, str], None]) -> None:
+        self._note_fault = note_fault
         self._report: Figures | None = None
         self._lines = 0
 
@@ -73,7 +73,7 @@ class ReportReader:
             if host and name and colon and value and not {" ", "\t"} & set(host + name):
                 self._report.setdefault(host, {})[name] = value
             else:
-                self._complain("line", f'prints "{text[:80]}", which is not of the form host:name:value')
+                self._note_fault("line", f'prints "{text[:80]}", which is not of the form host:name:value')
         return None
 
 
@@ -99,22 +99,22 @@ class LoadSensor:
         self._start, self._on_news, self._on_faults = start, on_news, on_faults
         self._patience_s, self._first_pause_s = patience_s, first_pause_s
         self._asked, self._answered = asyncio.Event(), asyncio.Event()
-        self._version = ""
-        self._heard = False  # the running process has given a report
-        self._told: set[str] = set()
-        self._recent: set[str] = set()  # kinds of faults that were seen since the last report
+        self._file_version = ""
+        self._has_reported = False  # the running process has given a report
+        self._logged_kinds: set[str] = set()
+        self._recent_kinds: set[str] = set()  # kinds of faults that were seen since the last report
 
     def ask(self) -> None:
         """Ask for a report, and look whether the program was replaced. A question that waits already counts for both."""
         self._asked.set()
 
-    def complain(self, kind: str, text: str) -> None:
+    def note_fault(self, kind: str, text: str) -> None:
         """Keep what is wrong until a report comes without it; log it once a kind for as long as the program stays the same."""
-        self._recent.add(kind)
+        self._recent_kinds.add(kind)
         self.faults[kind] = text
         self._on_faults()
-        if kind not in self._told:
-            self._told.add(kind)
+        if kind not in self._logged_kinds:
+            self._logged_kinds.add(kind)
             _log.warning("load sensor %s %s", self.path, text)
 
     async def run(self) -> None:
@@ -122,28 +122,28 @@ class LoadSensor:
         loop = asyncio.get_running_loop()
         pause_s = self._first_pause_s
         while True:
-            version = _version(self.path)
-            if version != self._version:
-                self._version, pause_s = version, self._first_pause_s
-                self._told.clear()
-            began, self._heard = loop.time(), False
+            version = _file_version(self.path)
+            if version != self._file_version:
+                self._file_version, pause_s = version, self._first_pause_s
+                self._logged_kinds.clear()
+            began, self._has_reported = loop.time(), False
             self._asked.set()
             fault = await self._converse()
-            if not self._heard:
+            if not self._has_reported:
                 self._take({})
-            if _version(self.path) == self._version:
-                self.complain(fault, fault)
+            if _file_version(self.path) == self._file_version:
+                self.note_fault(fault, fault)
                 if loop.time() - began > STABLE_S:
                     pause_s = self._first_pause_s
-                await self._rest(pause_s)
+                await self._wait_for_replacement(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             _log.info("load sensor %s is started again", self.path)
 
-    async def _rest(self, pause_s: float) -> None:
+    async def _wait_for_replacement(self, pause_s: float) -> None:
         """Wait, but no longer than until the program is replaced."""
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
-                while _version(self.path) == self._version:
+                while _file_version(self.path) == self._file_version:
                     self._asked.clear()
                     await self._asked.wait()
 
@@ -155,10 +155,10 @@ class LoadSensor:
             return f"cannot be started: {error.strerror or error}"
         except SyntaxFault as fault:
             return f"cannot be started: {fault}"
-        reader = ReportReader(self.complain)
+        reader = ReportReader(self.note_fault)
         sides = [
-            asyncio.create_task(self._listen(process, reader)),
-            asyncio.create_task(self._question(process, reader)),
+            asyncio.create_task(self._read_reports(process, reader)),
+            asyncio.create_task(self._send_requests(process, reader)),
         ]
         try:
             done, _ = await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
@@ -170,14 +170,14 @@ class LoadSensor:
                 side.cancel()
             await _quit(process)
 
-    async def _question(self, process: Process, reader: ReportReader) -> str:
+    async def _send_requests(self, process: Process, reader: ReportReader) -> str:
         """Put every question, and wait for its answer."""
         stdin = process.stdin
         assert stdin is not None
         while True:
             await self._asked.wait()
             self._asked.clear()
-            if _version(self.path) != self._version:
+            if _file_version(self.path) != self._file_version:
                 return ""
             self._answered.clear()
             reader.asked()
@@ -192,7 +192,7 @@ class LoadSensor:
                 await asyncio.sleep(2 * _STATUS_S)  # one that has ended does not listen either: its status says more
                 return "does not listen"
 
-    async def _listen(self, process: Process, reader: ReportReader) -> str:
+    async def _read_reports(self, process: Process, reader: ReportReader) -> str:
         """Take every answer. Raises SensorFault."""
         assert process.stdout is not None
         while True:
@@ -208,14 +208,14 @@ class LoadSensor:
             figures = reader.feed(line)
             # a sensor that prints unasked answers the next question with what it prints then
             if figures is not None and not self._answered.is_set():
-                self._heard = True
+                self._has_reported = True
                 self._answered.set()
-                self.heard(figures)
+                self.take_report(figures)
 
-    def heard(self, figures: Figures) -> None:
+    def take_report(self, figures: Figures) -> None:
         """Take a report; of what was wrong, what has been seen since the report before it still is."""
-        self.faults = {kind: text for kind, text in self.faults.items() if kind in self._recent}
-        self._recent.clear()
+        self.faults = {kind: text for kind, text in self.faults.items() if kind in self._recent_kinds}
+        self._recent_kinds.clear()
         self._on_faults()
         self._take(figures)
 
@@ -257,7 +257,7 @@ async def _quit(process: Process) -> None:
         await children.end(process)
 
 
-def _version(path: str) -> str:
+def _file_version(path: str) -> str:
     """Changes when the program is replaced or written (LS-4)."""
     try:
         found = os.stat(path)

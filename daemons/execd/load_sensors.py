@@ -28,7 +28,7 @@ from gridengine.state.configured.configuration import HostConfiguration
 _SHOWN_HOSTS = 10
 
 
-def wanted_sensors(configuration: HostConfiguration | None, common: Path) -> list[str]:
+def configured_sensors(configuration: HostConfiguration | None, common: Path) -> list[str]:
     """Paths of the sensors that are to run, each once; none while the host is not configured."""
     if configuration is None:
         return []
@@ -39,18 +39,18 @@ def wanted_sensors(configuration: HostConfiguration | None, common: Path) -> lis
 
 
 class LoadSensors:
-    """All sensors of a host. `wanted()`: paths of those that are to run; `on_news()`: what they say has changed;
+    """All sensors of a host. `configured_paths()`: paths of those that are to run; `on_news()`: what they say has changed;
     `note(faults)`: what is wrong with them, one sentence each, has changed.
     """
 
     def __init__(
         self,
-        wanted: Callable[[], list[str]],
+        configured_paths: Callable[[], list[str]],
         start: Callable[[str], Awaitable[Process]],
         on_news: Callable[[], None],
         note: Callable[[list[str]], None] = lambda faults: None,
     ) -> None:
-        self._wanted, self._start, self._on_news, self._note = wanted, start, on_news, note
+        self._configured_paths, self._start, self._on_news, self._note = configured_paths, start, on_news, note
         self._noted: list[str] | None = None
         self._sensors: dict[str, LoadSensor] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -58,20 +58,20 @@ class LoadSensors:
 
     def ask(self) -> None:
         """Ask all for a report; those that are new are started, those that are no longer wanted end."""
-        wanted = self._wanted()
-        for path in self._sensors.keys() - set(wanted):
+        configured_paths = self._configured_paths()
+        for path in self._sensors.keys() - set(configured_paths):
             ending = self._running.pop(path)
             ending.cancel()
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
             if self._sensors.pop(path).figures:
                 self._on_news()
-        for path in wanted:
+        for path in configured_paths:
             if path not in self._sensors:
                 sensor = self._sensors[path] = LoadSensor(path, self._start, self._on_news, on_faults=self._note_faults)
                 self._running[path] = asyncio.get_running_loop().create_task(sensor.run())
             self._sensors[path].ask()
-        self._sensors = {path: self._sensors[path] for path in wanted}
+        self._sensors = {path: self._sensors[path] for path in configured_paths}
         self._note_faults()
 
     def _note_faults(self) -> None:
@@ -101,10 +101,10 @@ class LoadSensors:
         for sensor in self._sensors.values():
             named = sorted(host for host in sensor.figures if unique(host) in unknown)
             if named:
-                sensor.complain("hosts", f"names hosts that are not exec hosts: {' '.join(named[:_SHOWN_HOSTS])}")
+                sensor.note_fault("hosts", f"names hosts that are not exec hosts: {' '.join(named[:_SHOWN_HOSTS])}")
 
 
-def keep_faults(spool: Path, faults: list[str]) -> None:
+def write_faults(spool: Path, faults: list[str]) -> None:
     """Write what is wrong with the sensors where `gridengine doctor` reads it. A disk that takes no files is `health`'s."""
     draft = spool / f"{SENSOR_FAULTS_FILE}.draft"
     with suppress(OSError):

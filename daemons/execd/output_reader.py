@@ -18,12 +18,12 @@ from daemons.execd.ended_outputs import EndedOutputs
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.identity import inherited
-from gridengine.delivery import OutputTail, OutputWanted, decode_tail, decode_wanted, encode
+from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, decode_output_request, encode
 from gridengine.task_key import TaskKey
 
-MOST, MOST_OF_ONE = 16, 4
+MAX_READINGS, MAX_READINGS_PER_OWNER = 16, 4
 """Readings at a time, in all and of one owner. One that a file server holds up counts until it is really gone."""
-LONGEST_S = 4.0
+TIMEOUT_S = 4.0
 _KILL_S = 0.5
 """How long one that is killed is waited for before whoever asks is answered without it."""
 
@@ -52,58 +52,58 @@ class OutputReader:
         directories: Mapping[TaskKey, Path],
         ended: EndedOutputs,
         start: ReadProcess = start_reader,
-        longest_s: float = LONGEST_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
-        self._directories, self._ended, self._start, self._longest_s = directories, ended, start, longest_s
+        self._directories, self._ended, self._start, self._timeout_s = directories, ended, start, timeout_s
         self._running: Counter[str] = Counter()
         self._readings: set[asyncio.Task[OutputTail]] = set()
 
     async def answer(self, data: bytes) -> bytes:
-        """What is read for an encoded `OutputWanted`, as an encoded `OutputTail`; within `longest_s`."""
-        wanted = decode_wanted(data)
-        directory = self._directories.get(wanted.key)
-        is_ended = not wanted.key.attempt and wanted.key in self._ended
+        """What is read for an encoded `OutputRequest`, as an encoded `OutputTail`; within `timeout_s`."""
+        request = decode_output_request(data)
+        directory = self._directories.get(request.key)
+        is_ended = not request.key.attempt and request.key in self._ended
         if directory is None and not is_ended:
-            past = "where the task wrote is no longer known" if not wanted.key.attempt else "the task is not on its host any more"
+            past = "where the task wrote is no longer known" if not request.key.attempt else "the task is not on its host any more"
             return encode(OutputTail(fault=past))
-        if self._running.total() >= MOST or self._running[wanted.owner] >= MOST_OF_ONE:
+        if self._running.total() >= MAX_READINGS or self._running[request.owner] >= MAX_READINGS_PER_OWNER:
             return encode(OutputTail(fault="the host reads too many files already: look again in a moment"))
         if directory is not None:
-            return encode(await self._in_time(directory, wanted))
-        with self._ended.directory(wanted.key) as copied:
-            return encode(await self._in_time(copied, wanted))
+            return encode(await self._read_in_time(directory, request))
+        with self._ended.directory(request.key) as copied:
+            return encode(await self._read_in_time(copied, request))
 
-    async def _in_time(self, directory: Path, wanted: OutputWanted) -> OutputTail:
+    async def _read_in_time(self, directory: Path, request: OutputRequest) -> OutputTail:
         """Whoever waits is answered in time, also when the process cannot be ended yet."""
-        self._running[wanted.owner] += 1
-        reading = asyncio.get_running_loop().create_task(self._read(directory, wanted))
+        self._running[request.owner] += 1
+        reading = asyncio.get_running_loop().create_task(self._read(directory, request))
         self._readings.add(reading)
-        reading.add_done_callback(lambda _: self._over(reading, wanted.owner))
-        done, _ = await asyncio.wait({reading}, timeout=self._longest_s + _KILL_S)
+        reading.add_done_callback(lambda _: self._reading_ended(reading, request.owner))
+        done, _ = await asyncio.wait({reading}, timeout=self._timeout_s + _KILL_S)
         return reading.result() if done else self._too_slow()
 
-    def _over(self, reading: asyncio.Task[OutputTail], owner: str) -> None:
+    def _reading_ended(self, reading: asyncio.Task[OutputTail], owner: str) -> None:
         self._readings.discard(reading)
         self._running[owner] -= 1
         if not self._running[owner]:
             del self._running[owner]
 
     def _too_slow(self) -> OutputTail:
-        return OutputTail(fault=f"the file could not be read within {self._longest_s:.0f} s: is its file server there?")
+        return OutputTail(fault=f"the file could not be read within {self._timeout_s:.0f} s: is its file server there?")
 
-    async def _read(self, directory: Path, wanted: OutputWanted) -> OutputTail:
+    async def _read(self, directory: Path, request: OutputRequest) -> OutputTail:
         try:
-            process = await self._start([str(directory), wanted.owner, wanted.stream, str(wanted.most)])
+            process = await self._start([str(directory), request.owner, request.stream, str(request.max_bytes)])
         except OSError as error:
             return OutputTail(fault=f"the host cannot start a process: {error.strerror}")
         try:
-            async with asyncio.timeout(self._longest_s):
-                told, _ = await process.communicate()
+            async with asyncio.timeout(self._timeout_s):
+                output, _ = await process.communicate()
         except TimeoutError:
             return self._too_slow()
         finally:
             await children.end(process, patience_s=None)
         try:
-            return decode_tail(told)
+            return decode_output_tail(output)
         except msgspec.DecodeError:
             return OutputTail(fault=f"reading failed with status {process.returncode}")

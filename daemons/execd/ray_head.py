@@ -12,7 +12,7 @@ import asyncio
 import random
 import socket
 
-from daemons.execd.pauses import pause_s
+from daemons.execd.backoff import backoff_s
 
 _CONNECT_S = 4.0
 #: a connection that lasted longer than this was a good one: the head closes one that says nothing after minutes
@@ -22,14 +22,14 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _KEEPALIVE = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
 
 
-async def head_gone(head: str) -> None:
+async def wait_until_head_gone(head: str) -> None:
     """Return when connections to `head` ("ADDRESS:PORT") are refused. Waits as long as it cannot be reached at all."""
     loop = asyncio.get_running_loop()
     failures = 0
     while True:
         began = loop.time()
         try:
-            await _closed(head)
+            await _wait_until_closed(head)
         except ConnectionRefusedError:
             return
         except (OSError, TimeoutError):
@@ -38,10 +38,10 @@ async def head_gone(head: str) -> None:
             failures = 0
             continue
         failures += 1
-        await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
+        await asyncio.sleep(backoff_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
 
 
-async def _closed(head: str) -> None:
+async def _wait_until_closed(head: str) -> None:
     """Connect, and return or raise OSError when the other side has closed the connection, or does not live."""
     address, _, port = head.rpartition(":")
     async with asyncio.timeout(_CONNECT_S):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from gridengine.delivery import Ended, Report, Started
 from gridengine.task_key import TaskKey
 
-STARTED_WAITS_S = 1.0
+STARTED_DELAY_S = 1.0
 """A start, of which the answer to the instruction has told already: this is in case that answer is lost."""
-ENDED_WAITS_S = 0.02
+ENDED_DELAY_S = 0.02
 """An end while there are other young tasks, which may be as short."""
 YOUNG_S = 1.0
 """A task is young for so long."""
@@ -22,18 +22,18 @@ class ReportDelay:
     def __init__(self) -> None:
         self._young: dict[TaskKey, float] = {}
 
-    def wait_s(self, report: Report, now: float) -> float:
+    def delay_s(self, report: Report, now: float) -> float:
         """How long a report that is made now waits, 0 for not at all."""
         if isinstance(report, Started):
             self._young[report.key] = now
-            return STARTED_WAITS_S
+            return STARTED_DELAY_S
         if isinstance(report, Ended):
             self._young.pop(report.key, None)
-            self._forget_the_old(now)
-            return ENDED_WAITS_S if self._young else 0.0
+            self._forget_old(now)
+            return ENDED_DELAY_S if self._young else 0.0
         return 0.0
 
-    def _forget_the_old(self, now: float) -> None:
+    def _forget_old(self, now: float) -> None:
         """They are in the order in which they began."""
         for key, began in list(self._young.items()):
             if now - began <= YOUNG_S:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from daemons.execd.report_delay import ReportDelay
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
@@ -26,36 +26,36 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 3.0
 _BATCH = 5000
 
 
-class _Unheard(Exception):
+class _NotTaken(Exception):
     """The answer says that the reports were not taken, or is not that of the qmaster that this host obeys."""
 
 
 class Reporter:
     """Reports on their way. `send(data)` gives the verdicts' bytes or raises; `full()` makes what a (re)started side
-    must hear first: the inventory and all load values. `tries` puts reports into their order and weighs the answers.
+    must hear first: the inventory and all load values. `attempt_log` puts reports into their order and weighs the answers.
     `on_acknowledged(keys)`: the qmaster has the ends of these tasks; `on_forget(keys)`: tasks that are to go;
-    `on_strays(keys)`: tasks that the qmaster does not know; `on_unknown(hosts)`: load was reported of hosts that do not exist.
+    `on_orphans(keys)`: tasks that the qmaster does not know; `on_unknown(hosts)`: load was reported of hosts that do not exist.
     """
 
     def __init__(
         self,
         send: Callable[[bytes], Awaitable[bytes]],
-        tries: Tries,
+        attempt_log: AttemptLog,
         full: Callable[[], list[Report]],
         on_acknowledged: Callable[[list[TaskKey]], None],
         on_forget: Callable[[list[TaskKey]], None],
-        on_strays: Callable[[list[TaskKey]], None],
+        on_orphans: Callable[[list[TaskKey]], None],
         on_unknown: Callable[[list[str]], None],
     ) -> None:
-        self._send, self._tries, self._full = send, tries, full
+        self._send, self._attempt_log, self._full = send, attempt_log, full
         self._on_acknowledged, self._on_forget = on_acknowledged, on_forget
-        self._on_strays, self._on_unknown = on_strays, on_unknown
+        self._on_orphans, self._on_unknown = on_orphans, on_unknown
         self._pending: list[Report] = []
-        self._full_wanted = True  # this side has just started
+        self._full_requested = True  # this side has just started
         self._news = asyncio.Event()
         self._news.set()
         self._delay = ReportDelay()
-        self._settled = asyncio.Event()
+        self._inventoried = asyncio.Event()
         self._answered_at = -INFINITY  # when the last reports that were answered had been sent
         self._in_touch_s = INFINITY
 
@@ -67,29 +67,29 @@ class Reporter:
         """Send these soon: at once, or with others that are likely to come (`ReportDelay`)."""
         self._pending += reports
         loop = asyncio.get_running_loop()
-        wait_s = min((self._delay.wait_s(report, loop.time()) for report in reports), default=0.0)
-        if wait_s:
-            loop.call_later(wait_s, self._news.set)
+        delay_s = min((self._delay.delay_s(report, loop.time()) for report in reports), default=0.0)
+        if delay_s:
+            loop.call_later(delay_s, self._news.set)
         else:
             self._news.set()
 
     def send_everything(self) -> None:
         """Begin with the inventory and a full load report again: the qmaster has (re)started, or may have lost us."""
-        self._full_wanted = True
-        self._settled.clear()
+        self._full_requested = True
+        self._inventoried.clear()
         self._news.set()
 
-    async def settled(self) -> None:
+    async def wait_until_inventoried(self) -> None:
         """Return at a moment when the qmaster has answered the inventory. A task begun while one is on its way would not be
         in it, and the qmaster would take it for lost.
 
         When nothing was answered for so long that a task may be placed elsewhere, everything is told first: what the qmaster
         had said before its answer counts no more, also what is still on its way.
         """
-        if self._settled.is_set() and asyncio.get_running_loop().time() - self._answered_at > self._in_touch_s:
+        if self._inventoried.is_set() and asyncio.get_running_loop().time() - self._answered_at > self._in_touch_s:
             self.send_everything()
-        while not self._settled.is_set():
-            await self._settled.wait()
+        while not self._inventoried.is_set():
+            await self._inventoried.wait()
 
     async def run(self) -> None:
         """Send for ever; what could not be delivered is repeated, after a while at intervals of 3 s."""
@@ -97,7 +97,7 @@ class Reporter:
         while True:
             await self._news.wait()
             self._news.clear()
-            if not self._pending and not self._full_wanted:
+            if not self._pending and not self._full_requested:
                 continue  # it went with others
             if await self._deliver():
                 pause_s = _FIRST_PAUSE_S
@@ -107,8 +107,8 @@ class Reporter:
                 self._news.set()
 
     async def _deliver(self) -> bool:
-        first = self._full() if self._full_wanted else []
-        self._full_wanted = False
+        first = self._full() if self._full_requested else []
+        self._full_requested = False
         batch, self._pending = self._pending[:_BATCH], self._pending[_BATCH:]
         if self._pending:
             self._news.set()
@@ -116,19 +116,19 @@ class Reporter:
             batch = [report for report in batch if not isinstance(report, Load)]  # `first` has all values
         sent_at = asyncio.get_running_loop().time()
         try:
-            answer = decode(await self._send(encode(self._tries.letter([*first, *batch]))))
-            if not self._tries.hear(answer, settling=bool(first)):
-                raise _Unheard("another qmaster is there, or these reports came late")
+            answer = decode(await self._send(encode(self._attempt_log.make_batch([*first, *batch]))))
+            if not self._attempt_log.accept_answer(answer, with_inventory=bool(first)):
+                raise _NotTaken("another qmaster is there, or these reports came late")
         except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
             _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), describe_call_fault(error))
             # what came meanwhile is newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
-            self._full_wanted = True
+            self._full_requested = True
             return False
         self._answered_at = sent_at
         verdicts = answer.verdicts
-        if first and not self._full_wanted:
-            self._settled.set()
+        if first and not self._full_requested:
+            self._inventoried.set()
         return self._take(batch, verdicts[len(first) :], verdicts[: len(first)])
 
     def _take(self, batch: list[Report], verdicts: list[Verdict], on_first: list[Verdict]) -> bool:
@@ -137,15 +137,15 @@ class Reporter:
         for report, verdict in zip(batch, verdicts, strict=False):
             if not isinstance(report, Ended):
                 continue
-            if report.key in verdict.strays:
+            if report.key in verdict.orphans:
                 continue
             if verdict.ok:
                 acknowledged.append(report.key)
             else:
                 refused.append(report)
         self._on_acknowledged(acknowledged)
-        if strays := [key for verdict in (*on_first, *verdicts) for key in verdict.strays]:
-            self._on_strays(strays)
+        if orphans := [key for verdict in (*on_first, *verdicts) for key in verdict.orphans]:
+            self._on_orphans(orphans)
         forget = [key for verdict in (*on_first, *verdicts) for key in verdict.forget]
         if forget:
             self._on_forget(forget)

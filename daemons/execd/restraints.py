@@ -48,31 +48,31 @@ class Restraints:
         cell: str,
         topology: Topology,
         permitted: Collection[int],
-        look_for_cgroups: Callable[[str], HostCgroups] = find_cgroups,
+        find_cgroups_of_cell: Callable[[str], HostCgroups] = find_cgroups,
     ) -> None:
-        self._cell, self._look_for_cgroups = cell, look_for_cgroups
+        self._cell, self._find_cgroups = cell, find_cgroups_of_cell
         self.topology = topology
-        self._closed = {core for core in topology.cores if not set(permitted).issuperset(topology.processors([core]))}
-        self._given: dict[TaskKey, tuple[Core, ...]] = {}
+        self._forbidden_cores = {core for core in topology.cores if not set(permitted).issuperset(topology.processors([core]))}
+        self._assigned: dict[TaskKey, tuple[Core, ...]] = {}
         self._gpus: dict[TaskKey, tuple[int, ...]] = {}
         self._cgroups: HostCgroups | None = None
 
     @property
     def cores_in_use(self) -> set[Core]:
         """The cores of all tasks that may still run."""
-        return {core for cores in self._given.values() for core in cores}
+        return {core for cores in self._assigned.values() for core in cores}
 
     def configure(self, configuration: HostConfiguration) -> None:
         """Take USE_CGROUPS over; when it is switched on, the host is looked at again and the finding is logged."""
-        wanted = configuration.execd_params.use_cgroups
-        if wanted and self._cgroups is None:
-            self._cgroups = self._look_for_cgroups(self._cell)
+        requested = configuration.execd_params.use_cgroups
+        if requested and self._cgroups is None:
+            self._cgroups = self._find_cgroups(self._cell)
             if self._cgroups.obstacle:
                 _log.warning("USE_CGROUPS: no memory limit by cgroups on this host: %s", self._cgroups.obstacle)
-        elif not wanted:
+        elif not requested:
             self._cgroups = None
 
-    def give(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
+    def assign(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
         """What a task that is to be started gets; it is its own until `release`. Slave tasks get none of their own."""
         return replace(self._cores(start, configuration, host), cgroups=self._cgroups, gpus=self._devices(start))
 
@@ -81,10 +81,10 @@ class Restraints:
             return Restraint()
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
-        cores = _of_try(self._given, start.key)
+        cores = _of_attempt(self._assigned, start.key)
         if cores is None:
-            cores = choose(request, self.topology, self.cores_in_use | self._closed, slots)
-        self._given[start.key] = cores
+            cores = choose(request, self.topology, self.cores_in_use | self._forbidden_cores, slots)
+        self._assigned[start.key] = cores
         processors = tuple(self.topology.processors(cores))
         return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "")
 
@@ -92,7 +92,7 @@ class Restraints:
         """The GPUs with the lowest numbers that nobody has: the qmaster counts that there are as many."""
         if not start.gpus:
             return ()
-        mine = _of_try(self._gpus, start.key)
+        mine = _of_attempt(self._gpus, start.key)
         if mine is None:
             taken = {number for numbers in self._gpus.values() for number in numbers}
             mine = tuple(islice((number for number in count() if number not in taken), start.gpus))
@@ -101,7 +101,7 @@ class Restraints:
 
     def keep(self, key: TaskKey, cores: Collection[Core], gpus: Collection[int] = ()) -> None:
         """A task that an earlier execd started has these."""
-        self._given[key] = tuple(cores)
+        self._assigned[key] = tuple(cores)
         if gpus:
             self._gpus[key] = tuple(gpus)
 
@@ -109,11 +109,11 @@ class Restraints:
         """Nothing of the task runs any more; whether that frees a core."""
         self._gpus.pop(key, None)
         before = self.cores_in_use
-        self._given.pop(key, None)
+        self._assigned.pop(key, None)
         return self.cores_in_use != before
 
 
-def _of_try(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | None:
+def _of_attempt(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | None:
     """What the job's master or another slave task of it has here: it is for all of its slots."""
     return next((numbers for other, numbers in given.items() if other.master == key.master), None)
 

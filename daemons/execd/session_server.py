@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from daemons.execd.active_jobs import holder_in
+from daemons.execd.active_jobs import read_holder
 from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
@@ -33,7 +33,7 @@ from gridengine.task_key import TaskKey
 _log = logging.getLogger(__name__)
 
 #: how long a client waits here for a task that has just been given to the host; then it may ask again
-_PATIENCE_S, _LOOK_S = 2.0, 0.01
+_SESSION_TIMEOUT_S, _POLL_S = 2.0, 0.01
 _CHUNK = 2**17
 _LINE_BYTES = 4096
 #: seconds without a sign of life after which the client's host is asked whether it still is there, and between two askings
@@ -115,15 +115,15 @@ class SessionServer:
         connection.note_authenticated()
         attempt = greeting.task.attempt
         directory = task_directory(self._active_jobs, greeting.task)
-        place = await self._session_of(directory)
-        if place is None:
+        session_socket = await self._session_of(directory)
+        if session_socket is None:
             _refuse(writer, f"the session of the task is not on host {self._host}", again=True)
             return
-        if not _is_of(holder, directory):
-            place.close()
+        if not _belongs_to(holder, directory):
+            session_socket.close()
             self._deny(writer, connection.peer, greeting.task)
             return
-        to_session = await asyncio.open_unix_connection(sock=place, limit=_CHUNK)
+        to_session = await asyncio.open_unix_connection(sock=session_socket, limit=_CHUNK)
         try:
             for_session = {**json.loads(line), "attempt": attempt, "ticket": "", "origin": _origin(writer)}
             to_session[1].write(json.dumps(for_session).encode() + b"\n")
@@ -139,20 +139,20 @@ class SessionServer:
     async def _session_of(self, directory: Path) -> socket.socket | None:
         """A connection to the session in a task's directory, which may be about to appear; None when there is none."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + _PATIENCE_S
+        until = loop.time() + _SESSION_TIMEOUT_S
         while True:
             try:
                 return _connected(directory / "session")
             except OSError:
                 if loop.time() > until:
                     return None
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
 
 
-def _is_of(holder: Holder, directory: Path) -> bool:
+def _belongs_to(holder: Holder, directory: Path) -> bool:
     """Whether the task in this directory is of the job that a ticket was given for, not of a later one of its number."""
     try:
-        return holder_in(directory) == holder
+        return read_holder(directory) == holder
     except (OSError, msgspec.DecodeError):
         return False
 
@@ -176,7 +176,7 @@ def _connected(path: Path) -> socket.socket:
 
 def _origin(writer: asyncio.StreamWriter) -> str:
     peer, own = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
-    return session.origin(peer[0], own[0])
+    return session.client_origin(peer[0], own[0])
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
@@ -198,14 +198,14 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def _splice(one: _Ends, other: _Ends) -> None:
     """Pass bytes on in both directions until either side is closed. The kernel's buffers are the flow control."""
-    ways = [asyncio.create_task(_pass_on(one[0], other[1])), asyncio.create_task(_pass_on(other[0], one[1]))]
-    done, rest = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-    for way in rest:
-        way.cancel()
-    await asyncio.gather(*ways, return_exceptions=True)
+    directions = [asyncio.create_task(_copy_stream(one[0], other[1])), asyncio.create_task(_copy_stream(other[0], one[1]))]
+    done, rest = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+    for direction in rest:
+        direction.cancel()
+    await asyncio.gather(*directions, return_exceptions=True)
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(_CHUNK):
         writer.write(data)
         await writer.drain()

@@ -19,7 +19,7 @@ from gridengine.task_key import SlaveKey, TaskKey
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = architecture(os.uname().machine)
 #: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
-_DAEMONS_OWN = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
+_DAEMON_VARIABLES = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
 _STATE = "site.json"
 PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
@@ -52,7 +52,7 @@ class HostSite:
         return self.spool / "job_scripts"
 
     @property
-    def spare_jobs(self) -> Path:
+    def recycled_jobs(self) -> Path:
         return self.spool / "spare_jobs"
 
     @property
@@ -92,7 +92,7 @@ def prepare_spool(spool: Path) -> None:
     (spool / "spare_jobs").mkdir(mode=0o700, exist_ok=True)
 
 
-def offer_programs(root: Path, binary_path: str) -> None:
+def link_programs(root: Path, binary_path: str) -> None:
     """Let those who look for Grid Engine at `$SGE_ROOT/bin/$ARC`, as OpenMPI does for qrsh, find it there.
 
     What is there stays, unless it is a link that leads nowhere; a root directory that takes no files is left alone.
@@ -108,7 +108,7 @@ def offer_programs(root: Path, binary_path: str) -> None:
 
 def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str) -> None:
     """Keep the daemon's start environment for the actor, which Ray starts in another one. Source: EN-5 INHERIT_ENV."""
-    kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMONS_OWN)}
+    kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMON_VARIABLES)}
     replace_json(spool / _STATE, {"environment": kept, "binary_path": binary_path})
 
 
@@ -140,7 +140,7 @@ def read_cell_id(spool: Path) -> str:
         return ""
 
 
-def belong(spool: Path, cell_id: str) -> str:
+def join_cell(spool: Path, cell_id: str) -> str:
     """Why a host may not join a master of this cell, "" if it may; from the first that it joins it belongs to that cell.
 
     What runs here is of the cell that it belongs to: another master must not come to decide about it. Raises OSError.

@@ -65,15 +65,15 @@ def standard_files(
     """The files of one task. `home`: of the owner on this host; `home_of(user)`: another's, None when unknown."""
     variables = path_variables(job, task_id, host, home)
 
-    def place(entries: Sequence[PathOnHost], default: str) -> str:
+    def find_path(entries: Sequence[PathOnHost], default: str) -> str:
         chosen = path_for(entries, host)
         return default if chosen is None else join(cwd, expand(chosen, variables, home_of))
 
     suffix = f"{job.id}.{task_id}" if job.is_array else str(job.id)
     return StandardFiles(
-        stdin=place(job.stdin, "/dev/null"),
-        stdout=place(job.stdout, cwd),
-        stderr=None if job.merge else place(job.stderr, cwd),
+        stdin=find_path(job.stdin, "/dev/null"),
+        stdout=find_path(job.stdout, cwd),
+        stderr=None if job.merge else find_path(job.stderr, cwd),
         default_stdout=f"{job.name}.o{suffix}",
         default_stderr=f"{job.name}.e{suffix}",
         default_pe_stdout=f"{job.name}.po{suffix}",

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.execd.pauses import keep_running, pause_s
-from daemons.execd.ray_head import head_gone
+from daemons.execd.backoff import keep_running, backoff_s
+from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import PID_FILE, belong, incarnation, read_cell_id
+from daemons.execd.site import PID_FILE, join_cell, incarnation, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.cell import Cell
@@ -87,8 +87,8 @@ class ExecdSupervisor:
         self._news = asyncio.Event()  # the cluster is another one
         self._node_id, self._pace_s = "", _HELLO_S
         self._hello_wanted = asyncio.Event()
-        self._complaint, self._silent_since = "", 0.0
-        self._word: str | None = None
+        self._last_error, self._silent_since = "", 0.0
+        self._noted_message: str | None = None
         self._copy = CellCopy(cell.common)
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
@@ -103,7 +103,7 @@ class ExecdSupervisor:
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
-        async with feed_watchdog(self._serves):
+        async with feed_watchdog(self._is_serving):
             await stop.wait()
         for task in work:
             task.cancel()
@@ -111,11 +111,11 @@ class ExecdSupervisor:
         await self._client.close()
 
     async def _announce(self, on_serving: Callable[[], None]) -> None:
-        while not await self._serves():
+        while not await self._is_serving():
             await asyncio.sleep(0.02)
         on_serving()
 
-    async def _serves(self) -> bool:
+    async def _is_serving(self) -> bool:
         """Whether launcher and gateway take connections."""
         return await _answers(str(self._spool / "launcher.sock")) and await _answers(str(self._cell.gateway_socket))
 
@@ -158,12 +158,12 @@ class ExecdSupervisor:
             await self._news.wait()
         cluster = self._cluster
         node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head), cluster.token)
-        life = asyncio.create_task(self._live(node, cluster))
-        gone = asyncio.create_task(head_gone(cluster.head))
+        running = asyncio.create_task(self._run_node(node, cluster))
+        gone = asyncio.create_task(wait_until_head_gone(cluster.head))
         try:
-            await asyncio.wait((life, gone), return_when=asyncio.FIRST_COMPLETED)
-            if life.done():
-                life.result()
+            await asyncio.wait((running, gone), return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                running.result()
             else:
                 gone_text = "the master at %s is gone: this host waits for it, jobs go on"
                 _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
@@ -173,14 +173,14 @@ class ExecdSupervisor:
             headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
             if (headless or not node.alive) and self._cluster == cluster:
                 self._cluster = None  # wait until the qmaster says again which cluster there is
-            for task in (life, gone):
+            for task in (running, gone):
                 task.cancel()
-            await asyncio.gather(life, gone, return_exceptions=True)
+            await asyncio.gather(running, gone, return_exceptions=True)
             await node.stop(immediately=headless)
             if is_ending(self._spool / PID_FILE):
                 os.kill(os.getpid(), signal.SIGTERM)  # the actor that was told so has died with the node before it could
 
-    async def _live(self, node: RayNode, cluster: Cluster) -> None:
+    async def _run_node(self, node: RayNode, cluster: Cluster) -> None:
         """Start the node and return when it has ended, or the qmaster has named another cluster."""
         info = await node.start()
         if info.session != cluster.session:
@@ -197,8 +197,8 @@ class ExecdSupervisor:
             finally:
                 ended.cancel()
                 changed.cancel()
-        begun_anew = "the master has begun anew: this host joins it again"
-        what = begun_anew if node.alive else "the node of this host has ended: it begins anew"
+        master_restarted = "the master has begun anew: this host joins it again"
+        what = master_restarted if node.alive else "the node of this host has ended: it begins anew"
         _log.warning("%s", what, extra=about("host_rejoins"))
 
     # --- the qmaster ----------------------------------------------------------------------------------------------
@@ -209,17 +209,17 @@ class ExecdSupervisor:
         while True:
             self._hello_wanted.clear()
             try:
-                self._learn(await self._say_hello())
+                self._set_cluster(await self._say_hello())
                 failures, wait_s = 0, self._pace_s if self._node_id else _HELLO_S
-                self._complain("")
-                self._note_word("")
+                self._log_change("")
+                self._note_message("")
             except NoQmaster as error:
                 failures += 1
                 longest_s = _LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S
-                wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
-                self._complain(str(error))
+                wait_s = backoff_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
+                self._log_change(str(error))
                 if isinstance(error, _Refused):
-                    self._note_word(str(error))
+                    self._note_message(str(error))
             try:
                 async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
                     await self._hello_wanted.wait()
@@ -247,7 +247,7 @@ class ExecdSupervisor:
                 reason = "; ".join(text for _, text in welcome["answers"]) or "the qmaster refused this host"
                 raise _Refused(reason)
             data = welcome["data"]
-            if refusal := belong(self._spool, str(data.get("cell_id", ""))):
+            if refusal := join_cell(self._spool, str(data.get("cell_id", ""))):
                 raise _Refused(refusal)
             if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
                 raise _Refused(refusal)
@@ -262,34 +262,34 @@ class ExecdSupervisor:
         """Whether a daemon that owns the files of this host, or follows the master's by itself, runs here."""
         return any([await _answers(str(self._cell.run_dir / name)) for name in ("seat.sock", "gdi.sock")])
 
-    def _learn(self, cluster: Cluster) -> None:
+    def _set_cluster(self, cluster: Cluster) -> None:
         if cluster != self._cluster:
             self._cluster = cluster
             self._news.set()
 
-    def _note_word(self, word: str) -> None:
+    def _note_message(self, message: str) -> None:
         """Note what the qmaster said, for who starts this host or looks after it (`clients.admin.standing`)."""
-        if word == self._word:
+        if message == self._noted_message:
             return
         draft = self._spool / f"{WORD_FILE}.draft"
         try:
-            draft.write_text(f"{word}\n" if word else "")
+            draft.write_text(f"{message}\n" if message else "")
             draft.replace(self._spool / WORD_FILE)
-            self._word = word
+            self._noted_message = message
         except OSError as error:
             _log.warning("cannot note what the qmaster said: %s: %s", error.filename, error.strerror)
 
-    def _complain(self, complaint: str) -> None:
+    def _log_change(self, error_text: str) -> None:
         """Log once that the qmaster is away, and once that it is back."""
         now = asyncio.get_running_loop().time()
-        if complaint and complaint != self._complaint:
+        if error_text and error_text != self._last_error:
             self._silent_since = self._silent_since or now
-            _log.error("%s", complaint, extra=about("master_silent"))
-        elif self._complaint and not complaint:
+            _log.error("%s", error_text, extra=about("master_silent"))
+        elif self._last_error and not error_text:
             after_s, self._silent_since = now - (self._silent_since or now), 0.0
             again = about("master_answers", after_s=round(after_s, 1))
             _log.warning("the qmaster answers again after %s", spoken_time(after_s), extra=again)
-        self._complaint = complaint
+        self._last_error = error_text
 
 
 def _own_identity() -> LocalCaller:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from posixpath import join
 
 from daemons.execd.cgroups import HostCgroups
-from daemons.execd.environment import Account, TaskPlaces, job_environment, method_environment
-from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
+from daemons.execd.environment import Account, TaskPaths, job_environment, method_environment
+from daemons.execd.file_staging import StagedStream, redirect_staged, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostSite
@@ -40,9 +40,9 @@ def task_config(
     job, queue = start.job, start.queue
     cwd = _working_directory(start, site, account, home_of)
     files = standard_files(job, start.key.task, site.host, account.home, cwd, home_of)
-    staged = _staged(start, site, configuration, account, home_of)
-    files = redirected(files, staged)
-    places = task_places(start, site, cwd, files)
+    staged = _staged_streams(start, site, configuration, account, home_of)
+    files = redirect_staged(files, staged)
+    paths = task_paths(start, site, cwd, files)
     bounds = limits(start, configuration)
     if site.process_share is not None and "s_maxproc" not in bounds:
         bounds.setdefault("h_maxproc", site.process_share)
@@ -60,17 +60,17 @@ def task_config(
         cell=site.cell,
         root=site.root,
         cwd=cwd,
-        environment=job_environment(start, site, configuration, account, places) | _own_devices(restraint),
-        method_environment=method_environment(start, site, configuration, places) | _own_devices(restraint),
-        tmpdir=places.tmpdir,
+        environment=job_environment(start, site, configuration, account, paths) | _device_variables(restraint),
+        method_environment=method_environment(start, site, configuration, paths) | _device_variables(restraint),
+        tmpdir=paths.tmpdir,
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
         slots=sum(grant.slots for grant in start.granted if grant.host == site.host),
         nice=queue.priority,
         notify_s=queue.notify_s if job.notify else None,
         queue_notify_s=queue.notify_s,
-        variables=_variables(start, site, places, files) | staging_variables(staged),
-        **vars(_program(start, configuration, places, site.host)),
+        variables=_variables(start, site, paths, files) | staging_variables(staged),
+        **vars(_program(start, configuration, paths, site.host)),
         **vars(_streams(files)),
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
@@ -100,9 +100,9 @@ def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> 
     return start.job.gid if configuration.execd_params.use_qsub_gid else account.gid
 
 
-def _staged(
+def _staged_streams(
     start: Start, site: HostSite, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
-) -> dict[str, Staged]:
+) -> dict[str, StagedStream]:
     """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
     if not configuration.delegated_file_staging:
         return {}
@@ -117,9 +117,9 @@ def _tmpdir(start: Start) -> str:
     return f"{start.queue.tmpdir.rstrip('/')}/{own}"
 
 
-def task_places(start: Start, site: HostSite, cwd: str, files: StandardFiles) -> TaskPlaces:
+def task_paths(start: Start, site: HostSite, cwd: str, files: StandardFiles) -> TaskPaths:
     """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
-    return TaskPlaces(
+    return TaskPaths(
         directory=str(site.task_directory(start.key)),
         script=str(site.job_scripts / str(start.job.id)),
         cwd=cwd,
@@ -137,8 +137,8 @@ def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | 
     """
     result: dict[str, float | None] = {}
     for name, parse in LIMITS.items():
-        limit, asked = start.queue.limits.get(name, INFINITY), start.job.hard.get(name)
-        result[name] = _finite(min(limit, parse(asked)) if asked else limit)
+        limit, requested = start.queue.limits.get(name, INFINITY), start.job.hard.get(name)
+        result[name] = _finite(min(limit, parse(requested)) if requested else limit)
     if start.time_limit:
         result["h_rt"] = min(start.time_limit, result["h_rt"] or INFINITY)
     return result | {name: _finite(limit) for name, limit in configuration.execd_params.limits.items()}
@@ -149,7 +149,7 @@ def _finite(value: float) -> float | None:
     return None if value == INFINITY else int(value) if value == int(value) else value
 
 
-def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> Program:
+def _program(start: Start, configuration: HostConfiguration, paths: TaskPaths, host: str) -> Program:
     """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
     mode = slurm_start_mode(job) or start.queue.shell_start_mode or configuration.shell_start_mode
@@ -157,11 +157,11 @@ def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces,
         mode = None  # it says how scripts are started, and there is none (QC-24)
     return Program(
         binary=job.binary,
-        script=None if job.binary else places.script,
+        script=None if job.binary else paths.script,
         command=on_host(job.script_file, job.path_aliases, host) if job.binary else None,
         args=list(job.args),
         no_shell=job.no_shell,
-        shell=places.shell,
+        shell=paths.shell,
         shell_start_mode=mode or "posix_compliant",
         login_shells=list(configuration.login_shells),
         starter_method=start.queue.starter_method,
@@ -241,13 +241,13 @@ def _confines(restraint: Restraint, limits: dict[str, float | None]) -> Confines
     )
 
 
-def _own_devices(restraint: Restraint) -> dict[str, str]:
+def _device_variables(restraint: Restraint) -> dict[str, str]:
     """Which of the host's devices are the task's. Source: sge_submit(1) -binding, for all three kinds; adr/0168."""
     cores = {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
     return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, restraint.gpus))) if restraint.gpus else {})
 
 
-def _variables(start: Start, site: HostSite, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:
+def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFiles) -> dict[str, str]:
     """The `$variables` of methods, but `$job_pid`. Source: sge_conf(5) prolog, queue_conf(5), sge_pe(5)."""
     job = start.job
     result = {
@@ -270,7 +270,7 @@ def _variables(start: Start, site: HostSite, places: TaskPlaces, files: Standard
     if start.pe_name:
         result |= {
             "pe": start.pe_name,
-            "pe_hostfile": f"{places.directory}/pe_hostfile",
+            "pe_hostfile": f"{paths.directory}/pe_hostfile",
             "pe_slots": str(sum(grant.slots for grant in start.granted)),
         }
     return result

@@ -22,29 +22,29 @@ FAULTS = "faults"
 _USED = (("wallclock", "ru_wallclock", "{:.1f} s"), ("cpu", "cpu", "{:.1f} s"), ("maxvmem", "maxvmem", ""))
 
 
-def begins(start: Start) -> None:
+def log_start(start: Start) -> None:
     """A task was given its directory, and its shepherd is asked for."""
     if not _log.isEnabledFor(logging.INFO):
         return
     job, instance = start.job, start.granted[0].instance if start.granted else ""
-    text = f"task {name(start.key)} of {job.owner} begins in {instance}, try {start.key.attempt}"
+    text = f"task {task_name(start.key)} of {job.owner} begins in {instance}, try {start.key.attempt}"
     _log.info("%s", text, extra=about("task_begins", **_fields(start.key, job.owner), queue=instance))
 
 
-def told(key: TaskKey, owner: str, command: str) -> None:
+def log_command(key: TaskKey, owner: str, command: str) -> None:
     """The qmaster wants something of a running task."""
     if _log.isEnabledFor(logging.INFO):
-        text = f"task {name(key)} of {owner or '?'}: the qmaster says {command}"
+        text = f"task {task_name(key)} of {owner or '?'}: the qmaster says {command}"
         _log.info("%s", text, extra=about("task_told", **_fields(key, owner), command=command))
 
 
-def unwanted(key: TaskKey, owner: str) -> None:
+def log_unwanted(key: TaskKey, owner: str) -> None:
     """A task runs whose try is over for the qmaster."""
-    text = f"task {name(key)} of {owner or '?'} is killed: its try is over for the qmaster"
+    text = f"task {task_name(key)} of {owner or '?'} is killed: its try is over for the qmaster"
     _log.warning("%s", text, extra=about("task_unwanted", **_fields(key, owner)))
 
 
-def faults(key: TaskKey, owner: str, directory: Path) -> None:
+def log_faults(key: TaskKey, owner: str, directory: Path) -> None:
     """What the shepherd of a task has noted that went wrong without ending it, such as a suspend_method. Each is said once."""
     taken = directory / f"{FAULTS}.said"
     try:
@@ -53,11 +53,11 @@ def faults(key: TaskKey, owner: str, directory: Path) -> None:
     except OSError:
         return
     for line in lines:
-        text = f"task {name(key)} of {owner or '?'}: {line}"
+        text = f"task {task_name(key)} of {owner or '?'}: {line}"
         _log.warning("%s", text, extra=about("task_fault", **_fields(key, owner), reason=line))
 
 
-def ended(end: Ended, owner: str) -> None:
+def log_end(end: Ended, owner: str) -> None:
     """A task is over."""
     level = logging.WARNING if end.failed and end.failed != RESCHEDULED else logging.INFO
     if not _log.isEnabledFor(level):
@@ -65,12 +65,12 @@ def ended(end: Ended, owner: str) -> None:
     used = [f"{label} {_amount(end.usage[key], form)}" for label, key, form in _USED if end.usage.get(key)]
     reason = plain_reason(end.reason)
     why = f" ({reason})" if end.failed and reason else ""
-    text = f"task {name(end.key)} of {owner or '?'} has ended{why}: " + ", ".join([f"exit status {end.exit_status}", *used])
+    text = f"task {task_name(end.key)} of {owner or '?'} has ended{why}: " + ", ".join([f"exit status {end.exit_status}", *used])
     fields = {"exit_status": end.exit_status, "failed": end.failed, "reason": reason, "usage": end.usage}
     _log.log(level, "%s", text, extra=about("task_ended", **_fields(end.key, owner), **fields))
 
 
-def name(key: TaskKey) -> str:
+def task_name(key: TaskKey) -> str:
     """As people call a task: `5.1`, of slave tasks with their number: `5.1, slave task 2`."""
     return f"{key[0]}.{key[1]}" + (f", slave task {key[3]}" if len(key) > 3 else "")
 

@@ -25,7 +25,7 @@ from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import (
     Acknowledgement,
     Checkpointed,
@@ -66,12 +66,12 @@ class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
     def __init__(
-        self, site: HostSite, tries: Tries, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
+        self, site: HostSite, attempt_log: AttemptLog, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
-        self._tries, self._restraints = tries, restraints
+        self._attempt_log, self._restraints = attempt_log, restraints
         self.configuration: HostConfiguration | None = None
-        on_disk = active_jobs.tasks_on_disk(site)
+        on_disk = active_jobs.read_tasks(site)
         self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
         self._submitted = {key: task.submitted for key, task in on_disk.items()}
         self._confinements = {key: task.confinement for key, task in on_disk.items()}
@@ -81,18 +81,18 @@ class Tasks:
             restraints.keep(key, task.cores, task.gpus)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
-        self._strays: set[TaskKey] = set()  # the qmaster does not know them
+        self._orphans: set[TaskKey] = set()  # the qmaster does not know them
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
         self._usage: dict[TaskKey, Usage] = {}
         self._idle: dict[TaskKey, Idleness] = {}
         self._checkpointed: set[TaskKey] = set()  # the qmaster is told that there is a checkpoint
-        self.launcher = LauncherClient(site.spool / "launcher.sock", self._shepherd_ended, self._launcher_connected)
+        self.launcher = LauncherClient(site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected)
 
-    def look_for_ends(self) -> None:
+    def find_ends(self) -> None:
         """Report the ends that came while nobody looked."""
         for key in list(self.directories):
-            self._look_for_end(key)
+            self._check_end(key)
 
     # --- instructions ---------------------------------------------------------------------------------------------
 
@@ -105,29 +105,29 @@ class Tasks:
         key, configuration = start.key, self.configuration
         if configuration is None:
             raise NotNow("the host has no configuration yet")
-        if any(stray[:2] == key[:2] for stray in self._strays):
+        if any(orphan[:2] == key[:2] for orphan in self._orphans):
             reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
             _log.error("cannot start task %d.%d: %s", *key[:2], reason)
             return Acknowledgement(False, EARLY, reason)
         if key not in self.directories:
             # nothing may wait between these looks and the directory
-            if not self._tries.is_current(stamp):
+            if not self._attempt_log.is_current(stamp):
                 raise NotNow("a later instruction of the qmaster has arrived")
-            if self._tries.had(key, start.submit_time) or self._is_outdated(start):
+            if self._attempt_log.has_ended(key, start.submit_time) or self._is_outdated(start):
                 return Acknowledgement(False, over=True)
             try:
                 account = active_jobs.find_account(start.job.owner)
                 if not self._has_script(start, script, Reader(account.uid, gid_of(start, configuration, account))):
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
-                task_log.begins(start)
+                task_log.log_start(start)
             except active_jobs.StartFault as fault:
-                self._let_script_go(start.job.id)
+                self._release_script(start.job.id)
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
         directory = str(self.directories[key])
         try:
-            await self._patiently(lambda: self.launcher.start(directory, configuration.shepherd_cmd, start.job.owner))
+            await self._retry_until_launcher_answers(lambda: self.launcher.start(directory, configuration.shepherd_cmd, start.job.owner))
         except ValueError as error:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
@@ -156,7 +156,7 @@ class Tasks:
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.StartFault(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
-        restraint = self._restraints.give(start, configuration, self._site.host)
+        restraint = self._restraints.assign(start, configuration, self._site.host)
         try:
             directory = active_jobs.create(start, self._site, configuration, restraint, account)
         except Exception:
@@ -178,7 +178,7 @@ class Tasks:
             for other in self.directories
         )
 
-    async def make_way(self, start: Start) -> None:
+    async def remove_earlier_attempts(self, start: Start) -> None:
         """Before a start: remove what other attempts left; one that still runs is killed. Raises NotNow."""
         key, until = start.key, time.monotonic() + _PATIENCE_S
         if self._is_outdated(start):
@@ -197,14 +197,14 @@ class Tasks:
         """
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
-        task_log.told(instruction.key, self._owner(instruction.key), instruction.command)
+        task_log.log_command(instruction.key, self._owner(instruction.key), instruction.command)
         await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
-        asyncio.get_running_loop().call_later(_METHOD_S, self._say_faults, instruction.key)
+        asyncio.get_running_loop().call_later(_METHOD_S, self._log_faults, instruction.key)
         return Acknowledgement()
 
-    def _say_faults(self, key: TaskKey) -> None:
+    def _log_faults(self, key: TaskKey) -> None:
         if key in self.directories:
-            task_log.faults(key, self._owner(key), self.directories[key])
+            task_log.log_faults(key, self._owner(key), self.directories[key])
 
     async def renice(self, instruction: Renice) -> Acknowledgement:
         """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotNow."""
@@ -247,7 +247,7 @@ class Tasks:
             if key in self.directories:
                 self._remove([key])
         else:
-            task_log.unwanted(key, self._owner(key))
+            task_log.log_unwanted(key, self._owner(key))
 
     def _owner(self, key: TaskKey) -> str:
         return self._origins.get(key, Origin()).owner
@@ -255,9 +255,9 @@ class Tasks:
     async def _command(self, key: TaskKey, command: str) -> bool:
         """Tell the task's shepherd; False when none runs. Raises NotNow."""
         path = str(self.directories[key])
-        return await self._patiently(lambda: self.launcher.signal(path, command))
+        return await self._retry_until_launcher_answers(lambda: self.launcher.signal(path, command))
 
-    async def _patiently(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    async def _retry_until_launcher_answers(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Repeat a request while there is no launcher. Raises NotNow."""
         until = time.monotonic() + _PATIENCE_S
         while True:
@@ -272,18 +272,18 @@ class Tasks:
 
     def inventory(self, incarnation: str) -> Inventory:
         """All tasks here, and whose they are. The ends of strays are reported again: this qmaster may know them."""
-        again, self._strays = self._strays, set()
+        again, self._orphans = self._orphans, set()
         for key in sorted(again & self._ended):
             self._ended.discard(key)
-            self._look_for_end(key)
+            self._check_end(key)
         keys = sorted(self.directories)
         return Inventory(keys, incarnation, [self._origins.get(key, Origin()) for key in keys])
 
-    def keep_strays(self, keys: Iterable[TaskKey]) -> None:
+    def keep_orphans(self, keys: Iterable[TaskKey]) -> None:
         """Tasks that the qmaster does not know: they go on, and their ends stay here until one does, or has them ended."""
         for key in keys:
-            if key in self.directories and key not in self._strays:
-                self._strays.add(key)
+            if key in self.directories and key not in self._orphans:
+                self._orphans.add(key)
                 _log.warning("the qmaster does not know task %d.%d; it is left alone", *key[:2])
 
     # --- ends -----------------------------------------------------------------------------------------------------
@@ -292,19 +292,19 @@ class Tasks:
         """The qmaster has the ends of these attempts."""
         self._remove([key for key in keys if key in self.directories])
 
-    def _shepherd_ended(self, directory: str) -> None:
+    def _on_shepherd_exit(self, directory: str) -> None:
         key = self._by_path.get(directory)
         if key is not None:
-            self._look_for_end(key)
+            self._check_end(key)
 
-    def _launcher_connected(self, running: list[str]) -> None:
+    def _on_launcher_connected(self, running: list[str]) -> None:
         """Ends of the time without a connection are on disk."""
         alive = set(running)
         for key, directory in list(self.directories.items()):
             if str(directory) not in alive:
-                self._look_for_end(key)
+                self._check_end(key)
 
-    def _look_for_end(self, key: TaskKey) -> None:
+    def _check_end(self, key: TaskKey) -> None:
         if key in self._ended:
             return
         end = active_jobs.read_end(key, self.directories[key])
@@ -317,8 +317,8 @@ class Tasks:
         self._ended.add(key)
         if self._reports_allocation and end.start_time:
             end.usage |= active_jobs.reserved_usage(self.directories[key], end.usage.get("ru_wallclock", 0.0))
-        self._say_faults(key)
-        task_log.ended(end, self._owner(key))
+        self._log_faults(key)
+        task_log.log_end(end, self._owner(key))
         self._report(end)
 
     def _release(self, key: TaskKey) -> None:
@@ -328,7 +328,7 @@ class Tasks:
     def _remove(self, keys: list[TaskKey]) -> None:
         """Remove tasks that are over. That they have been here outlives their directories: a late start finds it."""
         if keys:
-            self._tries.add({key: self._submitted[key] for key in keys})
+            self._attempt_log.add({key: self._submitted[key] for key in keys})
         for key in keys:
             self._drop(key)
 
@@ -339,16 +339,16 @@ class Tasks:
         directory = self.directories.pop(key)
         del self._by_path[str(directory)]
         self._origins.pop(key, None)
-        for known in (self._ended, self._forgotten, self._checkpointed, self._strays):
+        for known in (self._ended, self._forgotten, self._checkpointed, self._orphans):
             known.discard(key)
         self._usage.pop(key, None)
         self._idle.pop(key, None)
         self.ended_outputs.note(key, directory)
         keep = self.configuration is not None and self.configuration.execd_params.keep_active
         active_jobs.remove(self._site, directory, keep)
-        self._let_script_go(key[0])
+        self._release_script(key[0])
 
-    def _let_script_go(self, job_id: int) -> None:
+    def _release_script(self, job_id: int) -> None:
         """Remove the script of a job that has no tasks here, unless one comes soon."""
         if not self._has_tasks(job_id):
             asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, job_id)
@@ -372,11 +372,11 @@ class Tasks:
                 continue
         await asyncio.sleep(_USAGE_WAIT_S)
         for key in running:
-            self._say_faults(key)
+            self._log_faults(key)
             directory = self.directories.get(key)
-            usage = self._usage_now(directory) if directory is not None and key not in self._ended else None
+            usage = self._current_usage(directory) if directory is not None and key not in self._ended else None
             if usage is not None and key in self._idle:
-                self._idle[key].measured(usage)
+                self._idle[key].note_usage(usage)
             if usage is not None and usage != self._usage.get(key):
                 self._usage[key] = usage
                 self._report(UsageReport(key, usage))
@@ -389,7 +389,7 @@ class Tasks:
     def _reports_allocation(self) -> bool:
         return self.configuration is not None and self.configuration.execd_params.acct_reserved_usage
 
-    def _usage_now(self, directory: Path) -> Usage | None:
+    def _current_usage(self, directory: Path) -> Usage | None:
         usage = active_jobs.read_usage(directory)
         if usage is None or not self._reports_allocation:
             return usage

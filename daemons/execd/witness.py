@@ -18,7 +18,7 @@ from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
 from daemons.runtime.peers import PeerHandler, serve_peers
 
-_LOOK_S = 2.0
+_POLL_S = 2.0
 
 
 class Witness:
@@ -26,8 +26,8 @@ class Witness:
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
-        seats = cell.qmaster_spool_dir / "shadow" / "promise"  # of sge_qmaster and sge_shadowd, while this host may be the master
-        self._voter = LeaseVoter(cell.execd_spool(host) / "promise", other=seats)
+        candidate_record = cell.qmaster_spool_dir / "shadow" / "promise"  # of sge_qmaster and sge_shadowd, while this host may be the master
+        self._voter = LeaseVoter(cell.execd_spool(host) / "promise", other=candidate_record)
 
     async def run(self) -> None:
         """Answer while this host is a witness, until cancelled; one that may be the master answers as such, by another daemon.
@@ -36,7 +36,7 @@ class Witness:
             self._voter.load()
             if self._is_witness():
                 await self._serve()
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
 
     def _is_witness(self) -> bool:
         """Whether several other hosts may be the master, or might when this one promised something. Raises CellFault."""
@@ -45,22 +45,22 @@ class Witness:
 
     async def _serve(self) -> None:
         """Keep the door open as long as this host is a witness. Raises OSError, CellFault."""
-        told: dict[str, PeerHandler] = {VOTE_RECORD: self._voter.answer_record_request}
+        messages: dict[str, PeerHandler] = {VOTE_RECORD: self._voter.answer_record_request}
         keys = exec_host_keys(self._cell, self._host)
-        serving = serve_peers(self._cell, self._host, keys, {"lease": self._asked}, self._voter.load, told)
-        door = asyncio.create_task(serving)
+        serving = serve_peers(self._cell, self._host, keys, {"lease": self._answer_request}, self._voter.load, messages)
+        server = asyncio.create_task(serving)
         try:
-            while self._is_witness() and not door.done():
-                await asyncio.wait((door,), timeout=_LOOK_S)
-            if door.done():
-                await door
+            while self._is_witness() and not server.done():
+                await asyncio.wait((server,), timeout=_POLL_S)
+            if server.done():
+                await server
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
             # another exec host of this machine answers for all of them
         finally:
-            door.cancel()
-            await asyncio.gather(door, return_exceptions=True)
+            server.cancel()
+            await asyncio.gather(server, return_exceptions=True)
 
-    async def _asked(self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
+    async def _answer_request(self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         return 200, await self._voter.answer(await body.read(), caller=caller)

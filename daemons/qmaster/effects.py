@@ -30,27 +30,27 @@ from gridengine.state.state import State
 from gridengine.state.desired_command import UNSURE, desired_command
 from gridengine.task_key import SlaveKey, TaskKey
 
-_TAKEN_BACK = frozenset(("run", "suspend"))
+_REVERSIBLE_COMMANDS = frozenset(("run", "suspend"))
 
 
 def pending_effects(
-    state: State, host: str, payload: Callable[[int], Payload], may_begin: bool = True
+    state: State, host: str, payload: Callable[[int], Payload], may_start: bool = True
 ) -> Iterator[OnTask]:
     """Instructions for one host, oldest job first; a generator, since the caller may take no more than the first of many.
 
-    `payload(job_id)` gives script and environment of a job. `may_begin`: whether tasks may be started there now.
+    `payload(job_id)` gives script and environment of a job. `may_start`: whether tasks may be started there now.
     """
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        yield from slave_effects(state, job, task, host, payload, may_begin)
+        yield from slave_effects(state, job, task, host, payload, may_start)
         if task.host != host or task.master_end is not None:
             continue
         command = desired_command(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
-            if may_begin:
-                yield start_of(state, job, task, payload(job_id))
+            if may_start:
+                yield make_start(state, job, task, payload(job_id))
         elif command != task.applied:
             yield Signal(TaskKey(job_id, task_id, task.attempt), command)
         elif task.nice is not None and task.nice != task.nice_applied:
@@ -59,7 +59,7 @@ def pending_effects(
     yield from (Forget(key) for key in (known.abandoned if known is not None else ()))
 
 
-def in_doubt(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent]:
+def doubt_events(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent]:
     """What is to be on record before these are sent: that it is not sure any more what these tasks do.
 
     A host may suspend a task without the qmaster's ever hearing of it: the answer is lost, or the qmaster dies. If somebody lets
@@ -67,7 +67,7 @@ def in_doubt(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent
     """
     events: list[AnyEvent] = []
     for instruction in instructions:
-        if not isinstance(instruction, Signal) or instruction.command not in _TAKEN_BACK:
+        if not isinstance(instruction, Signal) or instruction.command not in _REVERSIBLE_COMMANDS:
             continue
         key = instruction.key
         if isinstance(key, SlaveKey):
@@ -80,7 +80,7 @@ def in_doubt(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent
 
 
 def slave_effects(
-    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], may_begin: bool = True
+    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], may_start: bool = True
 ) -> Iterator[OnTask]:
     """What the host has still to be told of the slave tasks of a task: they do as their master does, and end with it."""
     for slave in task.slaves.values():
@@ -91,9 +91,9 @@ def slave_effects(
         # it is neither saved, nor does anything run after it
         command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
-            if not may_begin:
+            if not may_start:
                 continue
-            start = start_of(state, job, task, payload(job.id), slave.instance)
+            start = make_start(state, job, task, payload(job.id), slave.instance)
             mine = [grant for grant in task.granted if grant.instance == slave.instance]
             granted = [*mine, *(grant for grant in task.granted if grant not in mine)]
             changes = {"key": key, "slave": slave, "granted": granted, "time": slave.start_time}
@@ -102,7 +102,7 @@ def slave_effects(
             yield Signal(key, command)
 
 
-def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:
+def make_start(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:
     """The whole of a task for its host; `instance`: the one whose attributes count, if not the master's."""
     instance = instance or task.granted[0].instance
     config = state.configs[instance]
@@ -157,7 +157,7 @@ def _time_limit(state: State, job: Job, task: Task) -> float:
     return time_left(state, reservation, task.start_time) if reservation is not None else 0.0
 
 
-def acknowledged(
+def acknowledgement_events(
     state: State, host: str, instructions: Sequence[Instruction], answers: list[Acknowledgement], now: float
 ) -> tuple[list[AnyEvent], list[Ended]]:
     """Events of what a host confirmed, and ends of tasks that it could not start."""

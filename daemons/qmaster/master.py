@@ -19,7 +19,7 @@ from daemons.qmaster.decide.jobs.dependencies import end_of_doomed
 from daemons.qmaster.decide.jobs.share_usage import usage_charges
 from daemons.qmaster.decide.jobs.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, Payload, World
-from daemons.qmaster.effects import acknowledged
+from daemons.qmaster.effects import acknowledgement_events
 from daemons.qmaster.follow.following import FOLLOWERS
 from daemons.qmaster.follow.initial_states import execd_started
 from daemons.qmaster.follow.overdue import end_overdue
@@ -112,9 +112,9 @@ class Master:
         world = self.world()
         outcome = host_reports(self.state, host, reports, world, self._was_here)
         known = self.state.hosts.get(host)
-        before = known.strays if known is not None else []
+        before = known.orphans if known is not None else []
         self._record_at(world, outcome)
-        self._tell_of_strays(host, before)
+        self._log_new_orphans(host, before)
         return outcome.verdicts
 
     def _was_here(self, key: TaskKey, origin: Origin) -> bool:
@@ -126,23 +126,23 @@ class Master:
             for record in (*waiting, *(record for _, record in self.spool.accounted.records([key.job])))
         )
 
-    def _tell_of_strays(self, host: str, before: list[OrphanTask]) -> None:
+    def _log_new_orphans(self, host: str, before: list[OrphanTask]) -> None:
         """Log the strays of a host that it did not have before."""
         known = self.state.hosts.get(host)
-        for stray in known.strays if known is not None and known.strays is not before else ():
-            if stray not in before:
+        for orphan in known.orphans if known is not None and known.orphans is not before else ():
+            if orphan not in before:
                 _log.warning(
                     'host %s has task %s of user "%s", which this cell does not know: it is left alone (qdel -f %d ends it)',
                     host,
-                    ".".join(map(str, stray.key[:2])),
-                    stray.owner or "?",
-                    stray.key[0],
+                    ".".join(map(str, orphan.key[:2])),
+                    orphan.owner or "?",
+                    orphan.key[0],
                 )
 
     def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:
         """Take what a host answered to instructions."""
         world = self.world()
-        events, failures = acknowledged(self.state, host, sent, answers, world.now)
+        events, failures = acknowledgement_events(self.state, host, sent, answers, world.now)
         self._record_at(world, Decision(events=events))
         if failures:
             self.reports(host, list(failures))

@@ -32,7 +32,7 @@ from tests.integration.shepherd.cell import Cell, Task, alive
 BEFORE = {"prolog": 7, "pe_start": 9, "pe_stop": 12, "epilog": 14}
 IN = {"prolog": 8, "pe_start": 10, "pe_stop": 13, "epilog": 15}
 STEPS = tuple(IN)
-AFTERWARDS = ("pe_stop", "epilog")
+AFTER_JOB_STEPS = ("pe_stop", "epilog")
 CONTROL = ("suspend_method", "resume_method", "terminate_method")
 CHECKPOINTING = ("ckpt_command", "migr_command", "clean_command")
 #: what may be wrong with a file, and what is in it that can be run
@@ -188,7 +188,7 @@ class Played:
         sound = all(fault in SOUND for fault in self.faults.values())
         if rule.fault is Fault.QUEUE and sound and "SIGKILL" not in self.commands:
             raise Broken(f"a queue is in error, and no method had a fault: {rule}")
-        followed = not self.faults.keys().isdisjoint((*AFTERWARDS, "clean_command"))
+        followed = not self.faults.keys().isdisjoint((*AFTER_JOB_STEPS, "clean_command"))
         if (task.directory / "job_end").exists() and not self.commands and not followed:
             raise Broken("the note of the end of the job has no later file")
         self._nothing_is_left(task)
@@ -213,7 +213,7 @@ class Played:
             starter = self.faults.get("starter_method", "fine")
             failed = 27 if starter in (*NOT_EXECUTABLE, *NOT_A_PROGRAM) else _of_job(self._job_status(starter))
             before = failed == 27
-        for name in AFTERWARDS:
+        for name in AFTER_JOB_STEPS:
             skipped = name == "pe_stop" and self._code("prolog") != 0
             if not skipped and (code := self._code(name)) and not (before or failed in (25, 30)):
                 failed = code
@@ -227,7 +227,7 @@ class Played:
     def _code(self, name: str) -> int:
         fault = self.faults.get(name, "fine")
         if fault in NOT_EXECUTABLE:
-            return BEFORE[name] if name in AFTERWARDS else 27
+            return BEFORE[name] if name in AFTER_JOB_STEPS else 27
         if fault in NOT_A_PROGRAM:
             return 27
         if fault in ("exit 99", "exit 100"):

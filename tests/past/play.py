@@ -239,7 +239,7 @@ class Play:
         """1 had a stray and has a new daemon, 2 a queue in error, 3 a suspended one, 4 a disabled one, 6 is lost with an orphaned
         one and a task that was given up, 7 had a queue in error. 3 is drained, 2 was."""
         act, cell = self.act, self.cell
-        stray = 1000 * (1 + ACTS.index(act))
+        orphan = 1000 * (1 + ACTS.index(act))
         faulty = self.start("faulty", host=2)
         cell.end(faulty, failed=8, reason="prolog exited with 1")
         self.start("orphan", "bob", 0, hard_queues=[f"{act}old.q"])
@@ -254,9 +254,9 @@ class Play:
         cell.end(unlucky, failed=8, reason="prolog exited with 1")
         self.must("hold_jobs", targets=[str(unlucky)])
         self.must("change_states", "root", action="clear", what="queue", targets=[f"{self.queue}@{empty}"])
-        cell.running[stray, 1, 1] = f"{act}1"
+        cell.running[orphan, 1, 1] = f"{act}1"
         cell.inventory(f"{act}1")
-        self.must("delete_jobs", "root", targets=[str(stray)], force=True)
+        self.must("delete_jobs", "root", targets=[str(orphan)], force=True)
         cell.master.lose_host(f"{act}6")
         cell.master.flush()
         abandoned = next(job.id for job in cell.state.jobs.values() if job.name == f"{act}_deleted")

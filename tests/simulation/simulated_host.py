@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.execd.reporter import Reporter
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import (
     Acknowledgement,
     Batch,
@@ -67,7 +67,7 @@ class SimulatedHost:
         self.boot = 1
         self.working: dict[TaskKey, Work] = {}
         self.ended: dict[TaskKey, tuple[Start, Ended]] = {}
-        self._strays: set[TaskKey] = set()
+        self._orphans: set[TaskKey] = set()
         self._scripts: set[int] = set()
         self._configuration: HostConfiguration | None = None
         self.machine = Process(name)
@@ -78,15 +78,15 @@ class SimulatedHost:
     def start_actor(self) -> None:
         """The daemon begins: what is on disk counts."""
         self.actor = Process(f"execd-{self.name}")
-        self._strays.clear()
-        self.tries = Tries(self._place / f"tries.{self.name}", int(self._clock() * 1000))
+        self._orphans.clear()
+        self.attempt_log = AttemptLog(self._place / f"tries.{self.name}", int(self._clock() * 1000))
         self._reporter = Reporter(
             lambda data: self._network.call(self.name, "qmaster", lambda service: service.reports(self.name, data), CALL_S),
-            self.tries,
+            self.attempt_log,
             full=self._everything,
             on_acknowledged=self._remove,
             on_forget=self._remove,
-            on_strays=self._strays.update,
+            on_orphans=self._orphans.update,
             on_unknown=lambda hosts: None,
         )
         if self._configuration is not None:
@@ -123,8 +123,8 @@ class SimulatedHost:
     async def deliver(self, data: bytes) -> bytes:
         """As `ExecdActor.deliver`."""
         batch = decode(data)
-        if not self.tries.obey(batch.master):
-            return encode(Batch(refused=True, master=self.tries.master))
+        if not self.attempt_log.obey(batch.master):
+            return encode(Batch(refused=True, master=self.attempt_log.master))
         answers = await asyncio.gather(*(self._carry_out(each, batch) for each in batch.instructions))
         return encode(Batch(acknowledgements=answers))
 
@@ -150,15 +150,15 @@ class SimulatedHost:
         self._remove(others)
         try:
             async with asyncio.timeout(CALL_S):
-                await self._reporter.settled()
+                await self._reporter.wait_until_inventoried()
         except TimeoutError:
             return Acknowledgement(False, again=True)
         if key not in self._here():
-            if any(stray[:2] == key[:2] for stray in self._strays & self._here()):
+            if any(orphan[:2] == key[:2] for orphan in self._orphans & self._here()):
                 return Acknowledgement(False, 1, "a stray is in its place")
-            if not self.tries.is_current(batch.master):
+            if not self.attempt_log.is_current(batch.master):
                 return Acknowledgement(False, again=True)
-            if self.tries.had(key, start.submit_time):
+            if self.attempt_log.has_ended(key, start.submit_time):
                 return Acknowledgement(False, over=True)
             if start.script and key.job not in self._scripts and key.job not in batch.scripts:
                 return Acknowledgement(False, needs_script=True)
@@ -226,7 +226,7 @@ class SimulatedHost:
         here = {key: self._start_of(key) for key in keys if key in self._here()}
         if not here:
             return
-        self.tries.add({key: start.submit_time for key, start in here.items()})
+        self.attempt_log.add({key: start.submit_time for key, start in here.items()})
         for key in here:
             self.working.pop(key, None)
             self.ended.pop(key, None)
@@ -235,9 +235,9 @@ class SimulatedHost:
     # --- reports -------------------------------------------------------------------------------------------
 
     def _everything(self) -> list[Report]:
-        for key in sorted(self._strays & self.ended.keys()):
+        for key in sorted(self._orphans & self.ended.keys()):
             self._reporter.add(self.ended[key][1])
-        self._strays.clear()
+        self._orphans.clear()
         keys = sorted(self._here())
         starts = [self._start_of(key) for key in keys]
         incarnation = f"boot{self.boot}"

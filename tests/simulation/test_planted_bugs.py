@@ -13,13 +13,13 @@ from typing import Any
 import apsw
 import pytest
 
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from daemons.qmaster import effects
 from daemons.qmaster.decide.hosts import reports
-from daemons.qmaster.decide.hosts.strays import Standing, standing
+from daemons.qmaster.decide.hosts.orphans import Standing, find_standing
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve import batches
-from daemons.qmaster.serve.correspondence import Correspondence
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.service import Service
@@ -58,7 +58,7 @@ def _leaves_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(batches, "pending_effects", lambda *all: (each for each in told(*all) if not isinstance(each, Forget)))
 
     def unanswered(*arguments: Any, **named: Any) -> Standing:
-        found = standing(*arguments, **named)
+        found = find_standing(*arguments, **named)
         return Standing.UNKNOWN if found is Standing.OVER else found
 
     patch.setattr(reports, "standing", unanswered)
@@ -143,8 +143,8 @@ def sound() -> None:
     ("plant", "rules", "seed"),
     [
         pytest.param(_leaks, "invariants", 0, id="a requeued task keeps its slots booked"),
-        pytest.param(_puts(Tries, "is_current", lambda *_: True), "attempts|once", 5, id="instructions in any order"),
-        pytest.param(_puts(Correspondence, "takes", lambda *_: True), "calm|once", 0, id="reports in any order"),
+        pytest.param(_puts(AttemptLog, "is_current", lambda *_: True), "attempts|once", 5, id="instructions in any order"),
+        pytest.param(_puts(ReportSequencer, "takes", lambda *_: True), "calm|once", 0, id="reports in any order"),
         pytest.param(_leaves_behind, "left over", 5, id="a host is not told what it is to forget"),
         pytest.param(_does_not_sync, "restored|lost|doubled", 2, id="the spool is not synced"),
         pytest.param(_goes_on_with_a_full_disk, "restored|lost|window|doubled", 3, id="a full disk"),
@@ -162,7 +162,7 @@ def sound() -> None:
         pytest.param(_puts(reservation.ReservationGranted, "durable", False), "window|restored|ends", 0, id="no reservation is"),
         pytest.param(_differs_in_a_mirror, "mirror|restored", 2, id="a mirror is not what the master is"),
         pytest.param(_puts(Dispatcher, "wake", lambda *_: None), "ends", 0, id="a host is told nothing"),
-        pytest.param(_puts(Correspondence, "begins", lambda *_: True), "calm", 0, id="a host is configured again and again"),
+        pytest.param(_puts(ReportSequencer, "begins", lambda *_: True), "calm", 0, id="a host is configured again and again"),
     ],
 )  # fmt: skip
 def test_a_planted_bug_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant, rules: str, seed: int) -> None:

@@ -23,9 +23,9 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
 
     def turn(arriving: int, acknowledge: bool, breaks: bool) -> None:
         nonlocal wire
-        while waiting and outbox.room:
+        while waiting and outbox.has_room:
             outbox.put(session.OUTPUT, waiting.pop(0))
-        wire += outbox.unsent()
+        wire += outbox.take_unsent()
         received.extend(content for _, content in inbox.feed(wire[:arriving]))
         wire = wire[arriving:]
         if acknowledge:
@@ -33,11 +33,11 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
         if breaks:
             wire = b""
             outbox.resume(inbox.count)
-            inbox.connected()
+            inbox.begin_connection()
 
     for happening in happenings:
         turn(*happening)
-    while not (outbox.settled and not waiting):
+    while not (outbox.is_acknowledged and not waiting):
         turn(1000, True, False)
     assert received == pieces
 
@@ -45,9 +45,9 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
 def test_a_full_window_leaves_no_room_until_it_is_acknowledged() -> None:
     outbox = Outbox(10)
     outbox.put(session.OUTPUT, b"0123456789")
-    assert not outbox.room and not outbox.settled
+    assert not outbox.has_room and not outbox.is_acknowledged
     outbox.acknowledge(1)
-    assert outbox.room and outbox.settled
+    assert outbox.has_room and outbox.is_acknowledged
 
 
 @pytest.mark.statement("IA-2")
@@ -55,33 +55,33 @@ def test_a_new_client_sees_what_is_kept_of_the_terminal() -> None:
     outbox = Outbox(1000, kept=12)
     for text in (b"one", b"two", b"three"):
         outbox.put(session.OUTPUT, text)
-    outbox.unsent()
+    outbox.take_unsent()
     outbox.acknowledge(3)
     inbox = Inbox()
-    inbox.connected(outbox.resume(None))
-    assert inbox.feed(outbox.unsent()) == [(session.OUTPUT, b"two"), (session.OUTPUT, b"three")]
+    inbox.begin_connection(outbox.resume(None))
+    assert inbox.feed(outbox.take_unsent()) == [(session.OUTPUT, b"two"), (session.OUTPUT, b"three")]
     assert inbox.count == 3
 
 
 def test_a_client_that_goes_on_with_a_session_of_others_numbers_from_there() -> None:
     outbox = Outbox(1000)
-    outbox.begin(7)
+    outbox.number_from(7)
     outbox.put(session.INPUT, b"x")
     outbox.acknowledge(7)
-    assert not outbox.settled
+    assert not outbox.is_acknowledged
     outbox.acknowledge(8)
-    assert outbox.settled
+    assert outbox.is_acknowledged
 
 
 @pytest.mark.parametrize("wrong", [b"o\xff\xff\xff\xff", b"a\0\0\0\1x"])
 def test_what_is_no_frame_is_refused(wrong: bytes) -> None:
     with pytest.raises(BrokenSession):
         for kind, content in Inbox().feed(wrong):
-            assert kind == session.TAKEN
-            session.taken_count(content)
+            assert kind == session.ACKNOWLEDGED
+            session.decode_acknowledgement(content)
 
 
-def test_frames_that_are_gone_cannot_be_asked_for_again() -> None:
+def test_frames_that_are_gone_cannot_be_requested_again() -> None:
     outbox = Outbox(1000)
     outbox.put(session.OUTPUT, b"x")
     outbox.acknowledge(1)
@@ -93,5 +93,5 @@ def test_frames_that_are_gone_cannot_be_asked_for_again() -> None:
 
 
 def test_a_window_size_arrives_as_it_was() -> None:
-    ((kind, content),) = Inbox().feed(session.window((24, 80, 0, 0)))
-    assert (kind, session.window_size(content)) == (session.WINDOW, (24, 80, 0, 0))
+    ((kind, content),) = Inbox().feed(session.encode_window_size((24, 80, 0, 0)))
+    assert (kind, session.decode_window_size(content)) == (session.WINDOW, (24, 80, 0, 0))

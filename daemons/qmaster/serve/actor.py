@@ -233,7 +233,7 @@ class QmasterActor:
         """Make the host's actor if there is none; Ray places it when its node has joined."""
         await asyncio.to_thread(self._ensure_execd, host)
         if host not in self._handles:
-            self._service.dispatcher.reconnected(host)
+            self._service.dispatcher.note_reconnection(host)
 
     def _ensure_execd(self, host: str) -> None:
         try:

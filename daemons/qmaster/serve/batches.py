@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from daemons.qmaster.decision import Decision
-from daemons.qmaster.effects import in_doubt, pending_effects
+from daemons.qmaster.effects import doubt_events, pending_effects
 from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.serve.payloads import Payloads, weight
 from gridengine.delivery import Acknowledgement, Batch, Configure, Start
@@ -36,7 +36,7 @@ class Batches:
         if self._configured.get(host) != configuration:
             batch.instructions.append(Configure(configuration))
         size = 0
-        for instruction in pending_effects(state, host, self._payloads, self._may_begin(host)):
+        for instruction in pending_effects(state, host, self._payloads, self._may_start(host)):
             script = self._payloads.script_for(host, instruction)
             size += weight(instruction, None if instruction.key.job in batch.scripts else script)
             if batch.instructions and size > MAX_BYTES or len(batch.instructions) >= MAX_INSTRUCTIONS:
@@ -46,19 +46,19 @@ class Batches:
                 batch.scripts[instruction.key.job] = script
         return batch
 
-    def _may_begin(self, host: str) -> bool:
+    def _may_start(self, host: str) -> bool:
         """Whether tasks may be started on a host: it has said what it has since this qmaster began, for their ends may be among
         that; and it is not lost, for they may be placed elsewhere while a start is on its way."""
         known = self._master.state.hosts.get(host)
         return host in self._inventoried and known is not None and known.up
 
-    def note(self, batch: Batch) -> bool:
+    def record_doubt(self, batch: Batch) -> bool:
         """Have on record what sending a batch makes unsure; whether there was anything: then it is to be composed anew."""
-        events = in_doubt(self._master.state, batch.instructions)
+        events = doubt_events(self._master.state, batch.instructions)
         self._master.record(Decision(events=events), DAEMON)
         return bool(events)
 
-    def answered(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
+    def apply_answer(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
         """Take what a host has done of a batch."""
         self._payloads.note_sent(host, self._master.state.jobs, batch.scripts)
         pairs = list(zip(batch.instructions, answers, strict=True))
@@ -71,7 +71,7 @@ class Batches:
         recorded = [(instruction, answer) for instruction, answer in pairs if not isinstance(instruction, Configure)]
         self._master.acknowledgements(host, [each for each, _ in recorded], [each for _, each in recorded])
 
-    def reconnected(self, host: str) -> None:
+    def note_reconnection(self, host: str) -> None:
         """The host's execd is new: it has to be configured again."""
         self._configured.pop(host, None)
 

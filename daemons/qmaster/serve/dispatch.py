@@ -18,15 +18,15 @@ from gridengine.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
-_WRITTEN_WITHIN_S = 0.02
-_LONGEST_AWAY_S = 60.0
+_FLUSH_DELAY_S = 0.02
+_LONGEST_PAUSE_OF_DOWN_HOST_S = 60.0
 """Between two looks for a host that is not up: thousands that are away must not cost what thousands that work do."""
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
 
 
-async def _is_announced() -> None:
+async def _return_at_once() -> None:
     """Where what is on disk is announced at once."""
 
 
@@ -41,20 +41,20 @@ class Dispatcher:
         call: DeliverCall,
         flush: Callable[[], None],
         inventoried: Container[str],
-        durable: Callable[[], Awaitable[None]] = _is_announced,
+        durable: Callable[[], Awaitable[None]] = _return_at_once,
     ) -> None:
         self._master = master
         self._call = call
         self._flush, self._durable = flush, durable
         self._dirty: dict[str, asyncio.Event] = {}
-        self._back: dict[str, asyncio.Event] = {}
+        self._returned: dict[str, asyncio.Event] = {}
         self._batches = Batches(master, inventoried)
-        self._complaints: dict[str, str] = {}
+        self._last_warnings: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
-        master.subscribers.append(self._committed)
+        master.subscribers.append(self._on_commit)
 
-    def _committed(self, transaction: Transaction) -> None:
+    def _on_commit(self, transaction: Transaction) -> None:
         affected = transaction.affected
         for job_id in affected.altered:
             self._batches.altered(job_id)
@@ -66,27 +66,27 @@ class Dispatcher:
         if self._stopped:
             return
         if host not in self._dirty:
-            self._dirty[host], self._back[host] = asyncio.Event(), asyncio.Event()
+            self._dirty[host], self._returned[host] = asyncio.Event(), asyncio.Event()
             task = asyncio.get_running_loop().create_task(self._serve(host))
             self._tasks.add(task)
         self._dirty[host].set()
 
-    def reconnected(self, host: str) -> None:
+    def note_reconnection(self, host: str) -> None:
         """The host's execd is new: it has to be configured again."""
-        self._batches.reconnected(host)
+        self._batches.note_reconnection(host)
         self.wake(host)
         self.inventoried(host)
 
     def inventoried(self, host: str) -> None:
         """The host has said what it has: what it could not do before that is tried again at once."""
-        if host in self._back:
-            self._back[host].set()
+        if host in self._returned:
+            self._returned[host].set()
 
     def _flush_later(self) -> None:
         """What a host has answered it would say again: it is written with what comes next, which may be the end of the task."""
-        asyncio.get_running_loop().call_later(_WRITTEN_WITHIN_S, self._flush_what_is_left)
+        asyncio.get_running_loop().call_later(_FLUSH_DELAY_S, self._flush_remaining)
 
-    def _flush_what_is_left(self) -> None:
+    def _flush_remaining(self) -> None:
         if self._master.pending:
             self._flush()
 
@@ -102,23 +102,23 @@ class Dispatcher:
         while True:
             await self._dirty[host].wait()
             self._dirty[host].clear()
-            self._back[host].clear()
+            self._returned[host].clear()
             try:
                 while await self._deliver(host):
                     pass
                 pause = _FIRST_PAUSE_S
-                self._complaints.pop(host, None)
+                self._last_warnings.pop(host, None)
             except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
-                self._complain(host, describe_call_fault(error))
-                await self._rest(host, pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_AWAY_S)
+                self._warn_once(host, describe_call_fault(error))
+                await self._wait_for_return(host, pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S)
                 self._dirty[host].set()
 
-    async def _rest(self, host: str, seconds: float) -> None:
+    async def _wait_for_return(self, host: str, seconds: float) -> None:
         """Leave a host alone for a while; not any longer when it is back."""
         try:
             async with asyncio.timeout(seconds):
-                await self._back[host].wait()
+                await self._returned[host].wait()
         except TimeoutError:
             pass
 
@@ -126,10 +126,10 @@ class Dispatcher:
         known = self._master.state.hosts.get(host)
         return known is not None and known.up
 
-    def _complain(self, host: str, reason: str) -> None:
+    def _warn_once(self, host: str, reason: str) -> None:
         """Log why a host cannot be told, once for as long as the reason stays. Of one that is away nothing is expected."""
-        if self._is_up(host) and self._complaints.get(host) != reason:
-            self._complaints[host] = reason
+        if self._is_up(host) and self._last_warnings.get(host) != reason:
+            self._last_warnings[host] = reason
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 
     async def _deliver(self, host: str) -> bool:
@@ -137,7 +137,7 @@ class Dispatcher:
         batch = self._batches.compose(host)
         if not batch.instructions:
             return False
-        noted = self._batches.note(batch)
+        noted = self._batches.record_doubt(batch)
         if self._master.pending:
             self._flush()
         if noted:

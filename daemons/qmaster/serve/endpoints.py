@@ -288,12 +288,12 @@ class Requests:
             return Answer(1, [("error", text)])
         joined = self._callbacks.session()
         if refusal := self._spool_space.refusal or self.releases.heard(request, joined.get("cell_id", "")):
-            return Answer(1, [("error", f"denied: {refusal}")], self.releases.word(request.host))
+            return Answer(1, [("error", f"denied: {refusal}")], self.releases.release_report(request.host))
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)
         await self._callbacks.host_joined(request.host)
         files = await self._callbacks.files(request.files, request.files_mark)
-        return Answer(data={**joined, **self.releases.word(request.host), **({"files": files} if files else {})})
+        return Answer(data={**joined, **self.releases.release_report(request.host), **({"files": files} if files else {})})
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""

@@ -20,7 +20,7 @@ from gridengine.units import spoken_time
 
 _log = logging.getLogger(__name__)
 
-HELLO_S, LONGEST_HELLO_S, MOST_HELLOS = 2.0, 20.0, 100
+HELLO_S, LONGEST_HELLO_S, MAX_HELLOS_PER_S = 2.0, 20.0, 100
 """How often a host that has joined says hello, and how many hellos a second there are to be of all hosts: each costs a
 millisecond, and that a host is gone is seen by other means."""
 RESTART_S = 60.0
@@ -29,13 +29,13 @@ RESTART_S = 60.0
 
 @dataclass(slots=True)
 class HostRelease:
-    """What a host said last. `ready`: it has told what it has since it is of this release. `wanted`: as which release it is to go
-    on, since `told` (steady s)."""
+    """What a host said last. `ready`: it has told what it has since it is of this release. `target`: as which release it is to go
+    on, since `requested_at` (steady s)."""
 
     hello: ExecdHello
     ready: bool = False
-    wanted: str = ""
-    told: float = -math.inf
+    target: str = ""
+    requested_at: float = -math.inf
 
 
 class HostReleases:
@@ -44,50 +44,50 @@ class HostReleases:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._hosts: dict[str, HostRelease] = {}
-        self._complaints: dict[str, str] = {}
+        self._refusals: dict[str, str] = {}
 
     def heard(self, hello: ExecdHello, cell_id: str) -> str:
         """A host says hello to the cell `cell_id`; why it cannot join, "" if it can. Said once in the log."""
-        complaint = self._looked_at(hello) if hello.cell_id in ("", cell_id) else _foreign(hello)
-        if complaint and complaint != self._complaints.get(hello.host):
-            _log.error("%s", complaint)
-        self._complaints[hello.host] = complaint
-        return complaint
+        refusal = self._record_hello(hello) if hello.cell_id in ("", cell_id) else _foreign_host_refusal(hello)
+        if refusal and refusal != self._refusals.get(hello.host):
+            _log.error("%s", refusal)
+        self._refusals[hello.host] = refusal
+        return refusal
 
-    def _looked_at(self, hello: ExecdHello) -> str:
+    def _record_hello(self, hello: ExecdHello) -> str:
         """Note what a host of this cell says; why it cannot work with this qmaster, "" if it can."""
         known = self._hosts.setdefault(hello.host, HostRelease(hello))
         if known.hello.release != hello.release:
             known.ready = False
-            if known.wanted == hello.release:
-                took = spoken_time(self._master.world().steady - known.told)
+            if known.target == hello.release:
+                took = spoken_time(self._master.world().steady - known.requested_at)
                 _log.warning("host %s goes on as release %s, after %s", hello.host, hello.release, took)
-                known.wanted = ""
-        if hello.refusal and known.wanted:
+                known.target = ""
+        if hello.refusal and known.target:
             _log.error("host %s %s", hello.host, hello.refusal)
-            known.wanted = ""
+            known.target = ""
         known.hello = hello
         return disagreement(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
 
-    def word(self, host: str) -> dict[str, object]:
+    def release_report(self, host: str) -> dict[str, object]:
         """What the answer to a hello has of this."""
         known = self._hosts.get(host)
-        pace_s = min(len(self._hosts) / MOST_HELLOS, LONGEST_HELLO_S)
+        pace_s = min(len(self._hosts) / MAX_HELLOS_PER_S, LONGEST_HELLO_S)
         pace = {"hello_s": pace_s} if pace_s > HELLO_S else {}
-        return {"protocol": PROTOCOL, **pace, **({"restart": known.wanted} if known and known.wanted else {})}
+        return {"protocol": PROTOCOL, **pace, **({"restart": known.target} if known and known.target else {})}
 
     def inventoried(self, host: str) -> None:
         """A host has told what it has."""
         if host in self._hosts:
             self._hosts[host].ready = True
 
-    def restarting(self, host: str) -> bool:
+    def is_restarting(self, host: str) -> bool:
         """Whether the silence of a host is what it was told to do."""
         known = self._hosts.get(host)
-        if known is None or self._master.world().steady - known.told >= RESTART_S:
+        if known is None or self._master.world().steady - known.requested_at >= RESTART_S:
             return False
         # it says hello as the new release before its node has joined
-        return bool(known.wanted) or not known.ready
+        return bool(known.target) or not known.ready
 
     def restart(self, request: RestartHosts) -> Answer:
         """Have hosts go on as a release that they have installed."""
@@ -100,7 +100,7 @@ class HostReleases:
                 has = known.hello.installed or "no release that it tells of"
                 answer.error(f'denied: execution host "{host}" has {has} installed, not {request.release}')
             elif known.hello.release != request.release:
-                known.wanted, known.told = request.release, self._master.world().steady
+                known.target, known.requested_at = request.release, self._master.world().steady
                 _log.warning("host %s is told to go on as release %s", host, request.release)
         return answer
 
@@ -122,10 +122,10 @@ class HostReleases:
             "installed": hello.installed,
             "ready": known is not None and known.ready,
             "refusal": hello.refusal,
-            "complaint": self._complaints.get(name, ""),
+            "complaint": self._refusals.get(name, ""),
         }
 
 
-def _foreign(hello: ExecdHello) -> str:
+def _foreign_host_refusal(hello: ExecdHello) -> str:
     """A host of another cell does not join: what runs there is not this cell's to end."""
     return f'host "{hello.host}" belongs to the cell {hello.cell_id}, which this is not'

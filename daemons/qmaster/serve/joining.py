@@ -22,7 +22,7 @@ from daemons.runtime.daemon import module_command, module_environment
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.join_request import decode_join
 from gridengine.gdi.requests import Answer, malformed
-from gridengine.joining import ANSWER_S, join_directory, parse_token, record_of, records
+from gridengine.joining import ADMISSION_TIMEOUT_S, join_directory, parse_token, read_record, read_records
 
 _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"
@@ -55,7 +55,7 @@ class JoinRequests:
     def has_open_token(self) -> bool:
         """Whether a token is valid at this moment."""
         now = time.time()
-        return any(known.is_open(now) for known in records(self._directory))
+        return any(known.is_open(now) for known in read_records(self._directory))
 
     async def answer(self, body: bytes, address: str, port: int) -> Answer:
         """Admit the host that asks from this address and port, or refuse it with the reason."""
@@ -67,8 +67,8 @@ class JoinRequests:
             token = parse_token(request.token)
         except SyntaxFault as fault:
             return Answer(1, [("error", f"denied: {fault}")])
-        known = record_of(self._directory, token.number)
-        if known is None or not known.admits(token, time.time()):
+        known = read_record(self._directory, token.number)
+        if known is None or not known.accepts(token, time.time()):
             _log.warning("%s asked to join as host %r with an invalid token", address, request.host[:64])
             return Answer(1, [("error", _TOKEN_REFUSED)])
         if self._root_only and port >= _ROOT_PORTS:
@@ -102,7 +102,7 @@ class JoinRequests:
             env={**module_environment(), **self._environment},
         )
         try:
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(ADMISSION_TIMEOUT_S):
                 output, errors = await child.communicate(fields)
             return msgspec.json.decode(output, type=Answer)
         except (TimeoutError, msgspec.DecodeError):

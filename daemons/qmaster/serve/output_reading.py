@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from daemons.qmaster.decide.refused import Refused
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.accounting import AccountingRecord
-from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
+from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
@@ -41,7 +41,7 @@ async def no_host_answers(host: str, data: bytes) -> bytes:
 RecordsOf = Callable[[int, int], list[AccountingRecord]]
 """(job, task as in the records: 0 for one of no array) -> records, in the order of their ends."""
 _ENDED = 0
-"""The attempt for an ended task: the last one (`OutputWanted`)."""
+"""The attempt for an ended task: the last one (`OutputRequest`)."""
 
 
 def no_records(job: int, task: int) -> list[AccountingRecord]:
@@ -74,7 +74,7 @@ class OutputReading:
             location = self._locate(state, body["job"], body.get("task", 0), caller)
         except Refused as refusal:
             return _refused(refusal.text)
-        requested = OutputWanted(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
+        requested = OutputRequest(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
         host = state.hosts.get(location.host)
         tail = await self._ask_host(location.host, requested) if host is not None and host.up else None
         if tail is None:
@@ -108,7 +108,7 @@ class OutputReading:
         ended = self._records(number, task) or ([] if task > 1 else self._records(number, 1 - task))
         return next((record for record in reversed(ended) if record.pe_taskid in ("", "NONE")), None)
 
-    async def _ask_host(self, host: str, requested: OutputWanted) -> OutputTail | None:
+    async def _ask_host(self, host: str, requested: OutputRequest) -> OutputTail | None:
         """The output that a host has read; None if it does not answer."""
         if len(self._open[host]) >= MAX_OPEN_CALLS:
             return None
@@ -116,7 +116,7 @@ class OutputReading:
         self._open[host].add(call)
         call.add_done_callback(partial(self._finish_call, host))
         await asyncio.wait({call}, timeout=self._patience_s)
-        return decode_tail(call.result()) if call.done() and call.exception() is None else None
+        return decode_output_tail(call.result()) if call.done() and call.exception() is None else None
 
     def _finish_call(self, host: str, call: asyncio.Future[bytes]) -> None:
         """Note the end of a call. For the caller a silent, an ending and an unknown host are the same."""

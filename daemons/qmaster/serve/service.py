@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.correspondence import Correspondence
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.serve.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.event_clients import EventClients
@@ -94,9 +94,9 @@ class Service:
         self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
-        self._correspondence = Correspondence(master.incarnation)
+        self._report_sequencer = ReportSequencer(master.incarnation)
         self.dispatcher = Dispatcher(
-            master, self._deliver, self.flush, self._correspondence.inventoried, self.durable
+            master, self._deliver, self.flush, self._report_sequencer.inventoried, self.durable
         )
         self.event_clients = EventClients(master)
         self._host_log = HostLog(master)
@@ -267,9 +267,9 @@ class Service:
         if batch.master[0] > self.master.incarnation:
             self._end_outdated(host, batch.master[0])
         # an execd that restarts may have lost its configuration with its disk
-        begins = self._correspondence.begins(host, batch)
-        if not self._correspondence.takes(host, batch):
-            return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
+        is_first_of_life = self._report_sequencer.is_first_of_life(host, batch)
+        if not self._report_sequencer.accept(host, batch):
+            return encode(Batch(refused=True, master=self.master.stamp, host=self._report_sequencer.last_stamp(host)))
         self._host_log.note_contact(host)
         reports = batch.reports
         known = self.master.state.hosts.get(host)
@@ -281,10 +281,10 @@ class Service:
         await self.durable()
         if inventory:
             self.dispatcher.inventoried(host)
-        if returned or begins:
+        if returned or is_first_of_life:
             # if it was lost, its load was forgotten: a new configuration makes it report everything
-            self.dispatcher.reconnected(host)
-        if self._correspondence.taken(host, batch):
+            self.dispatcher.note_reconnection(host)
+        if self._report_sequencer.note_durable(host, batch):
             self.dispatcher.wake(host)
         return encode(Batch(verdicts=verdicts, master=self.master.stamp))
 
@@ -300,7 +300,7 @@ class Service:
 
     def hosts_with_nodes(self) -> list[str]:
         """The hosts with a live node as far as known: all that are up, except those that restart their node on request."""
-        return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.restarting(name)]
+        return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.is_restarting(name)]
 
     def lose_nodes(self, hosts: set[str]) -> None:
         """The nodes of these hosts are dead: do not wait for max_unheard."""

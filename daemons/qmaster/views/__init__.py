@@ -69,10 +69,10 @@ def explain_job(source: StateSource, body: dict[str, Any], caller: Caller) -> An
         return Answer(1, [("error", str(fault))])
 
 
-def strays(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
+def orphans(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
     """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
     hosts = sorted(source.state.hosts.items())
-    rows = [[name, *stray.key[:2], stray.owner, stray.submit_time] for name, host in hosts for stray in host.strays]
+    rows = [[name, *orphan.key[:2], orphan.owner, orphan.submit_time] for name, host in hosts for orphan in host.orphans]
     return Answer(data={"strays": rows})
 
 
@@ -80,6 +80,6 @@ VIEWS: dict[str, Callable[[StateSource, dict[str, Any], Caller], Answer]] = {
     **CONFIGURATION_READERS,
     "explain_job": explain_job,
     "status": status,
-    "strays": strays,
+    "strays": orphans,
 }
 """Reading requests that need the state alone."""

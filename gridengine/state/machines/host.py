@@ -61,7 +61,7 @@ class StraysFound(Event, frozen=True, tag=True):
 
     durable: ClassVar[bool] = False
     host: str
-    strays: list[OrphanTask]
+    orphans: list[OrphanTask]
 
 
 class StraysAbandoned(Event, frozen=True, tag=True):
@@ -176,14 +176,14 @@ def _clock_stepped(state: State, event: ClockStepped) -> None:
         host.lost_at += event.seconds if host.lost_at else 0.0
 
 
-def _strays_found(state: State, event: StraysFound) -> None:
-    state.hosts.setdefault(event.host, Host(event.host)).strays = event.strays
+def _orphans_found(state: State, event: StraysFound) -> None:
+    state.hosts.setdefault(event.host, Host(event.host)).orphans = event.orphans
 
 
-def _strays_abandoned(state: State, event: StraysAbandoned) -> None:
+def _orphans_abandoned(state: State, event: StraysAbandoned) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
-        host.strays = [stray for stray in host.strays if stray.key not in event.keys]
+        host.orphans = [orphan for orphan in host.orphans if orphan.key not in event.keys]
         host.abandoned += [key for key in event.keys if key not in host.abandoned]
 
 
@@ -210,8 +210,8 @@ HANDLERS: Handlers = {
     ExecdStarted: _execd_started,
     HostLost: _host_lost,
     ClockStepped: _clock_stepped,
-    StraysFound: _strays_found,
-    StraysAbandoned: _strays_abandoned,
+    StraysFound: _orphans_found,
+    StraysAbandoned: _orphans_abandoned,
     TriesForgotten: _tries_forgotten,
     HostDrained: _host_drained,
     HostDrainEnded: _host_drain_ended,

@@ -88,7 +88,7 @@ def test_suspend_and_resume(host: ExecHost) -> None:
 
 
 @pytest.mark.statement("EX-4", "EX-19")
-def test_a_start_that_cannot_be_made_says_why(host: ExecHost) -> None:
+def test_a_start_that_cannot_be_made_has_a_reason(host: ExecHost) -> None:
     answer = host.start(5, "true\n", owner="nobody_of_this_name")
     assert (answer["ok"], answer["failed"]) == (False, 1)
     assert "nobody_of_this_name" in answer["reason"]
@@ -150,7 +150,7 @@ def test_shepherd_cmd_wraps_the_shepherd(host: ExecHost, configured: Callable[..
 
 
 @pytest.mark.statement("EX-16")
-def test_reserved_usage_takes_the_place_of_measured_usage(host: ExecHost, configured: Callable[..., None]) -> None:
+def test_reserved_usage_replaces_measured_usage(host: ExecHost, configured: Callable[..., None]) -> None:
     configured(execd_params="ACCT_RESERVED_USAGE=true")
     go = start_behind_gate(host, 19, "true", hard={"h_vmem": "2G"})
     eventually("usage is reported", lambda: host.reports("usage", 19))
@@ -264,7 +264,7 @@ def master_answers(host: ExecHost) -> None:
     eventually("the master answers", lambda: host.post("whoami", {})["status"] == 0)
 
 
-def test_gateway_says_who_asks(host: ExecHost) -> None:
+def test_gateway_names_its_caller(host: ExecHost) -> None:
     master_answers(host)
     said = host.post("whoami", b"x" * 1_000_000)["data"]
     assert said["bytes"] == 1_000_000

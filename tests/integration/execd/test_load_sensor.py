@@ -101,7 +101,7 @@ def test_each_question_is_answered_as_the_admin_user(sensor: Path) -> None:
 
 
 @pytest.mark.statement("LS-2")
-def test_quit_is_said_at_the_end(sensor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quit_is_sent_at_the_end(sensor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_QUIT_S", PATIENCE_S)
     said = sensor.with_name("said")
     said.touch()
@@ -180,7 +180,7 @@ def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
 
 
 @pytest.mark.statement("LS-4")
-def test_a_bad_sensor_is_complained_of_again_when_it_was_replaced(
+def test_a_bad_sensor_is_logged_again_when_it_was_replaced(
     sensor: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_STATUS_S", PATIENCE_S)

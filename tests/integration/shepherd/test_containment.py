@@ -67,7 +67,7 @@ def test_life_of_a_cgroup(task_directory: Path) -> None:
     wait_for(lambda: len(procs.read_text().split()) == 2, "both processes")
     wait_for(lambda: (held.cpu_seconds() or 0) > 0.05, "some CPU time")
     assert not held.release(task_directory)
-    again = containment.recorded(task_directory)
+    again = containment.read_recorded(task_directory)
     assert again.cgroups == held.cgroups
     again.kill()
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
@@ -86,7 +86,7 @@ def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
         task_files.claim(directory)
     held = containment.establish(task_directory, ["/proc"], "40000")
     assert (held.cgroups, held.gid) == ([], 40000)
-    assert containment.recorded(task_directory).gid == 40000
+    assert containment.read_recorded(task_directory).gid == 40000
     with pytest.raises(containment.NoGroupLeft):
         containment.establish(other, [], "40000")
     held.release(task_directory)
@@ -97,7 +97,7 @@ def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
 
 
 @pytest.mark.statement("EX-6")
-def test_cgroup_of_somebody_else_is_not_used(user_cell: Cell) -> None:
+def test_cgroup_of_another_user_is_not_used(user_cell: Cell) -> None:
     unified = Path("/sys/fs/cgroup/unified")
     needs.need_root()
     if not (unified / "cgroup.procs").exists():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from daemons.execd import spare_directories
+from daemons.execd import recycled_directories
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
 from tests.integration.shepherd.cell import Cell, Task, wait_for
@@ -38,52 +38,52 @@ class Counted(NamedTuple):
     largest: int
 
 
-def a_task(cell: Cell, spares: Path) -> Task:
+def a_task(cell: Cell, recycled: Path) -> Task:
     """A task as most are, in a directory that an earlier one has left: with a scratch directory and an additional group id."""
     task = cell.task(None, command="/bin/true", no_shell=True, stdout="/dev/null", stderr="/dev/null", gid_range="40000-40100")
     task.config["tmpdir"] = str(cell.tmp / task.directory.name)
     shutil.rmtree(task.directory)
-    if not spare_directories.take(spares, task.directory):
+    if not recycled_directories.take(recycled, task.directory):
         task.directory.mkdir()
-    spare_directories.overwrite(task.directory / "config", json.dumps(task.config).encode())
+    recycled_directories.overwrite(task.directory / "config", json.dumps(task.config).encode())
     return task
 
 
-def run(cell: Cell, spares: Path) -> int:
+def run(cell: Cell, recycled: Path) -> int:
     """A task from its start to the end of its directory; what is in the files of its shepherd, bytes."""
-    task = a_task(cell, spares)
+    task = a_task(cell, recycled)
     task.start(cell.user.pw_name)
     assert task.wait()["failed"] == 0
     size = sum(path.stat().st_size for path in task.directory.iterdir() if path.name != "config")
-    spare_directories.keep(spares, task.directory)
+    recycled_directories.keep(recycled, task.directory)
     return size
 
 
 @pytest.mark.statement("EX-6")
 def test_calls_and_files_of_a_task(root_cell: Cell, tmp_path: Path) -> None:
     need("strace")
-    spares = root_cell.spool / "spare_jobs"
-    spares.mkdir()
+    recycled = root_cell.spool / "spare_jobs"
+    recycled.mkdir()
     for _ in range(WARM_UP):
-        run(root_cell, spares)
+        run(root_cell, recycled)
     assert root_cell.launcher is not None
     launcher = root_cell.launcher.pid
     [shepherd] = map(int, Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split())
     # a machine that is busy adds calls, and takes none away
-    counted = [count_calls(root_cell, spares, launcher, shepherd, tmp_path / f"calls{turn}") for turn in range(TURNS)]
+    counted = [count_calls(root_cell, recycled, launcher, shepherd, tmp_path / f"calls{turn}") for turn in range(TURNS)]
     assert min(each.of_launcher for each in counted) <= MOST_OF_LAUNCHER
     assert min(each.of_shepherd for each in counted) <= MOST_OF_SHEPHERD
     assert max(each.made for each in counted) <= MOST_MADE
     assert max(each.largest for each in counted) <= MOST_BYTES
 
 
-def count_calls(cell: Cell, spares: Path, launcher: int, shepherd: int, report: Path) -> Counted:
+def count_calls(cell: Cell, recycled: Path, launcher: int, shepherd: int, report: Path) -> Counted:
     """Watch the two while they run some tasks."""
     attached = ["-p", str(launcher), "-p", str(shepherd)]
     watching = subprocess.Popen(["strace", "-f", "-qq", "-o", str(report), *attached])
     for pid in (launcher, shepherd):
         wait_for(lambda pid=pid: "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text(), "strace to attach")
-    sizes = [run(cell, spares) for _ in range(TASKS)]
+    sizes = [run(cell, recycled) for _ in range(TASKS)]
     watching.send_signal(signal.SIGINT)
     watching.wait(PATIENCE_S)
     lines = [line for line in report.read_text().splitlines() if "resumed>" not in line]
@@ -93,11 +93,11 @@ def count_calls(cell: Cell, spares: Path, launcher: int, shepherd: int, report: 
 
 
 def test_files_of_a_task_are_those_of_an_earlier_one(root_cell: Cell) -> None:
-    spares = root_cell.spool / "spare_jobs"
-    spares.mkdir()
+    recycled = root_cell.spool / "spare_jobs"
+    recycled.mkdir()
     seen = []
     for _ in range(WARM_UP):
-        run(root_cell, spares)
-        [directory] = os.scandir(spares)
+        run(root_cell, recycled)
+        [directory] = os.scandir(recycled)
         seen.append({(path.name, path.stat().st_ino) for path in Path(directory).iterdir()})
     assert seen[0] == seen[1] == seen[2]

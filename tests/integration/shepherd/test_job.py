@@ -75,7 +75,7 @@ def test_binary_is_looked_up_in_path_and_its_status_reported(cell: Cell) -> None
 
 
 @pytest.mark.statement("SO-33")
-def test_command_of_several_words_is_text_for_the_shell(cell: Cell) -> None:
+def test_command_with_blanks_is_text_for_the_shell(cell: Cell) -> None:
     assert cell.run(command="echo a$JOB_ID; echo", args=["b c"]).stdout == "a1\nb c\n"
 
 
@@ -229,7 +229,7 @@ def test_scratch_directory_below_one_that_only_root_may_write_to(root_cell: Cell
 
 @pytest.mark.statement("QC-19", "EX-1")
 @pytest.mark.parametrize("stranger", ["directory", "link", "file"])
-def test_where_somebody_else_sits_the_scratch_directory_has_another_name(root_cell: Cell, stranger: str) -> None:
+def test_where_another_user_has_the_path_the_scratch_directory_has_another_name(root_cell: Cell, stranger: str) -> None:
     tmpdir = root_cell.tmp / "1.1.all.q"
     sits = root_cell.home if stranger == "link" else tmpdir
     if stranger == "file":

@@ -58,7 +58,7 @@ def test_a_task_is_started_once(cell: Cell) -> None:
     assert (cell.home / "runs").read_text() == "run\n"
 
 
-def test_ends_are_told_to_every_connection(cell: Cell) -> None:
+def test_ends_are_reported_to_every_connection(cell: Cell) -> None:
     other = Client(cell.spool / "launcher.sock")
     task = cell.run("true\n")
     other.wait_exited(task.directory)
@@ -180,7 +180,7 @@ def test_killed_shepherd_of_an_earlier_launcher(cell: Cell, config: dict[str, ob
 
 
 @pytest.mark.statement("EX-9", "EX-10")
-def test_shepherd_that_died_without_a_launcher_is_buried_at_the_next_start(cell: Cell) -> None:
+def test_task_whose_shepherd_died_without_a_launcher_is_finalised_at_the_next_start(cell: Cell) -> None:
     task = cell.task("sleep 1000\n")
     pid = task.start()
     job_pid = task.job_pid()
@@ -227,7 +227,7 @@ def test_the_end_of_a_job_outlives_the_loss_of_power_that_took_later_files(user_
     assert task.stdout == "ran\n", "it has not begun again"
 
 
-def test_client_that_does_not_listen_is_dropped_and_disturbs_nobody(user_cell: Cell) -> None:
+def test_client_that_does_not_read_is_dropped_and_disturbs_no_other(user_cell: Cell) -> None:
     deaf = Client(user_cell.spool / "launcher.sock")
     deaf.socket.setblocking(False)
     request = b'{"op": "start", "directory": "' + b"x" * 8000 + b'"}\n'

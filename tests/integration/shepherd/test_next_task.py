@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shepherd import process_tree, task_files
-from shepherd.pristine import UMASK, Pristine
+from shepherd.process_baseline import UMASK, ProcessBaseline
 from shepherd.run import BLOCKED
 from tests import needs
 from tests.integration.shepherd.cell import NICER, Cell, Task, alive, wait_for
@@ -137,22 +137,22 @@ def test_a_process_is_what_it_was_or_ends(names: list[str]) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, BLOCKED)
         os.umask(UMASK)
         os.chdir("/")
-        before, pristine = shown(), Pristine(BLOCKED, {kept})
+        before, process_baseline = shown(), ProcessBaseline(BLOCKED, {kept})
         for name in names:
             CHANGES[name]()
-        restored = pristine.restored({line})
-        after = shown() if restored else {}
+        restore = process_baseline.restore({line})
+        after = shown() if restore else {}
         process_tree.kill_tree(os.getpid())
-        return restored, before, after
+        return restore, before, after
 
     status, said = in_a_process(lambda: json.dumps(change()))
     assert status == 0
-    restored, before, after = json.loads(said)
+    restore, before, after = json.loads(said)
     beyond = {"priority", "scheduler", "groups", "effective group", "real user", "child"}
     if os.geteuid() != 0:
         beyond -= {"groups", "effective group", "real user"}
-    assert restored == (not beyond.intersection(names))
-    if restored:
+    assert restore == (not beyond.intersection(names))
+    if restore:
         assert after == before
 
 
@@ -254,7 +254,7 @@ def test_one_that_is_killed_while_it_waits_is_no_task_lost(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_one_that_is_killed_with_a_task_that_it_has_not_begun(cell: Cell) -> None:
+def test_one_that_is_killed_with_a_task_that_it_has_not_claimed(cell: Cell) -> None:
     waited = waiting(cell)
     held(waited)
     task = cell.task("echo run >>runs\n")
@@ -265,7 +265,7 @@ def test_one_that_is_killed_with_a_task_that_it_has_not_begun(cell: Cell) -> Non
 
 
 @pytest.mark.statement("EX-9", "EX-10")
-def test_one_that_is_killed_in_its_second_task_is_buried(cell: Cell) -> None:
+def test_the_second_task_of_one_that_is_killed_is_finalised(cell: Cell) -> None:
     waited = waiting(cell)
     task = cell.task("echo run >>runs; sleep 1000\n")
     assert task.start(cell.user.pw_name) == waited
@@ -340,7 +340,7 @@ def test_kills_at_any_moment_lose_no_task_and_run_none_twice(cell: Cell) -> None
     assert {task.exit["failed"] for task in tasks} <= {0, 4, 18, 100}
 
 
-def test_one_that_is_told_to_end_does(cell: Cell) -> None:
+def test_one_ends_by_a_signal(cell: Cell) -> None:
     waited = waiting(cell)
     os.kill(waited, signal.SIGTERM)
     wait_for(lambda: not alive(waited), "the shepherd to end")

@@ -33,7 +33,7 @@ def filled(cell: Cell, script: str = FILL) -> tuple[Task, Path]:
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_it_has_gone_when_the_end_of_a_killed_shepherds_task_is_told(cell: Cell) -> None:
+def test_it_has_gone_when_the_end_of_a_killed_shepherds_task_is_reported(cell: Cell) -> None:
     task, scratch = filled(cell)
     bystander, kept = filled(cell)
     os.kill(task.start(), signal.SIGKILL)
@@ -60,7 +60,7 @@ def test_it_has_gone_also_when_the_launcher_died_with_the_shepherd(cell: Cell, t
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_thousands_of_files_hold_nobody_up_and_a_launcher_that_dies_meanwhile_has_a_successor(cell: Cell) -> None:
+def test_thousands_of_files_delay_no_other_task_and_a_launcher_that_dies_meanwhile_has_a_successor(cell: Cell) -> None:
     thousands = "cd $TMPDIR; for i in $(seq 300); do mkdir $i; (cd $i; touch $(seq 100)); done; touch $HOME/filled; sleep 1000"
     task, scratch = filled(cell, thousands)
     os.kill(task.start(), signal.SIGKILL)

@@ -42,19 +42,19 @@ def greet(task: Task, **greeting: Any) -> tuple[socket.socket, dict[str, Any]]:
 def outcome(connection: socket.socket, received: int = 0) -> tuple[bytes, dict[str, Any]]:
     """Standard output and how the job ended. `received`: frames that came over an earlier connection."""
     inbox, output = session.Inbox(), b""
-    inbox.connected(received)
+    inbox.begin_connection(received)
     while data := connection.recv(65536):
         for kind, content in inbox.feed(data):
             if kind == session.OUTPUT:
                 output += content
             elif kind == session.EXIT:
-                connection.sendall(session.taken(inbox.count))
+                connection.sendall(session.encode_acknowledgement(inbox.count))
                 return output, json.loads(content)
     raise AssertionError(f"the session ended without an outcome behind {output!r}")
 
 
 @pytest.mark.statement("IA-1", "EX-1")
-def test_prolog_and_epilog_are_around_a_job_whose_outcome_the_client_hears(cell: Cell) -> None:
+def test_prolog_and_epilog_are_around_a_job_whose_outcome_the_client_gets(cell: Cell) -> None:
     log = cell.home / "log"
     hook = cell.file("hook", f'#!/bin/sh\necho "$1" >>{log}\n')
     hook.chmod(0o755)
@@ -68,7 +68,7 @@ def test_prolog_and_epilog_are_around_a_job_whose_outcome_the_client_hears(cell:
 
 
 @pytest.mark.statement("IA-1", "EX-4")
-def test_a_job_that_cannot_start_tells_its_client_why(cell: Cell) -> None:
+def test_the_client_of_a_job_that_cannot_start_gets_the_reason(cell: Cell) -> None:
     task = interactive(cell, "true", no_shell=True, cwd="/nowhere")
     connection, _ = greet(task)
     _, ended = outcome(connection)
@@ -86,7 +86,7 @@ def test_no_exit_status_of_an_interactive_job_runs_it_again(cell: Cell, status: 
 
 
 @pytest.mark.statement("IA-6")
-def test_a_job_to_which_nobody_comes_ends(cell: Cell) -> None:
+def test_a_job_without_a_client_ends(cell: Cell) -> None:
     task = interactive(cell, "sleep 1000", session_grace_s=0.2)
     task.wait()
     assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
@@ -98,7 +98,7 @@ def test_the_client_can_end_the_job(cell: Cell) -> None:
     task = interactive(cell, "sleep 1000")
     connection, _ = greet(task)
     task.job_pid()
-    connection.sendall(session.frame(session.END))
+    connection.sendall(session.encode_frame(session.END))
     task.wait()
     assert task.exit["exit_status"] == 137 and "the client ended" in task.exit["reason"]
 
@@ -114,22 +114,22 @@ def test_a_deleted_job_does_not_wait_for_a_client_that_is_gone(cell: Cell) -> No
 
 
 @pytest.mark.statement("IA-9", "IA-10")
-def test_who_is_let_in_again(cell: Cell) -> None:
+def test_which_clients_may_reconnect(cell: Cell) -> None:
     task = interactive(cell, "echo one; read line; echo two")
     first, answer = greet(task)
-    assert first.recv(65536) == session.frame(session.OUTPUT, b"one\n")
+    assert first.recv(65536) == session.encode_frame(session.OUTPUT, b"one\n")
     assert "refused" in greet(task, attempt=2)[1]
     assert "refused" in greet(task, client=answer["client"] + 1, received=0)[1]
     again, resumed = greet(task, client=answer["client"], received=1)
     assert (resumed["client"], resumed["first"]) == (answer["client"], 1)
-    again.sendall(session.frame(session.INPUT, b"go\n"))
+    again.sendall(session.encode_frame(session.INPUT, b"go\n"))
     assert outcome(again, received=1)[0] == b"two\n"
     task.wait()
 
 
 def port_of_daemon(connection: socket.socket) -> int:
     """The port at which the task's configured daemon waits for the client that its session has let in."""
-    said, head = b"", len(session.frame(session.OUTPUT))
+    said, head = b"", len(session.encode_frame(session.OUTPUT))
     while not said[head:].endswith(b"\n"):
         byte = connection.recv(1)
         assert byte, "the session has closed the connection"
@@ -140,7 +140,7 @@ def port_of_daemon(connection: socket.socket) -> int:
 @pytest.mark.statement("IA-5")
 def test_a_configured_daemon_takes_the_connection_of_its_client(cell: Cell) -> None:
     task = interactive(cell, "true", remote_daemon="/bin/cat")
-    connection, _ = greet(task, origin=session.HERE)
+    connection, _ = greet(task, origin=session.LOCALHOST)
     with socket.create_connection(("127.0.0.1", port_of_daemon(connection)), PATIENCE_S) as client:
         client.sendall(b"hello")
         assert client.recv(5) == b"hello"
@@ -148,7 +148,7 @@ def test_a_configured_daemon_takes_the_connection_of_its_client(cell: Cell) -> N
     task.wait()
 
 
-def test_a_configured_daemon_sends_everybody_else_away(cell: Cell) -> None:
+def test_a_configured_daemon_refuses_all_other_clients(cell: Cell) -> None:
     task = interactive(cell, "true", remote_daemon="/bin/cat")
     connection, _ = greet(task, origin="192.0.2.7")
     port = port_of_daemon(connection)

@@ -227,7 +227,7 @@ def test_methods_that_are_commands(cell: Cell) -> None:
 
 @pytest.mark.statement("QC-27")
 @pytest.mark.parametrize(("path", "why"), [("/no/method", "No such file or directory"), ("/etc/passwd", "Permission denied")])
-def test_methods_that_cannot_be_executed_are_said_and_replaced(cell: Cell, path: str, why: str) -> None:
+def test_methods_that_cannot_be_executed_are_reported_and_replaced(cell: Cell, path: str, why: str) -> None:
     methods = {f"{name}_method": path for name in ("suspend", "resume", "terminate")}
     task = trapping(cell, queue_notify_s=1000, **methods)
     pid = task.job_pid()
@@ -242,7 +242,7 @@ def test_methods_that_cannot_be_executed_are_said_and_replaced(cell: Cell, path:
 
 
 @pytest.mark.statement("QC-27")
-def test_methods_that_fail_are_said(cell: Cell) -> None:
+def test_methods_that_fail_are_reported(cell: Cell) -> None:
     script = cell.file("method", "#!/bin/sh\nexit 3\n")
     task = trapping(cell, suspend_method=str(script))
     task.command("suspend")

@@ -25,7 +25,7 @@ from shepherd.command_line import CommandLine
 from shepherd.identity import Identity, real_ids
 from shepherd.limits import ResourceLimit
 from shepherd.plan import Output, Run
-from shepherd.process_tree import killed_after
+from shepherd.process_tree import kill_after
 from tests import needs
 from tests.integration.debian import need
 from tests.integration.shepherd.cell import PROJECT, Cell
@@ -294,7 +294,7 @@ def denied(call: Callable[[], object]) -> bool:
 
 @needs.root
 @pytest.mark.statement("EX-19")
-def test_the_owner_reaches_no_shepherd_that_has_his_real_ids_but_by_signals() -> None:
+def test_the_owner_reaches_a_shepherd_with_their_real_ids_by_signals_alone() -> None:
     def attach(pid: int) -> None:
         if ctypes.CDLL(None).ptrace(PTRACE_ATTACH, pid, None, None) != 0:
             raise PermissionError
@@ -317,7 +317,7 @@ def test_the_owner_reaches_no_shepherd_that_has_his_real_ids_but_by_signals() ->
 
 def test_a_shepherd_that_is_stopped_is_killed() -> None:
     def stopped() -> object:
-        with killed_after(0.2):
+        with kill_after(0.2):
             os.kill(os.getpid(), signal.SIGSTOP)
         return "it went on"
 
@@ -330,7 +330,7 @@ def test_a_shepherd_whose_job_is_kept_from_its_program_is_killed(tmp_path: Path)
     os.mkfifo(pipe)
 
     def kept() -> object:
-        with killed_after(0.2):
+        with kill_after(0.2):
             actions = [(os.POSIX_SPAWN_OPEN, 1, str(pipe), os.O_WRONLY, 0)]
             os.posix_spawn("/bin/true", ["true"], {}, file_actions=actions, setsigmask=())
         return "it went on"
@@ -343,7 +343,7 @@ def test_a_shepherd_whose_job_is_kept_from_its_program_is_killed(tmp_path: Path)
 
 def test_a_start_that_goes_on_outlives_its_timer() -> None:
     def in_time() -> object:
-        with killed_after(2):
+        with kill_after(2):
             pass
         return signal.sigtimedwait([], 2.5) is None
 

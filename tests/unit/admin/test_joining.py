@@ -22,7 +22,7 @@ from clients.admin.join import join_cell
 from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
-from gridengine.joining import REPEAT_S, Joined, JoinRecord, JoinToken, parse_token, record_of, record_text
+from gridengine.joining import REPEAT_S, JoinedHost, JoinRecord, JoinToken, parse_token, read_record, encode_record
 from tests.harness import Cell
 from tests.unit.admin.administrator import Administrator
 
@@ -101,11 +101,11 @@ def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: A
     assert token.fingerprint == authority_of(cell).masters_fingerprint()
     kept = next((cell.qmaster_spool_dir / "authority" / "joins").iterdir())
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and token.secret.hex() not in kept.read_text()
-    record = record_of(kept.parent, token.number)
+    record = read_record(kept.parent, token.number)
     assert record is not None and record.hosts == ("h9",)
     now = time.time()
-    assert record.admits(token, now + 7100) and not record.admits(token, now + 7300)
-    assert not record.admits(token._replace(secret=bytes(18)), now)
+    assert record.accepts(token, now + 7100) and not record.accepts(token, now + 7300)
+    assert not record.accepts(token._replace(secret=bytes(18)), now)
     for text in ("", "ge1_", str(token)[:-4], f"x{token}", "ge1_é" + "A" * 70):
         with pytest.raises(SyntaxFault, match="no token"):
             parse_token(text)
@@ -154,12 +154,12 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_key_and_within_a_minute(
     with pytest.raises(Refusal, match="has joined by this token already"):
         asks(cell, token, "h9", "10.9.9.9")
     record = authority_of(cell).join(token.number)
-    assert record is not None and record.admits(token, time.time())
+    assert record is not None and record.accepts(token, time.time())
     earlier = record.joined[0]._replace(at=time.time() - REPEAT_S - 1)
     authority_of(cell).keep_join(record._replace(joined=(earlier,)))
     with pytest.raises(Refusal, match="over or used up"):
         asks(cell, token, "h9", "10.9.9.9", request=request)
-    assert not record._replace(joined=(earlier,)).admits(token, time.time()), "the port is closed again"
+    assert not record._replace(joined=(earlier,)).accepts(token, time.time()), "the port is closed again"
 
 
 def test_a_token_is_spent_before_keys_are_made(
@@ -174,7 +174,7 @@ def test_a_token_is_spent_before_keys_are_made(
         asks(cell, token, "h9", "10.9.9.9")
     monkeypatch.undo()
     record = authority_of(cell).join(token.number)
-    assert record is not None and record.used_up
+    assert record is not None and record.is_used_up
 
 
 ADDRESSES = ["10.9.9.10", "10.9.2313", "168364297", "0xa090909", "0x0a.9.0x9.011", "127.1", "0", "1"]
@@ -312,10 +312,10 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
 
 
 def test_a_record_that_cannot_be_read_is_none(tmp_path: Path) -> None:
-    record = JoinRecord("ab", "cd", 5.0, ("h1",), (Joined("h1", "ef", 4.0),), {"queues": ["all.q"]}, 3)
-    (tmp_path / "ab.json").write_text(record_text(record))
-    assert record_of(tmp_path, "ab") == record
+    record = JoinRecord("ab", "cd", 5.0, ("h1",), (JoinedHost("h1", "ef", 4.0),), {"queues": ["all.q"]}, 3)
+    (tmp_path / "ab.json").write_text(encode_record(record))
+    assert read_record(tmp_path, "ab") == record
     for text in ("", "{}", "[]", '{"digest": 1}'):
         (tmp_path / "ab.json").write_text(text)
-        assert record_of(tmp_path, "ab") is None
-    assert record_of(tmp_path, os.urandom(3).hex()) is None
+        assert read_record(tmp_path, "ab") is None
+    assert read_record(tmp_path, os.urandom(3).hex()) is None

@@ -136,24 +136,24 @@ def test_a_mailer_that_is_missing_or_has_failed_is_found(cell: InstalledCell, an
 def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
     rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
     monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: live_checks.gdi.Answer(0, [], {name: rows}))
-    assert wrong(live_checks.check_strays(cell)) == [
+    assert wrong(live_checks.check_orphans(cell)) == [
         'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
         'host h2 has task 78.2 of user "?" which this cell does not know',
     ]
-    assert "qdel -f 77.1" in next(iter(live_checks.check_strays(cell))).mend
+    assert "qdel -f 77.1" in next(iter(live_checks.check_orphans(cell))).mend
     rows.clear()
-    assert wrong(live_checks.check_strays(cell)) == []
+    assert wrong(live_checks.check_orphans(cell)) == []
     refusal = live_checks.gdi.Answer(1, [["error", "internal error"]], None)
     monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: refusal)
-    assert wrong(live_checks.check_strays(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
+    assert wrong(live_checks.check_orphans(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
 
 
-def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkeypatch):
+def test_orphans_are_not_reported_while_the_qmaster_does_not_answer(cell, monkeypatch):
     def silent(name, body):
         raise live_checks.gdi.Unreachable("no qmaster")
 
     monkeypatch.setattr(live_checks.gdi, "call", silent)
-    assert not list(live_checks.check_strays(cell))
+    assert not list(live_checks.check_orphans(cell))
 
 
 def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,14 +12,14 @@ import pytest
 from daemons.execd.active_jobs import (
     create,
     find_account,
-    holder_in,
+    read_holder,
     read_allocation,
     remove,
     remove_all,
     reserved_usage,
     running_seconds,
-    take_kept,
-    tasks_on_disk,
+    set_kept_aside,
+    read_tasks,
 )
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
@@ -51,17 +51,17 @@ def test_running_time_counts_from_the_start_of_the_process(tmp_path: Path) -> No
     assert running_seconds(tmp_path, 1000.0) == 0, "it was over before anybody looked"
 
 
-def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path) -> None:
+def test_owner_and_slots_of_a_task_are_kept_with_it(tmp_path: Path) -> None:
     site = HostSite("g1", "/opt/ge", "default", tmp_path / "spool")
     prepare_spool(site.spool)
     own = pwd.getpwuid(os.geteuid()).pw_name
     given = start({"owner": own, "submit_time": 9.0, "first_submit_time": 5.0}, pe_name="mpi", time=7.0)
     restraint = Restraint(cores=((0, 1),), topology="SCc")
     create(given, site, configuration(), restraint, find_account(own))
-    known = tasks_on_disk(site)[given.key]
+    known = read_tasks(site)[given.key]
     assert known.origin == Origin(own, 5.0, 7.0, given.granted, "mpi")
     assert (known.submitted, known.cores, known.confinement) == (given.submit_time, [(0, 1)], Confinement("SCc"))
-    assert holder_in(site.task_directory(given.key)) == (own, given.submit_time)
+    assert read_holder(site.task_directory(given.key)) == (own, given.submit_time)
 
 
 @pytest.mark.statement("EX-13")
@@ -73,11 +73,11 @@ def test_directories_that_were_kept_go_and_no_other_does(tmp_path: Path) -> None
         (site.active_jobs / name / "exit").touch()
     for name in ("7.1", "8.1.3"):
         remove(site, site.active_jobs / name, keep=True)
-    taken = take_kept(site)
+    taken = set_kept_aside(site)
     (site.active_jobs / "7.1").mkdir()  # of another try, while the old one is being removed
     remove_all(taken)
     assert sorted(path.name for path in site.active_jobs.iterdir()) == ["7.1", "7.2"]
-    assert take_kept(site) == []
+    assert set_kept_aside(site) == []
 
 
 @pytest.mark.statement("EX-9", "EX-10")
@@ -95,9 +95,9 @@ def test_a_task_that_has_ended_is_known_by_its_end_where_its_own_file_was_lost(
     (directory / "config").write_text("")
     if own is not None:
         (directory / "execd").write_text(own)
-    assert tasks_on_disk(site) == {}
+    assert read_tasks(site) == {}
     (directory / record).write_text('{"failed": 0, "task": "7.1", "execd": {"key": [7, 1, 2], "submitted": 5.0}}')
-    assert tasks_on_disk(site)[key].submitted == 5.0
+    assert read_tasks(site)[key].submitted == 5.0
     assert reserved_usage(directory, 5.0) == {}
 
 
@@ -106,16 +106,16 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
     """What is the execd's own in their `config`, and whose they are, as they were before an upgrade."""
     site = HostSite("g1", "/opt/ge", "default", tmp_path)
     shutil.copytree(KEPT, site.active_jobs)
-    found = tasks_on_disk(site)
+    found = read_tasks(site)
     assert set(found) == {(12, 1, 3), (12, 1, 3, 3), (13, 1, 1)}
     bound = found[TaskKey(12, 1, 3)]
     assert (bound.submitted, bound.cores) == (1700000000.5, [(0, 1)])
     assert bound.confinement == Confinement("SCTTCTT", "h_vmem by cgroup")
     assert bound.origin == Origin("alice", 1.0, granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)], pe="mpi")
-    assert holder_in(site.task_directory(TaskKey(13, 1, 1))) == ("alice", 1700000001.5)
+    assert read_holder(site.task_directory(TaskKey(13, 1, 1))) == ("alice", 1700000001.5)
     assert read_allocation(site.task_directory(TaskKey(12, 1, 3))) == Allocation(2, 2.0**31)
     (site.task_directory(TaskKey(13, 1, 1)) / "origin").unlink()
-    assert tasks_on_disk(site)[TaskKey(13, 1, 1)].origin == Origin()
+    assert read_tasks(site)[TaskKey(13, 1, 1)].origin == Origin()
 
 
 @pytest.mark.parametrize(("directory", "given"), [
@@ -137,7 +137,7 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
     )),
     ("12.1.3", slave_start()),
 ])
-def test_the_task_file_says_what_an_earlier_release_said(directory: str, given: Start) -> None:
+def test_the_task_file_has_the_content_of_an_earlier_release(directory: str, given: Start) -> None:
     settings = {"execd_params": "H_DESCRIPTORS=1K,NOTIFY_KILL=TERM", "gid_range": "65400-65500"}
     restraint = Restraint("set", ((0, 1),), (2, 3), "SCTTCTT", HostCgroups(("/cg",), "", True))
     made = task_config(

@@ -10,7 +10,7 @@ import pytest
 
 from daemons.execd.actor import ExecdActor
 from daemons.execd.tasks import NotNow
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from daemons.runtime.ray_session import KEPT
 from gridengine.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
 from tests.unit.execd.instructions import start
@@ -20,7 +20,7 @@ class Actor(ExecdActor):
     """`troubles`: what instructions of these classes run into."""
 
     def __init__(self, place: Path, **troubles: Exception) -> None:
-        self._tries = Tries(place / "tries", 1)
+        self._attempt_log = AttemptLog(place / "tries", 1)
         self._troubles: dict[str, Any] = troubles
 
     async def _carry_out(self, instruction: Instruction, batch: Batch) -> Acknowledgement:

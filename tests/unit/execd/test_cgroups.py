@@ -62,7 +62,7 @@ def test_v1_in_each_controller(mount: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("EX-6")
-def test_without_a_memory_controller_or_any_the_reason_is_said(mount: Path, tmp_path: Path) -> None:
+def test_without_a_memory_controller_or_any_there_is_a_reason(mount: Path, tmp_path: Path) -> None:
     hierarchy(mount / "freezer", "sge.default")
     found = find_cgroups("default", mount, own(tmp_path, "1:freezer:/\n"))
     assert found.parents and not found.limit_memory and not found.limit_processes

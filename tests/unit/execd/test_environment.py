@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from daemons.execd.environment import TaskPlaces, job_environment, method_environment
+from daemons.execd.environment import TaskPaths, job_environment, method_environment
 from daemons.execd.site import HostSite
 from gridengine.delivery import Start
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
-PLACES = TaskPlaces(
+PATHS = TaskPaths(
     directory="/spool/g1/active_jobs/12.1",
     script="/spool/g1/job_scripts/12",
     cwd="/work",
@@ -26,7 +26,7 @@ PLACES = TaskPlaces(
 
 def environment(instruction: Start | None = None, site: HostSite = SITE, **parameters: Any) -> dict[str, str]:
     execd_params = ",".join(f"{name}={value}" for name, value in parameters.items()) or "none"
-    return job_environment(instruction or start(), site, configuration(execd_params=execd_params), ALICE, PLACES)
+    return job_environment(instruction or start(), site, configuration(execd_params=execd_params), ALICE, PATHS)
 
 
 @pytest.mark.statement("EN-1", "EN-2", "EN-4", "QC-19")
@@ -121,6 +121,6 @@ def test_a_method_of_another_user_finds_what_no_user_can_choose() -> None:
     mine = {"TAR_OPTIONS": "x", "HOME": "/h", "LD_PRELOAD": "/x", "PATH": "/x", "PE_HOSTFILE": "/etc/shadow", "SGE_BINDING": "0"}
     instruction = start(environment=mine | {"SGE_METHOD_STAGE": "in", "JOB_ID": "99", "SGE_O_MAIL": "x", "TZ": "/x"})
     site = dataclasses.replace(SITE, inherited={"TZ": "UTC", "OLDPWD": "/root"})
-    found = method_environment(instruction, site, configuration(), PLACES)
+    found = method_environment(instruction, site, configuration(), PATHS)
     assert not found.keys() & (mine.keys() | {"SGE_O_MAIL", "OLDPWD", "TMPDIR", "TMP", "USER", "SHELL"})
     assert (found["JOB_ID"], found["SGE_METHOD_STAGE"], found["TZ"], found["QUEUE"]) == ("12", "in", "UTC", "all.q")

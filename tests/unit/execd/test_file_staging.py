@@ -41,7 +41,7 @@ def test_staged_files_live_in_the_scratch_directory() -> None:
 
 @pytest.mark.statement("EX-21")
 @pytest.mark.parametrize("changes", [{"setting": "false", "transfer_files": "ioe"}, {"transfer_files": ""}])
-def test_nothing_is_staged_unless_cluster_and_job_want_it(changes: dict[str, str]) -> None:
+def test_nothing_is_staged_unless_cluster_and_job_request_it(changes: dict[str, str]) -> None:
     config = made(**changes)
     assert config.stdout == "/home/alice/out"
     assert config.variables["fs_stdout_file_staging"] == "0"

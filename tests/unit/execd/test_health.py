@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from daemons.execd import pauses
+from daemons.execd import backoff
 from daemons.execd.health import Health, spool_fault
 from daemons.execd.site import HostSite
 from gridengine.delivery import HostFaults
@@ -67,7 +67,7 @@ def test_a_fault_is_reported_and_logged_once_and_so_is_its_end(
 
     async def looks() -> None:
         while faults:
-            await health.look()
+            await health.check()
 
     asyncio.run(looks())
     assert [report.faults for report in reported] == [["broken"], []]
@@ -94,10 +94,10 @@ def test_work_that_fails_at_once_is_started_ever_later_and_logged_once(
     async def work() -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO)) if len(waits) < 8 else ValueError("a bug")
 
-    monkeypatch.setattr(pauses.random, "random", lambda: 1.0)
-    monkeypatch.setattr(pauses.asyncio, "sleep", sleep)
+    monkeypatch.setattr(backoff.random, "random", lambda: 1.0)
+    monkeypatch.setattr(backoff.asyncio, "sleep", sleep)
     with pytest.raises(Enough):
-        asyncio.run(pauses.keep_running("work", work))
+        asyncio.run(backoff.keep_running("work", work))
     assert waits == sorted(waits) and waits[-1] == 10.0
     assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
         ("work failed, it is started again: Input/output error", False),

@@ -15,7 +15,7 @@ def rounds(task: Idleness, usages: list[Usage]) -> str:
         due = task.is_due()
         done += "x" if due else "."
         if due:
-            task.measured(usages[min(number, len(usages) - 1)])
+            task.note_usage(usages[min(number, len(usages) - 1)])
     return done
 
 

@@ -35,7 +35,7 @@ def test_values_as_the_original_prints_them() -> None:
 
 
 @pytest.mark.statement("EX-18")
-def test_cores_in_use_are_told_without_another_look_at_the_host() -> None:
+def test_cores_in_use_are_reported_without_another_measurement() -> None:
     used: set[tuple[int, int]] = set()
     reporter = LoadReporter("boot", lambda: READING, cores_in_use=lambda: used)
     assert reporter.full(1.0).values["m_topology_inuse"] == "SCC"

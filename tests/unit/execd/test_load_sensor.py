@@ -11,7 +11,7 @@ import pytest
 
 from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, wanted_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, write_faults, configured_sensors
 from daemons.runtime.cell import Cell
 from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.configured.configuration import HostConfiguration
@@ -60,13 +60,13 @@ def test_a_flood_is_a_fault_from_one_question_to_the_next() -> None:
 @pytest.mark.statement("LS-4")
 def test_configured_and_automatic_sensors(tmp_path: Path) -> None:
     configuration = HostConfiguration.of({"load_sensor": "/a/one, /b/two,/a/one", "execd_params": "none"})
-    assert wanted_sensors(None, tmp_path) == []
-    assert wanted_sensors(configuration, tmp_path) == ["/a/one", "/b/two"]
+    assert configured_sensors(None, tmp_path) == []
+    assert configured_sensors(configuration, tmp_path) == ["/a/one", "/b/two"]
     for name in ("qloadsensor", "qidle"):
         (tmp_path / name).touch()
-    assert wanted_sensors(configuration, tmp_path)[2:] == [str(tmp_path / "qloadsensor")]
+    assert configured_sensors(configuration, tmp_path)[2:] == [str(tmp_path / "qloadsensor")]
     idle = HostConfiguration.of({"load_sensor": "none", "execd_params": "USE_QIDLE=true"})
-    assert wanted_sensors(idle, tmp_path) == [str(tmp_path / "qloadsensor"), str(tmp_path / "qidle")]
+    assert configured_sensors(idle, tmp_path) == [str(tmp_path / "qloadsensor"), str(tmp_path / "qidle")]
 
 
 def names(host: str, **aliases: str) -> SensorHostNames:
@@ -139,7 +139,7 @@ def test_what_is_wrong_with_sensors_is_noted_until_a_report_comes_without_it(tmp
         async def start(path: str) -> asyncio.subprocess.Process:
             raise FileNotFoundError(2, "No such file or directory")
 
-        sensors = LoadSensors(lambda: ["/a"], start, lambda: None, partial(keep_faults, tmp_path))
+        sensors = LoadSensors(lambda: ["/a"], start, lambda: None, partial(write_faults, tmp_path))
         sensors.ask()
         noted = tmp_path / SENSOR_FAULTS_FILE
         assert noted.read_text() == ""
@@ -148,12 +148,12 @@ def test_what_is_wrong_with_sensors_is_noted_until_a_report_comes_without_it(tmp
                 await asyncio.sleep(0)
         assert noted.read_text() == "load sensor /a cannot be started: No such file or directory\n"
         [sensor] = sensors._sensors.values()
-        sensor.heard({})
-        sensor.complain("line", "prints nonsense")
-        sensor.complain("line", "prints nonsense")
-        sensor.heard({})
+        sensor.take_report({})
+        sensor.note_fault("line", "prints nonsense")
+        sensor.note_fault("line", "prints nonsense")
+        sensor.take_report({})
         assert noted.read_text() == "load sensor /a prints nonsense\n"
-        sensor.heard({})
+        sensor.take_report({})
         assert noted.read_text() == ""
         await sensors.stop()
 

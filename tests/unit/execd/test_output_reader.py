@@ -13,8 +13,8 @@ import pytest
 
 from daemons.execd import ended_outputs, output_reader
 from daemons.execd.ended_outputs import EndedOutputs
-from daemons.execd.output_reader import MOST, MOST_OF_ONE, OutputReader
-from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
+from daemons.execd.output_reader import MAX_READINGS, MAX_READINGS_PER_OWNER, OutputReader
+from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, encode
 from gridengine.task_key import SlaveKey, TaskKey
 
 KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
@@ -47,11 +47,11 @@ def played(monkeypatch: pytest.MonkeyPatch) -> None:
 class Host:
     """`told`: what the next processes tell; `started`: with which arguments, and the processes."""
 
-    def __init__(self, longest_s: float = 60.0) -> None:
+    def __init__(self, timeout_s: float = 60.0) -> None:
         self.told: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
         self.started: list[tuple[list[str], Process]] = []
         self.ended = EndedOutputs()
-        self.reader = OutputReader({KEY: Path("/active/12.1")}, self.ended, self._start, longest_s)
+        self.reader = OutputReader({KEY: Path("/active/12.1")}, self.ended, self._start, timeout_s)
 
     async def _start(self, arguments: list[str]) -> Any:
         process = Process(self.told)
@@ -59,14 +59,14 @@ class Host:
         return process
 
     async def ask(self, key: TaskKey = KEY, owner: str = "alice") -> OutputTail:
-        return decode_tail(await self.reader.answer(encode(OutputWanted(key, owner, "stdout", 100))))
+        return decode_output_tail(await self.reader.answer(encode(OutputRequest(key, owner, "stdout", 100))))
 
 
 def play(scene: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(scene())  # type: ignore[arg-type]
 
 
-def test_the_directory_is_the_hosts_own_and_that_of_this_try_alone() -> None:
+def test_the_directory_is_the_hosts_own_and_that_of_this_attempt_alone() -> None:
     async def scene() -> None:
         host = Host()
         assert await host.ask() == OutputTail("/o", 5, 0, "told\n")
@@ -77,7 +77,7 @@ def test_the_directory_is_the_hosts_own_and_that_of_this_try_alone() -> None:
     play(scene)
 
 
-def test_a_process_that_tells_nothing_is_a_fault() -> None:
+def test_a_process_without_output_is_a_fault() -> None:
     async def scene() -> None:
         host = Host()
         host.told = b""
@@ -86,18 +86,18 @@ def test_a_process_that_tells_nothing_is_a_fault() -> None:
     play(scene)
 
 
-def test_a_file_server_that_hangs_is_told_and_its_readings_count_until_they_are_gone() -> None:
+def test_a_file_server_that_hangs_is_reported_and_its_readings_count_until_they_are_gone() -> None:
     async def scene() -> None:
-        host = Host(longest_s=0.0)
+        host = Host(timeout_s=0.0)
         host.told = None
-        waiting = [asyncio.ensure_future(host.ask()) for _ in range(MOST_OF_ONE)]
-        while len(host.started) < MOST_OF_ONE:
+        waiting = [asyncio.ensure_future(host.ask()) for _ in range(MAX_READINGS_PER_OWNER)]
+        while len(host.started) < MAX_READINGS_PER_OWNER:
             await asyncio.sleep(0)
         for _, process in host.started:
             await process.killed.wait()
         assert {"is its file server there?" in tail.fault for tail in await asyncio.gather(*waiting)} == {True}
         assert "too many files" in (await host.ask()).fault, "they cannot be ended, and are there"
-        assert len(host.started) == MOST_OF_ONE
+        assert len(host.started) == MAX_READINGS_PER_OWNER
         host.told = b"{}"
         assert (await host.ask(owner="bob")).fault == "", "others are not kept from theirs"
         for _, process in host.started:
@@ -113,8 +113,8 @@ def test_all_readings_of_a_host_have_a_limit() -> None:
     async def scene() -> None:
         host = Host()
         host.told = None
-        waiting = [asyncio.ensure_future(host.ask(owner=f"user{number}")) for number in range(MOST)]
-        while len(host.started) < MOST:
+        waiting = [asyncio.ensure_future(host.ask(owner=f"user{number}")) for number in range(MAX_READINGS)]
+        while len(host.started) < MAX_READINGS:
             await asyncio.sleep(0)
         host.told = b"{}"
         said = (await host.ask()).fault
@@ -127,7 +127,7 @@ def test_all_readings_of_a_host_have_a_limit() -> None:
     play(scene)
 
 
-def test_a_host_that_can_start_no_process_says_so() -> None:
+def test_a_host_that_can_start_no_process_reports_it() -> None:
     async def full(arguments: list[str]) -> Any:
         raise OSError(11, "Resource temporarily unavailable")
 
@@ -157,7 +157,7 @@ def test_of_tasks_that_are_over_the_last_ones_are_read_without_their_environment
         assert await host.ask(over) == OutputTail("/o", 5, 0, "told\n")
         assert seen == [{"owner": "alice", "stdout": "/o", "environment": {}, "method_environment": {}}]
         assert "not on its host any more" in (await host.ask(TaskKey(13, 2, 5))).fault
-        for number in range(ended_outputs.MOST):
+        for number in range(ended_outputs.MAX_READINGS):
             host.ended.note(TaskKey(100 + number, 1, 1), tmp_path)
         assert over not in host.ended and TaskKey(14, 1, 0) not in host.ended
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from daemons.execd.ray_head import head_gone
+from daemons.execd.ray_head import wait_until_head_gone
 
 
 class Listener:
@@ -40,7 +40,7 @@ def test_a_head_that_refuses_is_gone() -> None:
     async def play() -> None:
         listener = Listener()
         head = await listener.start()
-        gone = asyncio.create_task(head_gone(head))
+        gone = asyncio.create_task(wait_until_head_gone(head))
         await listener.came.wait()
         listener.end()
         async with asyncio.timeout(30):
@@ -52,7 +52,7 @@ def test_a_head_that_refuses_is_gone() -> None:
 def test_a_connection_that_is_closed_is_made_again() -> None:
     async def play() -> None:
         listener = Listener()
-        gone = asyncio.create_task(head_gone(await listener.start()))
+        gone = asyncio.create_task(wait_until_head_gone(await listener.start()))
         await listener.came.wait()
         for _ in range(3):
             listener.hang_up()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daemons.execd.report_delay import ENDED_WAITS_S, STARTED_WAITS_S, YOUNG_S, ReportDelay
+from daemons.execd.report_delay import ENDED_DELAY_S, STARTED_DELAY_S, YOUNG_S, ReportDelay
 from gridengine.delivery import Ended, Load, Started
 
 FIRST, SECOND = (1, 1, 1), (2, 1, 1)
@@ -10,19 +10,19 @@ FIRST, SECOND = (1, 1, 1), (2, 1, 1)
 
 def test_an_end_waits_only_while_other_tasks_are_young() -> None:
     delay = ReportDelay()
-    assert delay.wait_s(Started(FIRST, 0.0), 0.0) == STARTED_WAITS_S
-    assert delay.wait_s(Started(SECOND, 0.0), 0.5) == STARTED_WAITS_S
-    assert delay.wait_s(Ended(FIRST), 0.6) == ENDED_WAITS_S
-    assert delay.wait_s(Ended(SECOND), 0.6) == 0.0
+    assert delay.delay_s(Started(FIRST, 0.0), 0.0) == STARTED_DELAY_S
+    assert delay.delay_s(Started(SECOND, 0.0), 0.5) == STARTED_DELAY_S
+    assert delay.delay_s(Ended(FIRST), 0.6) == ENDED_DELAY_S
+    assert delay.delay_s(Ended(SECOND), 0.6) == 0.0
 
 
 def test_tasks_that_run_for_long_hold_nothing_up() -> None:
     delay = ReportDelay()
-    delay.wait_s(Started(FIRST, 0.0), 0.0)
-    assert delay.wait_s(Ended(SECOND), YOUNG_S + 0.1) == 0.0
+    delay.delay_s(Started(FIRST, 0.0), 0.0)
+    assert delay.delay_s(Ended(SECOND), YOUNG_S + 0.1) == 0.0
 
 
 def test_what_is_no_task_goes_at_once() -> None:
     delay = ReportDelay()
-    delay.wait_s(Started(FIRST, 0.0), 0.0)
-    assert delay.wait_s(Load(0.0, {}), 0.0) == 0.0
+    delay.delay_s(Started(FIRST, 0.0), 0.0)
+    assert delay.delay_s(Load(0.0, {}), 0.0) == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from daemons.execd import reporter as module
 from daemons.execd.reporter import Reporter
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
@@ -43,13 +43,13 @@ def converse(
     monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
     acknowledged: list[TaskKey] = []
     forgotten: list[TaskKey] = []
-    strays: list[TaskKey] = []
+    orphans: list[TaskKey] = []
     unknown: list[str] = []
 
     async def run() -> None:
         full: Callable[[], list[Report]] = lambda: [Inventory([KEY])]  # noqa: E731
-        tries = Tries(place / "tries", 1)
-        reporter = Reporter(qmaster.send, tries, full, acknowledged.extend, forgotten.extend, strays.extend, unknown.extend)
+        attempt_log = AttemptLog(place / "tries", 1)
+        reporter = Reporter(qmaster.send, attempt_log, full, acknowledged.extend, forgotten.extend, orphans.extend, unknown.extend)
         tell(reporter)
         running = asyncio.ensure_future(reporter.run())
         await qmaster.over.wait()
@@ -96,7 +96,7 @@ def test_tasks_that_are_over_are_forgotten(tmp_path: Path, monkeypatch: pytest.M
 def test_the_end_of_a_task_that_the_qmaster_does_not_know_is_kept_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    qmaster = Qmaster([Verdict(strays=[KEY]), Verdict(strays=[KEY])])
+    qmaster = Qmaster([Verdict(orphans=[KEY]), Verdict(orphans=[KEY])])
     acknowledged, forgotten = converse(tmp_path, qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
     assert (acknowledged, forgotten, len(qmaster.heard)) == ([], [], 1)
 
@@ -114,16 +114,16 @@ def test_a_task_begins_only_while_none_may_have_been_placed_elsewhere(
         return encode(Batch(verdicts=[Verdict()], master=(1, 30 * len(heard))))
 
     async def run() -> None:
-        now, tries = 100.0, Tries(tmp_path / "tries", 1)
+        now, attempt_log = 100.0, AttemptLog(tmp_path / "tries", 1)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-        reporter = Reporter(send, tries, lambda: [Inventory([])], *(lambda _: None,) * 4)
+        reporter = Reporter(send, attempt_log, lambda: [Inventory([])], *(lambda _: None,) * 4)
         reporter.configure(HostConfiguration.of({"reschedule_unknown": limit}))
         running = asyncio.ensure_future(reporter.run())
-        await reporter.settled()
-        assert tries.obey((1, 31))
+        await reporter.wait_until_inventoried()
+        assert attempt_log.obey((1, 31))
         now += silent_s
-        await reporter.settled()
-        assert (len(heard) == 2, tries.is_current((1, 31))) == (asks, not asks)
+        await reporter.wait_until_inventoried()
+        assert (len(heard) == 2, attempt_log.is_current((1, 31))) == (asks, not asks)
         running.cancel()
 
     asyncio.run(run())

@@ -27,9 +27,9 @@ def test_a_core_is_given_once_and_comes_back() -> None:
     host = restraints()
     one, two = start({"binding": "set linear:2"}, task_id=1), start({"binding": "env linear:2"}, task_id=2)
     three = start({"binding": "set linear:1"}, task_id=3)
-    assert host.give(one, CONFIGURATION, "g1").topology == "SccCC"
-    assert host.give(two, CONFIGURATION, "g1").processors == (2, 3)
-    assert host.give(three, CONFIGURATION, "g1").cores == ()
+    assert host.assign(one, CONFIGURATION, "g1").topology == "SccCC"
+    assert host.assign(two, CONFIGURATION, "g1").processors == (2, 3)
+    assert host.assign(three, CONFIGURATION, "g1").cores == ()
     assert host.cores_in_use == set(HOST.cores)
     assert host.release(one.key) and not host.release(one.key) and not host.release(three.key)
     assert host.cores_in_use == {(0, 2), (0, 3)}
@@ -39,9 +39,9 @@ def test_a_core_is_given_once_and_comes_back() -> None:
 def test_slave_tasks_share_the_cores_of_their_job() -> None:
     host = restraints()
     master = start({"binding": "set linear"}, granted=[Grant("all.q@g1", 2)])
-    cores = host.give(master, CONFIGURATION, "g1").cores
+    cores = host.assign(master, CONFIGURATION, "g1").cores
     slave = msgspec.structs.replace(master, key=SlaveKey(*master.key.master, 1))
-    assert host.give(slave, CONFIGURATION, "g1").cores == cores == ((0, 0), (0, 1))
+    assert host.assign(slave, CONFIGURATION, "g1").cores == cores == ((0, 0), (0, 1))
     assert not host.release(master.key), "the slave task still has them"
     assert host.release(slave.key)
 
@@ -50,35 +50,35 @@ def test_slave_tasks_share_the_cores_of_their_job() -> None:
 def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     host = restraints()
     host.keep(TaskKey(7, 1, 1), [(0, 0)])
-    assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
+    assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 
-def test_gpus_are_given_once_come_back_and_are_told() -> None:
+def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
     host = restraints()
     two, one, other = start(task_id=1, gpus=2), start(task_id=2, gpus=1), start(task_id=3, gpus=2)
-    assert host.give(two, CONFIGURATION, "g1").gpus == (0, 1)
-    assert host.give(one, CONFIGURATION, "g1").gpus == (2,)
+    assert host.assign(two, CONFIGURATION, "g1").gpus == (0, 1)
+    assert host.assign(one, CONFIGURATION, "g1").gpus == (2,)
     assert not host.release(two.key), "no core is free by that"
-    assert host.give(other, CONFIGURATION, "g1").gpus == (0, 1)
+    assert host.assign(other, CONFIGURATION, "g1").gpus == (0, 1)
     slave = msgspec.structs.replace(one, key=SlaveKey(*one.key.master, 1))
-    restraint = host.give(slave, CONFIGURATION, "g1")
+    restraint = host.assign(slave, CONFIGURATION, "g1")
     assert restraint.gpus == (2,), "those of its job"
     environment = task_config(slave, SITE, CONFIGURATION, ALICE, restraint=restraint, home_of=lambda user: None).environment
     assert environment["CUDA_VISIBLE_DEVICES"] == environment["ROCR_VISIBLE_DEVICES"] == "2"
-    without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.give(start(), CONFIGURATION, "g1"))
+    without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.assign(start(), CONFIGURATION, "g1"))
     assert "CUDA_VISIBLE_DEVICES" not in without.environment
 
 
 def test_gpus_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     host = restraints()
     host.keep(TaskKey(7, 1, 1), (), [0])
-    assert host.give(start(gpus=2), CONFIGURATION, "g1").gpus == (1, 2)
+    assert host.assign(start(gpus=2), CONFIGURATION, "g1").gpus == (1, 2)
 
 
 @pytest.mark.statement("EX-18")
-def test_processors_that_the_daemon_may_not_use_are_given_to_nobody() -> None:
+def test_processors_that_the_daemon_may_not_use_are_never_assigned() -> None:
     host = restraints(permitted=(2, 3))
-    assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").processors == (2,)
+    assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").processors == (2,)
     assert host.cores_in_use == {(0, 2)}
 
 
@@ -86,8 +86,8 @@ def test_processors_that_the_daemon_may_not_use_are_given_to_nobody() -> None:
 def test_binding_can_be_switched_off_and_counts_the_slots_of_this_host() -> None:
     granted = [Grant("all.q@g1", 2), Grant("big.q@g1", 1), Grant("all.q@g2", 5)]
     asked = start({"binding": "set linear"}, granted=granted)
-    assert restraints().give(asked, configuration(execd_params="ENABLE_BINDING=false"), "g1").cores == ()
-    assert len(restraints().give(asked, CONFIGURATION, "g1").cores) == 3
+    assert restraints().assign(asked, configuration(execd_params="ENABLE_BINDING=false"), "g1").cores == ()
+    assert len(restraints().assign(asked, CONFIGURATION, "g1").cores) == 3
 
 
 @pytest.mark.statement("SO-6", "PE-9")
@@ -97,7 +97,7 @@ def test_binding_can_be_switched_off_and_counts_the_slots_of_this_host() -> None
 def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: list[int]) -> None:
     granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 2)]
     asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
-    restraint = restraints().give(asked, CONFIGURATION, "g1")
+    restraint = restraints().assign(asked, CONFIGURATION, "g1")
     made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, restraint)
     environment = made.environment
     assert (environment["SGE_BINDING"], made.processors) == ("1 2", processors)
@@ -124,8 +124,8 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
 @pytest.mark.statement("EX-6")
 def test_cgroups_are_looked_for_when_they_are_switched_on() -> None:
     host = restraints(HostCgroups(("/cg",)))
-    assert host.give(start(), CONFIGURATION, "g1").cgroups is None
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
     host.configure(configuration(execd_params="USE_CGROUPS=yes"))
-    assert host.give(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))
     host.configure(CONFIGURATION)
-    assert host.give(start(), CONFIGURATION, "g1").cgroups is None
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daemons.execd import active_jobs
-from daemons.execd.site import HostSite, offer_programs
+from daemons.execd.site import HostSite, link_programs
 from daemons.execd.task_config import task_config
 from gridengine.delivery import Start
 from gridengine.state.jobs import Grant
@@ -74,7 +74,7 @@ def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
         directory.mkdir(parents=True)
         identity = {"job_id": 12, "task_id": 1, "attempt": 3} | ({"slave": 7} if isinstance(key, SlaveKey) else {})
         (directory / "config").write_text(json.dumps(identity))
-    assert sorted(active_jobs.tasks_on_disk(site)) == [(12, 1, 3), (12, 1, 3, 7)]
+    assert sorted(active_jobs.read_tasks(site)) == [(12, 1, 3), (12, 1, 3, 7)]
     assert sorted(path.name for path in site.active_jobs.iterdir()) == ["12.1", "12.1.7"]
 
 
@@ -82,11 +82,11 @@ def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
 def test_programs_are_offered_where_launchers_look(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
-    offer_programs(tmp_path, "")
+    link_programs(tmp_path, "")
     assert not (tmp_path / "bin").exists()
-    offer_programs(tmp_path, "/nowhere")
-    offer_programs(tmp_path, str(programs))
+    link_programs(tmp_path, "/nowhere")
+    link_programs(tmp_path, str(programs))
     [link] = (tmp_path / "bin").iterdir()
     assert link.resolve() == programs
-    offer_programs(tmp_path, "/elsewhere")
+    link_programs(tmp_path, "/elsewhere")
     assert link.resolve() == programs, "what leads somewhere stays"

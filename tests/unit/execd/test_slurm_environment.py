@@ -12,7 +12,7 @@ from gridengine.ranges import Ranges
 from gridengine.slurm import MARK
 from gridengine.state.jobs import Grant
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
-from tests.unit.execd.test_environment import PLACES
+from tests.unit.execd.test_environment import PATHS
 
 
 def slurm_job(offset: str = "0", granted: list[Grant] | None = None, task_id: int = 1, **job: Any) -> Start:
@@ -20,7 +20,7 @@ def slurm_job(offset: str = "0", granted: list[Grant] | None = None, task_id: in
 
 
 def of_slurm(instruction: Start) -> dict[str, str]:
-    found = job_environment(instruction, SITE, configuration(), ALICE, PLACES)
+    found = job_environment(instruction, SITE, configuration(), ALICE, PATHS)
     return {name: text for name, text in found.items() if name.startswith("SLURM")}
 
 
@@ -34,7 +34,7 @@ def test_what_is_known_when_it_starts() -> None:
     assert not any(name.startswith("SLURM_ARRAY") for name in found)
 
 
-def test_tasks_have_the_numbers_that_sbatch_was_told() -> None:
+def test_tasks_have_the_numbers_given_to_sbatch() -> None:
     for offset, numbers in (("0", ("2", "2", "8")), ("1", ("1", "1", "7"))):
         found = of_slurm(slurm_job(offset, array=Ranges.parse("2-8:3"), task_range=(2, 8, 3), task_id=2))
         assert tuple(found[f"SLURM_ARRAY_TASK_{name}"] for name in ("ID", "MIN", "MAX")) == numbers
@@ -48,7 +48,7 @@ def test_their_files_are_named_so_too() -> None:
 
 
 def test_their_commands_are_found_first() -> None:
-    path = job_environment(slurm_job(), SITE, configuration(), ALICE, PLACES)["PATH"]
+    path = job_environment(slurm_job(), SITE, configuration(), ALICE, PATHS)["PATH"]
     assert path.split(":")[1] == "/opt/ge/slurm/bin"
 
 
@@ -62,4 +62,4 @@ def test_their_script_is_run_by_what_its_first_line_names() -> None:
 
 def test_other_jobs_have_none_of_it() -> None:
     assert of_slurm(start()) == {} and of_slurm(start({"context": {"a": "1"}})) == {}
-    assert "slurm" not in job_environment(start(), SITE, configuration(), ALICE, PLACES)["PATH"]
+    assert "slurm" not in job_environment(start(), SITE, configuration(), ALICE, PATHS)["PATH"]

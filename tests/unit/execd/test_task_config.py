@@ -23,7 +23,7 @@ def config(*arguments: Any, settings: dict[str, str] | None = None, **changes: A
     return made
 
 
-def test_whose_and_where() -> None:
+def test_owner_and_paths() -> None:
     made = config({"cwd": "/work", "args": ["a b", "c"]})
     assert (made.job_id, made.task_id, made.attempt, made.owner, made.uid) == (12, 1, 3, "alice", 1001)
     assert (made.cwd, made.tmpdir, made.args) == ("/work", "/tmp/12.1.all.q", ["a b", "c"])
@@ -150,7 +150,7 @@ def test_limits_that_are_booked_once_a_job_are_not_multiplied() -> None:
     ("parameters", "hard", "soft"),
     [("none", 8192, None), ("H_MAXPROC=50", 50, None), ("H_MAXPROC=infinity", None, None), ("S_MAXPROC=5", None, 5)],
 )
-def test_processes_are_limited_whatever_nobody_says(parameters: str, hard: int | None, soft: int | None) -> None:
+def test_processes_are_limited_by_default(parameters: str, hard: int | None, soft: int | None) -> None:
     site = dataclasses.replace(SITE, process_share=8192)
     made = task_config(start(), site, configuration(execd_params=parameters), ALICE, lambda user: None).limits
     assert (made.get("h_maxproc"), made.get("s_maxproc")) == (hard, soft)

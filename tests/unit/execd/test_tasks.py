@@ -15,7 +15,7 @@ from daemons.execd import tasks as module
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import Acknowledgement, Forget, Signal, Start
 from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
@@ -34,9 +34,9 @@ class Host:
 
     def restart(self) -> None:
         """kill -9 of the actor."""
-        self.tries = Tries(self.site.spool / "tries", 1)
+        self.attempt_log = AttemptLog(self.site.spool / "tries", 1)
         restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
-        self.tasks = Tasks(self.site, self.tries, lambda *_: None, restraints, lambda: None)
+        self.tasks = Tasks(self.site, self.attempt_log, lambda *_: None, restraints, lambda: None)
         self.tasks.configuration = configuration()
         self._patch.setattr(self.tasks.launcher, "start", self._started)
         self._patch.setattr(self.tasks.launcher, "signal", self._signalled)
@@ -73,7 +73,7 @@ def play(scene: Callable[[], Awaitable[None]]) -> None:
 
 
 @pytest.mark.statement("QF-34")
-def test_a_task_that_ends_while_others_are_told_does_not_stop_the_shutdown(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_ends_while_others_get_the_command_does_not_stop_the_shutdown(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
         for task_id in (1, 2):
             await host.start(mine(task_id=task_id))
@@ -94,7 +94,7 @@ def test_a_task_that_ends_while_others_are_told_does_not_stop_the_shutdown(host:
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("restarted", [False, True])
-def test_a_try_that_was_here_does_not_begin_again(host: Host, restarted: bool) -> None:
+def test_an_attempt_that_ended_here_does_not_start_again(host: Host, restarted: bool) -> None:
     """The start that waited while the end of its try was handed over, and one that comes after a restart of the actor."""
 
     async def scene() -> None:
@@ -111,7 +111,7 @@ def test_a_try_that_was_here_does_not_begin_again(host: Host, restarted: bool) -
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("over", [False, True])
-def test_a_start_that_was_long_on_its_way_does_not_disturb_the_try_after_it(host: Host, over: bool) -> None:
+def test_a_delayed_start_does_not_disturb_the_attempt_after_it(host: Host, over: bool) -> None:
     later = mine()
     earlier = msgspec.structs.replace(later, key=TaskKey(later.key.job, later.key.task, later.key.attempt - 1))
 
@@ -121,7 +121,7 @@ def test_a_start_that_was_long_on_its_way_does_not_disturb_the_try_after_it(host
             host.tasks.acknowledged([later.key])
         host.restart()
         host.told.clear()
-        await host.tasks.make_way(earlier)
+        await host.tasks.remove_earlier_attempts(earlier)
         assert await host.start(earlier) == Acknowledgement(False, over=True)
 
     play(scene)
@@ -130,7 +130,7 @@ def test_a_start_that_was_long_on_its_way_does_not_disturb_the_try_after_it(host
 
 
 @pytest.mark.statement("EX-9")
-def test_a_try_that_was_forgotten_does_not_begin_again(host: Host) -> None:
+def test_an_attempt_that_was_forgotten_does_not_start_again(host: Host) -> None:
     async def scene() -> None:
         await host.start(mine())
         await host.tasks.forget(Forget(mine().key))
@@ -141,7 +141,7 @@ def test_a_try_that_was_forgotten_does_not_begin_again(host: Host) -> None:
 
 def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
     async def scene() -> None:
-        assert host.tries.obey((1, 5))
+        assert host.attempt_log.obey((1, 5))
         with pytest.raises(NotNow):
             await host.start(mine(), revision=4)
         assert (await host.start(mine(), revision=5)).ok
@@ -149,7 +149,7 @@ def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
     play(scene)
 
 
-def test_a_task_that_the_launcher_refuses_has_not_begun(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_the_launcher_refuses_has_not_started(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
         raise ValueError("can't fork a shepherd")
 
@@ -202,7 +202,7 @@ def test_what_was_prepared_in_vain_leaves_nothing_behind(host: Host, monkeypatch
 
 @pytest.mark.statement("QC-27", "GC-4")
 @pytest.mark.parametrize("ends", [True, False])
-def test_a_method_that_failed_is_said_soon_after_the_command_or_with_the_end(
+def test_a_method_that_failed_is_logged_soon_after_the_command_or_with_the_end(
     host: Host, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ends: bool
 ) -> None:
     monkeypatch.setattr(module, "_METHOD_S", 3600.0 if ends else 0.0)
@@ -215,7 +215,7 @@ def test_a_method_that_failed_is_said_soon_after_the_command_or_with_the_end(
         (directory / "faults").write_text("can't execute suspend_method /x: no such file\n")
         if ends:
             (directory / "exit").write_text('{"failed": 0, "exit_status": 0}')
-            host.tasks.look_for_ends()
+            host.tasks.find_ends()
         await asyncio.sleep(0.01)
 
     play(scene)

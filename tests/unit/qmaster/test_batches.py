@@ -13,7 +13,7 @@ from daemons.qmaster.decision import Payload
 from daemons.qmaster.serve import batches as module
 from daemons.qmaster.serve import payloads
 from daemons.qmaster.serve.batches import Batches
-from daemons.qmaster.serve.correspondence import Correspondence
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.service import Service
@@ -34,7 +34,7 @@ def one(tmp_path: Path) -> Cell:
 def batches(one: Cell) -> Batches:
     """Of a host that has been configured."""
     made = Batches(one.master, {HOST})
-    made.answered(HOST, Batch(instructions=[Configure(one.state.configuration_text(HOST))]), [Acknowledgement()])
+    made.apply_answer(HOST, Batch(instructions=[Configure(one.state.configuration_text(HOST))]), [Acknowledgement()])
     return made
 
 
@@ -49,7 +49,7 @@ def starts(batch: Batch) -> list[TaskKey]:
 
 
 @pytest.mark.statement("EX-9")
-def test_no_task_is_started_before_the_host_has_said_what_it_has(one: Cell) -> None:
+def test_no_task_is_started_before_the_inventory_of_the_host(one: Cell) -> None:
     placed(one)
     inventoried: set[str] = set()
     batches = Batches(one.master, inventoried)
@@ -63,10 +63,10 @@ def test_a_script_is_sent_once_to_a_host(one: Cell, batches: Batches) -> None:
     first = batches.compose(HOST)
     assert (len(starts(first)), first.scripts) == (50, {job: b"true\n"})
     answers = [Acknowledgement(), *(Acknowledgement(False, again=True) for _ in range(49))]
-    batches.answered(HOST, first, answers)
+    batches.apply_answer(HOST, first, answers)
     second = batches.compose(HOST)
     assert (len(starts(second)), second.scripts) == (49, {})
-    batches.answered(HOST, second, [Acknowledgement(False, needs_script=True), *answers[2:]])
+    batches.apply_answer(HOST, second, [Acknowledgement(False, needs_script=True), *answers[2:]])
     assert batches.compose(HOST).scripts == {job: b"true\n"}, "the host says that it has not got it"
 
 
@@ -77,7 +77,7 @@ def test_a_batch_is_limited_in_bytes_but_never_empty(one: Cell, batches: Batches
     sizes = []
     while (batch := batches.compose(HOST)).instructions:
         sizes.append(len(starts(batch)))
-        batches.answered(HOST, batch, [Acknowledgement()] * len(batch.instructions))
+        batches.apply_answer(HOST, batch, [Acknowledgement()] * len(batch.instructions))
     assert sizes == [2, 2, 2, 2, 1, 1]
 
 
@@ -100,11 +100,11 @@ def test_payloads_are_kept_within_a_number_of_bytes(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize(("rerun", "left"), [(False, None), (True, "pending")])
-def test_a_try_that_is_over_without_a_word_of_its_end_is_lost(
+def test_an_attempt_that_ended_without_a_record_is_lost(
     one: Cell, batches: Batches, rerun: bool, left: str | None
 ) -> None:
     job = placed(one, "1", rerun=rerun)
-    batches.answered(HOST, batches.compose(HOST), [Acknowledgement(False, over=True)])
+    batches.apply_answer(HOST, batches.compose(HOST), [Acknowledgement(False, over=True)])
     one.master.flush()
     task = one.state.task(job, 1)
     assert (task.status if task else None) == left
@@ -115,7 +115,7 @@ def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:
     job = placed(one)
     batch = batches.compose(HOST)
     answers = [Acknowledgement(False, 1, "broken"), Acknowledgement(False, again=True), Acknowledgement()]
-    batches.answered(HOST, batch, answers)
+    batches.apply_answer(HOST, batch, answers)
     tasks = one.state.jobs[job].tasks
     assert [(tasks[number].status, tasks[number].error) for number in (1, 2, 3)] == [
         ("pending", f"01/15/2027 08:00:00: broken (on host {HOST})"),
@@ -137,7 +137,7 @@ def test_every_start_of_the_master_is_a_later_one(one: Cell) -> None:
 
 
 @pytest.mark.statement("SP-3")
-def test_a_host_is_told_only_what_is_on_disk(one: Cell) -> None:
+def test_a_host_is_sent_only_instructions_that_are_on_disk(one: Cell) -> None:
     """What a crash of the qmaster would undo is written before a host hears of it."""
     told: list[int] = []
 
@@ -180,21 +180,21 @@ def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> B
 
 @pytest.mark.statement("EX-9")
 def test_reports_that_are_late_doubled_or_for_another_master_are_refused() -> None:
-    correspondence = Correspondence(7)
-    assert not correspondence.takes(HOST, letter(6, 1)), "written to an earlier qmaster"
-    assert correspondence.takes(HOST, letter(7, 1))
-    assert not correspondence.takes(HOST, letter(7, 1)) and correspondence.takes(HOST, letter(7, 3))
-    assert not correspondence.takes(HOST, letter(7, 2))
-    assert correspondence.takes(HOST, letter(7, 1, life=2)) and not correspondence.takes(HOST, letter(7, 9, life=1))
-    assert correspondence.last(HOST) == (2, 1)
-    assert correspondence.takes("h2", letter(7, 1))
+    report_sequencer = ReportSequencer(7)
+    assert not report_sequencer.accept(HOST, letter(6, 1)), "written to an earlier qmaster"
+    assert report_sequencer.accept(HOST, letter(7, 1))
+    assert not report_sequencer.accept(HOST, letter(7, 1)) and report_sequencer.accept(HOST, letter(7, 3))
+    assert not report_sequencer.accept(HOST, letter(7, 2))
+    assert report_sequencer.accept(HOST, letter(7, 1, life=2)) and not report_sequencer.accept(HOST, letter(7, 9, life=1))
+    assert report_sequencer.last_stamp(HOST) == (2, 1)
+    assert report_sequencer.accept("h2", letter(7, 1))
 
 
 def test_a_host_may_be_sent_tasks_from_its_first_inventory_on() -> None:
-    correspondence = Correspondence(7)
-    assert not correspondence.taken(HOST, letter(7, 1, inventory=False)) and not correspondence.inventoried
-    assert correspondence.taken(HOST, letter(7, 2)) and correspondence.inventoried == {HOST}
-    assert not correspondence.taken(HOST, letter(7, 3)), "already known"
+    report_sequencer = ReportSequencer(7)
+    assert not report_sequencer.note_durable(HOST, letter(7, 1, inventory=False)) and not report_sequencer.inventoried
+    assert report_sequencer.note_durable(HOST, letter(7, 2)) and report_sequencer.inventoried == {HOST}
+    assert not report_sequencer.note_durable(HOST, letter(7, 3)), "already known"
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def serve(one: Cell) -> Callable[[Batch], Batch]:
     return lambda reports: asyncio.run(answer(reports))
 
 
-def test_an_execd_that_begins_anew_is_configured_anew_and_once(one: Cell) -> None:
+def test_an_execd_that_restarts_is_configured_again_and_once(one: Cell) -> None:
     """What it had been told may be gone with its disk. What it says because it was configured is no reason to configure it: the
     two would chase each other for as long as its acknowledgement is the faster one."""
 
@@ -225,7 +225,7 @@ def test_an_execd_that_begins_anew_is_configured_anew_and_once(one: Cell) -> Non
         batches = service.dispatcher._batches
         found: list[list[object]] = []
         for number, life in ((1, 1), (2, 1), (1, 2), (2, 2)):
-            batches.answered(HOST, batches.compose(HOST), [Acknowledgement()] * len(batches.compose(HOST).instructions))
+            batches.apply_answer(HOST, batches.compose(HOST), [Acknowledgement()] * len(batches.compose(HOST).instructions))
             assert not batches.compose(HOST).instructions, "it has been told"
             await service.reports(HOST, encode(letter(one.master.incarnation, number, life)))
             found.append([type(instruction) for instruction in batches.compose(HOST).instructions])
@@ -234,7 +234,7 @@ def test_an_execd_that_begins_anew_is_configured_anew_and_once(one: Cell) -> Non
     assert asyncio.run(told()) == [[Configure], [], [Configure], []]
 
 
-def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Batch], Batch]) -> None:
+def test_verdicts_bear_their_revision(one: Cell, serve: Callable[[Batch], Batch]) -> None:
     own = one.master.incarnation
     answer = serve(letter(own, 1))
     assert answer.verdicts == [Verdict()] and answer.master == (own, one.state.revision)
@@ -242,7 +242,7 @@ def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Bat
     assert refused.refused and refused.verdicts == [] and refused.master[0] == own
 
 
-def test_a_qmaster_that_hears_of_a_later_one_makes_way(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_qmaster_that_learns_of_a_later_one_ends(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     class Ended(Exception):
         pass
 
@@ -271,10 +271,10 @@ def full_disk(*_: object) -> None:
 
 
 @pytest.mark.statement("QM-7", "EX-9")
-def test_a_task_whose_suspension_was_never_answered_is_told_to_go_on(one: Cell, batches: Batches) -> None:
+def test_a_task_whose_suspension_was_never_answered_is_resumed(one: Cell, batches: Batches) -> None:
     """The host may have carried it out: the qmaster that knows only of the task's running must not leave it at that."""
     job = placed(one, "")
-    batches.answered(HOST, batches.compose(HOST), [Acknowledgement()])
+    batches.apply_answer(HOST, batches.compose(HOST), [Acknowledgement()])
     assert batches.compose(HOST).instructions == [], "it runs"
 
     def signals(made: Batches) -> list[str]:
@@ -284,13 +284,13 @@ def test_a_task_whose_suspension_was_never_answered_is_told_to_go_on(one: Cell, 
         assert one.ask("change_states", targets=[str(job)], action=action, what="job").status == 0
 
     asked("suspend")
-    assert batches.note(batches.compose(HOST)) and signals(batches) == ["suspend"]
-    assert not batches.note(batches.compose(HOST)), "once"
+    assert batches.record_doubt(batches.compose(HOST)) and signals(batches) == ["suspend"]
+    assert not batches.record_doubt(batches.compose(HOST)), "once"
     one.master.flush()
     one.restart()  # and nobody knows what became of it
     asked("unsuspend")
     again = Batches(one.master, {HOST})
     assert signals(again) == ["run"]
     batch = again.compose(HOST)
-    again.answered(HOST, batch, [Acknowledgement() for _ in batch.instructions])
+    again.apply_answer(HOST, batch, [Acknowledgement() for _ in batch.instructions])
     assert again.compose(HOST).instructions == []

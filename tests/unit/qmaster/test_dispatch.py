@@ -58,7 +58,7 @@ def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_a_host_that_asked_before_it_began_is_told_again_at_once(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_refused_before_its_inventory_gets_the_instruction_again_at_once(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it is left alone otherwise: it would ask each time, if it were out of touch again by the next."""
     monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)
     job, sent = placed(one, ""), []
@@ -82,16 +82,16 @@ def test_a_host_that_asked_before_it_began_is_told_again_at_once(one: Cell, monk
 
 
 @pytest.mark.statement("GC-4")
-def test_a_host_that_cannot_be_told_is_complained_of_once_while_it_is_there(one: Cell, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_host_that_cannot_be_reached_is_logged_once_while_it_is_up(one: Cell, caplog: pytest.LogCaptureFixture) -> None:
     async def call(host: str, data: bytes) -> bytes:
         raise LookupError("it has not joined")
 
     async def scene() -> None:
         dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
         for _ in range(2):
-            dispatcher._complain(HOST, "it has not joined")
+            dispatcher._warn_once(HOST, "it has not joined")
         one.master.lose_host(HOST)
-        dispatcher._complain(HOST, "another reason")
+        dispatcher._warn_once(HOST, "another reason")
 
     asyncio.run(scene())
     assert [record.getMessage() for record in caplog.records if "cannot reach" in record.getMessage()] == [
@@ -99,7 +99,7 @@ def test_a_host_that_cannot_be_told_is_complained_of_once_while_it_is_there(one:
     ]
 
 
-def test_a_host_that_is_away_is_looked_for_seldom_and_told_at_once_when_it_is_back(
+def test_a_host_that_is_down_is_retried_seldom_and_served_at_once_when_it_is_back(
     one: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
@@ -111,7 +111,7 @@ def test_a_host_that_is_away_is_looked_for_seldom_and_told_at_once_when_it_is_ba
 
     async def scene() -> None:
         dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        rest = dispatcher._rest
+        rest = dispatcher._wait_for_return
 
         async def rests(host: str, seconds: float) -> None:
             pauses.append(seconds)
@@ -124,7 +124,7 @@ def test_a_host_that_is_away_is_looked_for_seldom_and_told_at_once_when_it_is_ba
         while len(pauses) < 12:
             await asyncio.sleep(0)
         before = len(tried)
-        dispatcher.reconnected(HOST)
+        dispatcher.note_reconnection(HOST)
         while len(tried) == before:
             await asyncio.sleep(0)
         await dispatcher.stop()

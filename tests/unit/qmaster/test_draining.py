@@ -46,7 +46,7 @@ def test_no_job_begins_there_and_what_runs_there_runs_on(cell: Cell) -> None:
     assert cell.placed(jobs[2]) == [("all.q@h1", 1)]
 
 
-def test_everybody_sees_who_did_it_when_and_why(cell: Cell) -> None:
+def test_all_users_see_operator_time_and_reason(cell: Cell) -> None:
     drained(cell, "h1", reason="new\n disk")
     assert rows(cell) == {
         "all.q@h1": ("d", {"d": [f"host drained by root@{MASTER} since 2027-01-15 08:00: new disk"]}),
@@ -61,7 +61,7 @@ def test_it_outlives_the_qmaster_and_queues_that_come_later(cell: Cell) -> None:
     assert rows(cell)["late.q@h1"][0].startswith("d")
 
 
-def test_enabling_a_queue_does_not_end_it_and_says_so(cell: Cell) -> None:
+def test_enabling_a_queue_does_not_end_it_and_shows_that(cell: Cell) -> None:
     drained(cell, "h1")
     answer = cell.admin("change_states", action="enable", what="queue", targets=["all.q@h1"])
     assert ("warning", 'host "h1" is drained: gridengine host resume h1 lets jobs go there') in answer.answers
@@ -80,14 +80,14 @@ def test_a_group_means_its_hosts_and_one_wrong_name_changes_nothing(cell: Cell) 
     assert [cell.state.hosts[name].drained.reason for name in ("h1", "h2")] == ["new disk", "new disk"]
 
 
-def test_operators_drain_and_say_why(cell: Cell) -> None:
+def test_operators_drain_with_a_reason(cell: Cell) -> None:
     refused = cell.ask("drain_hosts", "alice", MASTER, hosts=["h1"], reason="x")
     assert refused.answers == [("error", 'denied: "alice" must be operator for this operation')]
     assert drained(cell, "h1", reason=" \n").answers == [("error", "denied: say why the hosts are drained")]
     assert cell.admin("drain_hosts", hosts=["h1"], end=True).answers == [("info", 'host "h1" is not drained')]
 
 
-def test_a_reservation_there_is_told(cell: Cell) -> None:
+def test_a_reservation_there_is_reported(cell: Cell) -> None:
     cell.admin("change_users", verb="add", users=["alice"], lists=["arusers"])
     answer = cell.ask("reserve", hard_queues=["all.q@h1"], duration=1000.0, start_time=cell.now + 100)
     drained(cell, "h1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.effects import acknowledged
+from daemons.qmaster.effects import acknowledgement_events
 from gridengine.delivery import Acknowledgement, Ended, HostFaults, Start
 from gridengine.state.state_codes import instance_state_codes
 from gridengine.task_key import TaskKey
@@ -48,7 +48,7 @@ def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: lis
     key = TaskKey(job, 1, 1)
     start = Start(key, cell.state.jobs[job], [], {}, {})
     answer = Acknowledgement(False, 3, "cannot prepare", host_faults=faults)
-    _, failures = acknowledged(cell.state, "h1", [start], [answer], cell.now)
+    _, failures = acknowledgement_events(cell.state, "h1", [start], [answer], cell.now)
     assert isinstance(failures[0], Ended)
     cell.report("h1", *failures)
     assert letters(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]

@@ -65,7 +65,7 @@ def test_one_ray_cluster_has_one_version_of_ray(service: Service) -> None:
     assert refused.status == 1 and "h1 has Ray 1.0.0 on Python 2.7, the master Ray" in refused.answers[0][1]
 
 
-def test_a_host_is_told_at_its_next_hello_until_it_is_of_that_release(service: Service, cell: Cell) -> None:
+def test_a_host_gets_the_request_at_each_hello_until_it_is_of_that_release(service: Service, cell: Cell) -> None:
     old: dict[str, Any] = {"protocol": 1, "release": "1", "installed": "2"}
     hello(service, **old)
     assert restart(service, "h1").status == 0
@@ -79,7 +79,7 @@ def test_a_host_is_told_at_its_next_hello_until_it_is_of_that_release(service: S
     assert "restart" not in (hello(service, **old).data or {}), "one that cannot is not told for ever"
 
 
-def test_only_hosts_that_have_a_release_are_told(service: Service) -> None:
+def test_only_hosts_that_have_a_release_get_the_request(service: Service) -> None:
     hello(service, installed="1", release="1")
     answer = restart(service, "h1", "h2")
     assert [text for _, text in answer.answers] == [
@@ -88,7 +88,7 @@ def test_only_hosts_that_have_a_release_are_told(service: Service) -> None:
     ]
 
 
-def test_a_host_that_restarts_as_told_is_not_lost_and_is_ready_when_it_has_told_what_it_has(
+def test_a_host_that_restarts_by_request_is_not_lost_and_is_ready_after_its_inventory(
     service: Service, cell: Cell, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -115,8 +115,8 @@ def test_a_host_that_does_not_come_back_is_lost_in_the_end(service: Service, cel
 
 
 @pytest.mark.parametrize(("hosts", "seconds"), [(3, 2.0), (500, 5.0), (10_000, 20.0)])
-def test_hosts_say_hello_less_often_the_more_there_are(tmp_path: Path, hosts: int, seconds: float) -> None:
+def test_hosts_send_hellos_less_often_the_more_there_are(tmp_path: Path, hosts: int, seconds: float) -> None:
     releases = HostReleases(Cell(tmp_path).master)
     for number in range(hosts):
         releases.heard(ExecdHello(f"n{number}", protocol=PROTOCOL, ray=ray_version()), "")
-    assert releases.word("n1").get("hello_s", HELLO_S) == seconds
+    assert releases.release_report("n1").get("hello_s", HELLO_S) == seconds

@@ -24,7 +24,7 @@ from daemons.runtime.cell import USUAL_LIMITS
 from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.keys import Keys
 from gridengine.gdi.requests import Answer, Caller
-from gridengine.joining import JoinRecord, JoinToken, join_directory, new_token, record_text
+from gridengine.joining import JoinRecord, JoinToken, join_directory, new_token, encode_record
 from tests import needs
 
 RANDOM = bytes(range(24))
@@ -64,7 +64,7 @@ class Master:
         made = new_token(RANDOM, fingerprint)
         join_directory(self._directory).mkdir(exist_ok=True)
         path = join_directory(self._directory) / f"{made.number}.json"
-        path.write_text(record_text(JoinRecord(made.number, made.digest, until)))
+        path.write_text(encode_record(JoinRecord(made.number, made.digest, until)))
         return made
 
     async def _handle(self, name: str, body: bytes, caller: Caller, key: str) -> Answer:

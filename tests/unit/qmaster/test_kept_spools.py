@@ -199,7 +199,7 @@ def test_the_cell_goes_on_and_each_task_ends_once(kept: Path, tmp_path: Path) ->
                 there[task.host].append((job.id, task.id, task.attempt))
     for host, keys in there.items():
         (verdict,) = cell.report(host, Inventory(keys))
-        assert verdict.forget == [] and verdict.strays == [], "each is known"
+        assert verdict.forget == [] and verdict.orphans == [], "each is known"
     for key, host in sorted(((key, host) for host, keys in there.items() for key in keys), key=lambda one: -len(one[0])):
         cell.report(host, Ended(key, end_time=cell.now))
     assert len(_records(cell)) - before == sum(map(len, there.values()))

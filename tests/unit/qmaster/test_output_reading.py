@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.serve.output_reading import MAX_OPEN_CALLS, OutputReading
-from gridengine.delivery import OutputTail, OutputWanted, decode_wanted, encode
+from gridengine.delivery import OutputTail, OutputRequest, decode_output_request, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
@@ -23,12 +23,12 @@ class Hosts:
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
-        self.asked: list[tuple[str, OutputWanted]] = []
+        self.asked: list[tuple[str, OutputRequest]] = []
         self.tail = OutputTail("/home/alice/j.o1", 70_005, 70_000, "told\n")
         self.silent = False
 
     async def _read(self, host: str, data: bytes) -> bytes:
-        self.asked.append((host, decode_wanted(data)))
+        self.asked.append((host, decode_output_request(data)))
         if self.silent:
             await asyncio.Event().wait()
         return encode(self.tail)
@@ -56,11 +56,11 @@ def test_the_host_of_the_task_reads_for_its_owner(cell: Cell, hosts: Hosts) -> N
     cell.cycle()
     host = cell.running[TaskKey(job, 2, 1)]
     answer = hosts.ask(job, task=2, stream="stderr", bytes=10)
-    assert hosts.asked == [(host, OutputWanted(TaskKey(job, 2, 1), "alice", "stderr", 10))]
+    assert hosts.asked == [(host, OutputRequest(TaskKey(job, 2, 1), "alice", "stderr", 10))]
     told = {"task": 2, "host": host, "path": "/home/alice/j.o1", "size": 70_005, "from": 70_000, "text": "told\n"}
     assert (answer.status, answer.data) == (0, told)
     assert hosts.ask(job).data["task"] == 1
-    assert hosts.asked[-1][1] == OutputWanted(TaskKey(job, 1, 1), "alice", "stdout", 65536)
+    assert hosts.asked[-1][1] == OutputRequest(TaskKey(job, 1, 1), "alice", "stdout", 65536)
 
 
 @pytest.mark.parametrize("caller", [BOB, ROOT])
@@ -140,7 +140,7 @@ def test_of_a_task_that_is_over_the_host_of_its_last_try_is_asked(cell: Cell, ho
         return asyncio.run(reading.answer(cell.state, {"job": number, "task": task}, caller))
 
     assert ask(ALICE, 2).data["host"] == host
-    assert hosts.asked == [(host, OutputWanted(TaskKey(job, 2, 0), "alice", "stdout", 65536))]
+    assert hosts.asked == [(host, OutputRequest(TaskKey(job, 2, 0), "alice", "stdout", 65536))]
     assert ask(BOB, 2).answers == [("error", f'denied: job {job} belongs to "alice", not to "bob"')]
     assert ask(ALICE, 3).status == 1
     cell.end(job, 1)

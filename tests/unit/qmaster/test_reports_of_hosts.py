@@ -10,7 +10,7 @@ from tests.harness import Cell
 
 
 @pytest.mark.statement("EX-10")
-def test_a_task_that_its_host_never_got_is_placed_anew_after_a_boot(cell: Cell) -> None:
+def test_a_task_that_its_host_never_got_is_dispatched_again_after_a_boot(cell: Cell) -> None:
     job = cell.submit()
     cell.place()
     host = cell.placed(job)[0][0].partition("@")[2]
@@ -60,7 +60,7 @@ def test_a_full_report_is_all_that_there_is(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_words_about_a_task_that_waits_change_nothing(cell: Cell) -> None:
+def test_reports_on_a_pending_task_change_nothing(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     host = cell.running[(job, 1, 1)]
@@ -74,7 +74,7 @@ def test_words_about_a_task_that_waits_change_nothing(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_what_is_told_of_a_task_is_taken_once(cell: Cell) -> None:
+def test_a_report_on_a_task_is_taken_once(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     host, begun = cell.running[(job, 1, 1)], cell.now

@@ -315,12 +315,12 @@ def test_a_boot_loses_the_slaves_of_that_host_alone(wide: Cell, job: int) -> Non
 
 
 @pytest.mark.statement("TI-5", "EX-9")
-def test_slaves_that_began_are_over_or_live_and_others_are_strays(wide: Cell, job: int) -> None:
+def test_slaves_that_started_are_over_or_live_and_others_are_orphans(wide: Cell, job: int) -> None:
     wide.configure("parallel_environment", "wide", accounting_summary="TRUE")
     _, other = hosts(wide, job)
     over, live = started(wide, job, other), started(wide, job, other)
     ended(wide, over)
     strange = (job, 1, 1, 3)
     verdict = wide.report(other, Inventory([over, live, strange], "boot1"))[0]
-    assert (verdict.forget, verdict.strays) == ([over], [strange])
+    assert (verdict.forget, verdict.orphans) == ([over], [strange])
     assert slaves(wide, job) == [True, False]

@@ -67,10 +67,10 @@ class Caller:
         while not line.endswith(b"\n"):
             line += self.socket.recv(1)
         self.answer = json.loads(line)
-        self._inbox.connected(self.answer.get("first"))
+        self._inbox.begin_connection(self.answer.get("first"))
 
     def send(self, kind: bytes, data: bytes = b"") -> None:
-        self.socket.sendall(session.frame(kind, data))
+        self.socket.sendall(session.encode_frame(kind, data))
 
     def frames(self, size: int = 2**24) -> list[tuple[bytes, bytes]]:
         """What has come, of `size` bytes at most."""
@@ -87,7 +87,7 @@ class Caller:
         return b"".join(data for kind, data in self.frames() if kind == session.OUTPUT)
 
     def acknowledge(self) -> None:
-        self.socket.sendall(session.taken(self._inbox.count))
+        self.socket.sendall(session.encode_acknowledgement(self._inbox.count))
 
 
 class Played:

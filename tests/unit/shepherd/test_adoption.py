@@ -29,8 +29,8 @@ def write(path: Path, at: float = BOOTED + 1) -> None:
     os.utime(path, (at, at))
 
 
-def buried(directory: Path) -> dict[str, object]:
-    adoption.bury(directory)
+def finalised(directory: Path) -> dict[str, object]:
+    adoption.finalise(directory)
     found: dict[str, object] = json.loads((directory / task_files.EXIT).read_text())
     return found
 
@@ -58,7 +58,7 @@ def test_tasks_are_taken_over_in_the_order_of_their_names(tmp_path: Path) -> Non
 def test_a_job_whose_shepherd_died_has_died_after_its_start(task: Path) -> None:
     write(task / "pid")
     write(task / "job_pid", BOOTED + 50)
-    record = buried(task)
+    record = finalised(task)
     assert (record["failed"], record["exit_status"], record["signal"]) == (100, 137, 9)
     assert record["start_time"] == BOOTED + 50
     assert "the shepherd died before it could report the end of the job" in str(record["reason"])
@@ -67,7 +67,7 @@ def test_a_job_whose_shepherd_died_has_died_after_its_start(task: Path) -> None:
 @pytest.mark.statement("EX-4")
 def test_a_job_that_had_not_started_is_a_failure_of_the_shepherd_alone(task: Path) -> None:
     write(task / "pid")
-    record = buried(task)
+    record = finalised(task)
     assert (record["failed"], record["exit_status"], record["signal"], record["start_time"]) == (18, 0, 0, 0.0)
     assert (record["checkpoint"], record["usage"]["ru_wallclock"]) == (0, 0)  # type: ignore[index]
 
@@ -77,7 +77,7 @@ def test_a_job_that_had_not_started_is_a_failure_of_the_shepherd_alone(task: Pat
 def test_a_shepherd_from_before_the_boot_was_lost_with_its_host(task: Path, at: float, failed: int) -> None:
     write(task / "pid", at)
     write(task / "job_pid", at)
-    assert buried(task)["failed"] == failed
+    assert finalised(task)["failed"] == failed
 
 
 ENDED = {"exit_status": 3, "signal": 0, "start_time": 1.0, "end_time": 2.0, "usage": {"cpu": 7.5}, "checkpoint": 0}
@@ -95,7 +95,7 @@ def test_the_end_of_a_job_outlives_its_shepherd_and_its_host(
     write(task / "pid", at)
     write(task / "job_pid", at)
     task_files.write_job_end(task, {**ENDED, "failed": failed, "reason": reason}, final=False)
-    record = buried(task)
+    record = finalised(task)
     assert said in str(record["reason"])
     assert ENDED.items() <= record.items()
     assert record["failed"] == expected
@@ -107,7 +107,7 @@ def test_the_end_of_a_job_that_no_method_follows_is_what_was_noted(task: Path, a
     write(task / "pid", at)
     (task / "execd").write_text('{"key": [7, 1, 2]}')
     task_files.write_job_end(task, {**ENDED, "failed": 0, "reason": ""}, final=True)
-    record = buried(task)
+    record = finalised(task)
     assert (ENDED | {"failed": 0, "reason": "", "execd": {"key": [7, 1, 2]}}).items() <= record.items()
 
 
@@ -116,7 +116,7 @@ def test_what_a_lost_disk_shows_under_that_name_is_no_end(task: Path, left: str)
     """A host that loses its power while it writes may show nothing there, or what an earlier task left in that file."""
     write(task / "pid", BOOTED - 1)
     (task / "job_end").write_text(left)
-    assert buried(task)["failed"] == 19
+    assert finalised(task)["failed"] == 19
 
 
 @pytest.mark.statement("EX-9")
@@ -132,7 +132,7 @@ def test_a_task_of_before_a_boot_may_have_begun_also_where_its_process_was_not_o
     directory.mkdir(parents=True)
     write(directory / config, at)
     assert [each.name for each in adoption.task_directories(tmp_path)] == found
-    assert buried(directory)["failed"] == (19 if at < BOOTED else 4)
+    assert finalised(directory)["failed"] == (19 if at < BOOTED else 4)
 
 
 @pytest.mark.statement("EX-4", "AC-2")
@@ -142,7 +142,7 @@ def test_what_was_last_measured_counts_also_where_the_note_of_the_jobs_process_i
     monkeypatch.setattr(adoption.time, "time", lambda: BOOTED + 90)
     write(task / "pid", BOOTED + 50)
     task_files.write_usage(task, {"cpu": 30.5, "mem": 1.5, "maxvmem": 7000, "vmem": 5000})
-    record = buried(task)
+    record = finalised(task)
     assert (record["failed"], record["exit_status"], record["start_time"]) == (100, 137, BOOTED + 50)
     usage = record["usage"]
     assert isinstance(usage, dict)
@@ -156,42 +156,42 @@ def test_the_time_in_which_a_host_was_down_is_not_used(task: Path) -> None:
     write(task / "job_pid", BOOTED - 400)
     task_files.write_usage(task, {"cpu": 1})
     os.utime(task / "usage", (BOOTED - 100, BOOTED - 100))
-    record = buried(task)
+    record = finalised(task)
     assert (record["failed"], record["start_time"], record["end_time"]) == (19, BOOTED - 400, BOOTED - 100)
 
 
 @pytest.mark.statement("EX-4")
 def test_a_shepherd_that_left_no_process_id_died_before_it_wrote_one(task: Path) -> None:
-    assert buried(task)["failed"] == 4
+    assert finalised(task)["failed"] == 4
 
 
 @pytest.mark.statement("CK-7")
 def test_the_checkpoint_of_a_job_outlives_its_shepherd(task: Path) -> None:
     write(task / "pid")
     task_files.write_checkpoint(task, 4711)
-    assert buried(task)["checkpoint"] == 4711
+    assert finalised(task)["checkpoint"] == 4711
 
 
 def test_the_time_used_is_that_since_the_jobs_start_and_never_negative(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adoption.time, "time", lambda: BOOTED + 90)
     write(task / "pid")
     write(task / "job_pid", BOOTED + 50)
-    record = buried(task)
+    record = finalised(task)
     assert record["end_time"] == BOOTED + 90
     assert record["usage"]["ru_wallclock"] == 40  # type: ignore[index]
     write(task / "job_pid", BOOTED + 200)
-    assert buried(task)["usage"]["ru_wallclock"] == 0  # type: ignore[index]
+    assert finalised(task)["usage"]["ru_wallclock"] == 0  # type: ignore[index]
 
 
-def test_the_living_shepherds_are_spared_when_orphans_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_living_shepherds_are_not_killed_with_orphans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[tuple[int, set[int]]] = []
     monkeypatch.setattr(process_tree, "kill_tree", lambda pid, spared: killed.append((pid, spared)))
     monkeypatch.setattr(adoption, "_kill_recorded", lambda directory: None)
-    adoption.end_job(tmp_path, {41, 42})
+    adoption.kill_job(tmp_path, {41, 42})
     assert killed == [(os.getpid(), {41, 42})]
 
 
-def test_the_owner_of_a_task_without_a_readable_configuration_is_nobody(tmp_path: Path) -> None:
+def test_a_task_without_a_readable_configuration_has_no_owner(tmp_path: Path) -> None:
     assert adoption._owner_of(tmp_path) is None
     (tmp_path / "config").write_text("no configuration")
     assert adoption._owner_of(tmp_path) is None
@@ -233,7 +233,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 @pytest.mark.statement("EX-6", "EX-7")
 def test_all_that_leads_to_processes_of_a_dead_shepherd_is_used(tmp_path: Path, done: list[object]) -> None:
-    adoption.end_job(tmp_path, set())
+    adoption.kill_job(tmp_path, set())
     job = [(50, signal.SIGSTOP), (50, signal.SIGKILL), (50, {40}, signal.SIGKILL)]
     assert done == ["orphans", "cgroup", *job, (20000, 1001), "release"]
 
@@ -244,7 +244,7 @@ def test_a_job_that_has_ended_is_not_killed_nor_is_anything_looked_for_that_nobo
 ) -> None:
     monkeypatch.setattr(task_files, "running", lambda _: None)
     monkeypatch.setattr(adoption, "_owner_of", lambda _: None)
-    adoption.end_job(tmp_path, set())
+    adoption.kill_job(tmp_path, set())
     assert done == ["orphans", "cgroup", "release"]
 
 
@@ -252,7 +252,7 @@ def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_nobody(
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_tree, "parent", lambda _: None)
-    adoption.end_job(tmp_path, set())
+    adoption.kill_job(tmp_path, set())
     assert (50, {0}, signal.SIGKILL) in done
 
 
@@ -262,7 +262,7 @@ def test_a_cgroup_is_given_back_when_killed_processes_have_left_it_but_not_waite
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch, rounds: int, waits: int
 ) -> None:
     monkeypatch.setattr(containment, "recorded", lambda _: Held(done, rounds))
-    adoption.end_job(tmp_path, set())
+    adoption.kill_job(tmp_path, set())
     assert done.count(0.01) == waits
     assert done[-1] == ("release" if rounds == 3 else 0.01)
 
@@ -291,8 +291,8 @@ def test_a_process_of_the_user_with_the_jobs_group_or_directory_is_marked(
     (tmp_path / "proc" / "17").mkdir()  # it has ended meanwhile
     (tmp_path / "proc" / "self").mkdir()
     monkeypatch.setattr(adoption, "Path", lambda _: tmp_path / "proc")
-    assert sorted(adoption._marked(directory, 20000, 1001)) == [11, 12]
-    assert adoption._marked(directory, None, 1001) == [12]
+    assert sorted(adoption._marked_processes(directory, 20000, 1001)) == [11, 12]
+    assert adoption._marked_processes(directory, None, 1001) == [12]
 
 
 class Processes:
@@ -343,7 +343,7 @@ def test_a_marked_process_that_has_ended_meanwhile_is_no_reason_to_stop(tmp_path
     assert played.killed == [50]
 
 
-def test_what_cannot_be_killed_is_not_tried_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killing_is_not_retried_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
     monkeypatch.setattr(adoption, "_marked", lambda *_: [50])
     monkeypatch.setattr(process_tree, "reapers", lambda: {1})
@@ -374,19 +374,19 @@ def noted(task: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.statement("QC-19", "EX-10")
 def test_what_a_dead_shepherd_has_made_is_removed_once(task: Path, noted: Path) -> None:
-    assert adoption.left_scratch(task)
+    assert adoption.has_scratch(task)
     adoption.clear(task)
-    assert not noted.exists() and not adoption.left_scratch(task)
+    assert not noted.exists() and not adoption.has_scratch(task)
     adoption.clear(task)
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_another_one_at_its_place_is_left_alone(task: Path, noted: Path, tmp_path: Path) -> None:
+def test_another_directory_at_its_path_is_left_alone(task: Path, noted: Path, tmp_path: Path) -> None:
     noted.rename(tmp_path / "moved")
     noted.mkdir()
     (noted / "of another try").touch()
     adoption.clear(task)
-    assert (noted / "of another try").exists() and not adoption.left_scratch(task)
+    assert (noted / "of another try").exists() and not adoption.has_scratch(task)
     assert "another one" in (task / task_files.TRACE).read_text()
 
 
@@ -397,4 +397,4 @@ def test_a_note_or_configuration_that_cannot_be_read_holds_nothing_up(task: Path
     (task / task_files.CONFIG).write_text(config)
     (task / task_files.SCRATCH).write_text(note)
     adoption.clear(task)
-    assert not adoption.left_scratch(task)
+    assert not adoption.has_scratch(task)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from gridengine.task_file import LARGEST
+from gridengine.task_file import MAX_LIMIT
 from shepherd.limits import ResourceLimit, borrowed, can_be_borrowed
 
 LOCKS = 10
@@ -74,7 +74,7 @@ def test_a_limit_that_the_shepherd_has_anyhow_is_no_hindrance(kernel: Kernel) ->
 
 @pytest.mark.statement("RL-6")
 @pytest.mark.parametrize(
-    ("locks", "tried"), [((INFINITY, INFINITY), (LARGEST, LARGEST)), ((3, 5), (3, 4)), ((5, 5), (4, 4)), ((1, 1), (0, 0))]
+    ("locks", "tried"), [((INFINITY, INFINITY), (MAX_LIMIT, MAX_LIMIT)), ((3, 5), (3, 4)), ((5, 5), (4, 4)), ((1, 1), (0, 0))]
 )
 @pytest.mark.parametrize("privileged", [True, False])
 def test_a_lower_hard_limit_is_taken_only_where_the_own_can_be_had_again(

@@ -106,7 +106,7 @@ def test_however_a_migrating_job_ends_it_runs_again(ended: Ended) -> None:
 
 
 @pytest.mark.statement("CK-2")
-def test_clean_command_comes_after_the_job_and_its_outcome_says_nothing() -> None:
+def test_clean_command_comes_after_the_job_and_its_outcome_is_ignored() -> None:
     steps = plan(config(**COMMANDS, pe_stop="/stop"))
     kinds = [step.name if isinstance(step, Run) else type(step) for step in steps]
     assert kinds[1:] == ["job", Sweep, Clean, "pe_stop"]
@@ -148,17 +148,17 @@ def test_a_checkpoint_is_there_when_its_command_has_ended(
 ) -> None:
     found = Checkpoints(tmp_path, config(**COMMANDS | {"ckpt_interface": interface}), task_files.Trace(tmp_path))
     found.started("suspend_method", 99)
-    assert not found.at_work
+    assert not found.has_running_commands
     found.started("ckpt_command", 100)
-    assert (found.at_work, found.pids, found.busy("ckpt_command"), found.busy("migr_command")) == (True, {100}, True, False)
+    assert (found.has_running_commands, found.pids, found.is_running("ckpt_command"), found.is_running("migr_command")) == (True, {100}, True, False)
     found.ended(99, 0, 4711)
-    assert (task_files.read_checkpoint(tmp_path), found.at_work) == (0, True), "another process says nothing"
+    assert (task_files.read_checkpoint(tmp_path), found.has_running_commands) == (0, True), "another process says nothing"
     found.ended(100, exit_status << 8, 4711)
-    assert (task_files.read_checkpoint(tmp_path), found.at_work) == (checkpoint, False)
+    assert (task_files.read_checkpoint(tmp_path), found.has_running_commands) == (checkpoint, False)
     assert f"ckpt_command ended with status {exit_status}" in (tmp_path / "trace").read_text()
 
 
 @pytest.mark.statement("CK-2")
-def test_clean_command_is_told_the_jobs_process_and_all_else() -> None:
+def test_clean_command_gets_the_jobs_process_and_all_variables() -> None:
     step = clean_step(config(**COMMANDS), "/x $job_pid $job_id", os.getpid())
     assert step.command.argv == ["/x", str(os.getpid()), "7"]

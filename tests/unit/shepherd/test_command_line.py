@@ -31,7 +31,7 @@ def test_what_an_interactive_job_is_called_by(changes: dict[str, Any], expected:
 
 @pytest.mark.statement("QC-26", "QC-24")
 @pytest.mark.parametrize("mode", ["posix_compliant", "script_from_stdin"])
-def test_a_starter_gets_the_words_of_a_command_whatever_shell_start_mode_says(mode: str) -> None:
+def test_a_starter_gets_the_arguments_of_a_command_whatever_the_shell_start_mode(mode: str) -> None:
     for command in ({**COMMAND, "binary": False}, {"binary": True, "command": "ls", "args": ["-l", "*.c"]}):
         found = job_command_line(config(**command, starter_method="/s", shell_start_mode=mode))
         assert (found.argv, found.script_on_stdin) == (["/s", "ls", "-l", "*.c"], None)
@@ -49,7 +49,7 @@ def test_a_starter_gets_the_words_of_a_command_whatever_shell_start_mode_says(mo
         ({"binary": True, "command": "ls", "no_shell": True}, False),
     ],
 )
-def test_a_program_that_is_not_there_is_a_missing_shell_where_one_was_asked_for(
+def test_a_missing_program_is_a_missing_shell_where_one_was_requested(
     changes: dict[str, Any], is_missing_shell: bool
 ) -> None:
     assert job_command_line(config(**changes)).interpreter == is_missing_shell
@@ -63,6 +63,6 @@ def test_only_a_fed_script_is_standard_input() -> None:
 
 @pytest.mark.statement("QC-22", "SO-33")
 @pytest.mark.parametrize("shell", ["/bin/tcsh", "/bin/csh"])
-def test_words_of_a_c_shell_have_their_numbers(shell: str) -> None:
+def test_arguments_of_a_c_shell_have_their_numbers(shell: str) -> None:
     found = job_command_line(config(binary=True, command="~/a", args=["", "b c"], shell=shell, login_shells=[]))
     assert found.argv[1:] == ["-c", '~/a "" $argv[2]:q', "", "b c"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.task_file import LARGEST, TaskConfig, TaskFileError, parse
-from shepherd.config import read_config, summed_limit, with_tmpdir
+from gridengine.task_file import MAX_LIMIT, TaskConfig, TaskFileError, parse
+from shepherd.config import read_config, total_limit, with_tmpdir
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -47,7 +47,7 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
         read_config(tmp_path)
 
 
-def test_another_scratch_directory_is_where_the_jobs_words_point() -> None:
+def test_paths_of_the_job_follow_another_scratch_directory() -> None:
     planned = config(tmpdir="/tmp/1.1.q", cwd="/tmp/1.1.q", environment={"PATH": "/bin:/tmp/1.1.q", "X": "/tmp/1.1.queue"})
     assert with_tmpdir(planned, "/tmp/1.1.q") is planned  # nothing is worked out again for nearly every job
     moved = with_tmpdir(planned, "/tmp/1.1.q-2")
@@ -55,7 +55,7 @@ def test_another_scratch_directory_is_where_the_jobs_words_point() -> None:
     assert moved.environment == {"PATH": "/bin:/tmp/1.1.q-2", "X": "/tmp/1.1.queue"}
 
 
-def test_what_is_not_said_is_what_the_queue_has_by_default() -> None:
+def test_missing_keys_have_the_defaults_of_a_queue() -> None:
     found = TaskConfig(job_id=7, owner="alice", cwd="/", stdout="/o")
     assert (found.task_id, found.slave, found.attempt, found.slots, found.nice, found.ckpt_pid) == (1, 0, 0, 1, 0, 0)
     assert (found.queue_notify_s, found.session_grace_s, found.pdc_interval_s, found.ckpt_interval_s) == (60, 60, 1, 0)
@@ -100,12 +100,12 @@ def test_a_login_needs_neither_script_nor_command() -> None:
 @pytest.mark.statement("RL-4", "RL-5")
 def test_limits_on_the_sum_of_all_processes_grow_with_the_slots_of_the_task() -> None:
     found = config(limits={"h_cpu": 10, "h_vmem": 100, "s_cpu": None, "s_vmem": 10**30}, slots=3, per_job_limits=["h_vmem"])
-    assert summed_limit(found, "h_cpu") == 30
-    assert summed_limit(found, "h_vmem") == 100
-    assert summed_limit(found, "s_vmem") == LARGEST == 0x7FFFFFFFFFFFFFFF
-    assert summed_limit(found, "s_cpu") is summed_limit(found, "s_data") is None
+    assert total_limit(found, "h_cpu") == 30
+    assert total_limit(found, "h_vmem") == 100
+    assert total_limit(found, "s_vmem") == MAX_LIMIT == 0x7FFFFFFFFFFFFFFF
+    assert total_limit(found, "s_cpu") is total_limit(found, "s_data") is None
 
 
-def test_a_job_without_a_scratch_directory_keeps_its_words() -> None:
+def test_a_job_without_a_scratch_directory_keeps_its_paths() -> None:
     planned = config(environment={"PATH": "/bin"})
     assert with_tmpdir(planned, "/tmp/7.1.q") is planned

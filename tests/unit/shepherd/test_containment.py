@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shepherd import containment, task_files
-from shepherd.containment import Containment, NoGroupLeft, drop_claims, establish, recorded
+from shepherd.containment import Containment, NoGroupLeft, drop_claims, establish, read_recorded
 from tests.unit.shepherd.descriptors import open_descriptors
 
 
@@ -136,14 +136,14 @@ def test_a_cgroup_is_given_back_unless_processes_linger_in_it(tmp_path: Path) ->
 
 
 @pytest.mark.statement("EX-6", "EX-14")
-def test_a_task_takes_its_cgroups_and_says_so(tmp_path: Path) -> None:
+def test_a_task_makes_its_cgroups_and_records_them(tmp_path: Path) -> None:
     directory = task(tmp_path)
     parents = [tmp_path / "cpu" / "sge", tmp_path / "memory" / "sge"]
     made = [cgroup(parent / "7.1", cgroup__procs="") for parent in parents]
     held = establish(directory, [*map(str, parents), str(tmp_path / "read_only")], "5-9")
     assert (held.cgroups, held.gid) == (made, None)
     assert (tmp_path / "read_only" / "7.1").is_dir(), "it was made; no kernel has made its files"
-    again = recorded(directory)
+    again = read_recorded(directory)
     assert (again.cgroups, again.gid) == (made, None)
 
 
@@ -153,7 +153,7 @@ def test_without_a_cgroup_a_task_of_root_takes_a_group_id_and_gives_it_back(tmp_
     directory, other = task(tmp_path), task(tmp_path, "8.1")
     held = establish(directory, [str(tmp_path / "no_cgroups")], "5000,6000")
     assert held.cgroups == [] and held.gid in (5000, 6000)
-    assert (recorded(directory).cgroups, recorded(directory).gid) == ([], held.gid)
+    assert (read_recorded(directory).cgroups, read_recorded(directory).gid) == ([], held.gid)
     assert establish(directory, [], "5000,6000").gid == held.gid, "a task has one id"
     second = establish(other, [], "5000,6000")
     assert {held.gid, second.gid} == {5000, 6000}
@@ -168,19 +168,19 @@ def test_without_a_cgroup_a_task_of_root_takes_a_group_id_and_gives_it_back(tmp_
 
 @pytest.mark.statement("EX-14")
 @pytest.mark.usefixtures("as_root")
-def test_few_of_many_tasks_look_for_their_group_id_at_the_same_place(tmp_path: Path) -> None:
+def test_few_of_many_tasks_search_for_their_group_id_from_the_same_start(tmp_path: Path) -> None:
     gids = {establish(task(tmp_path / str(number), f"{number}.1"), [], "1000-1999").gid for number in range(100, 130)}
     assert len(gids) > 10
 
 
 @pytest.mark.statement("EX-14", "EX-19")
-def test_nobody_but_root_adds_a_group_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_root_adds_a_group_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = task(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1001)
     assert establish(directory, [], "5000-6000").gid is None
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert establish(directory, [], "NONE").gid is None
-    assert recorded(directory).gid is None
+    assert read_recorded(directory).gid is None
 
 
 @pytest.mark.statement("EX-14")
@@ -195,7 +195,7 @@ def test_after_a_reboot_the_group_ids_of_dead_shepherds_are_free_again(tmp_path:
 
 
 @pytest.mark.statement("EX-14")
-def test_a_group_id_that_somebody_else_gives_back_meanwhile_is_no_trouble(
+def test_a_group_id_that_is_released_meanwhile_is_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = tmp_path / "addgrpids" / "5000"

@@ -133,11 +133,11 @@ def test_what_cannot_be_understood_is_noted() -> None:
 def test_time_limits(changes: dict[str, Any], expected: list[tuple[float, Action]]) -> None:
     found = control(**changes)
     assert play(found) == expected
-    assert found.limit_enforced == ("h_rt" in found.why)
+    assert found.limit_enforced == ("h_rt" in found.end_reason)
 
 
 @pytest.mark.statement("RL-2", "AC-2")
-def test_a_job_that_is_being_deleted_exceeds_no_limit_any_more() -> None:
+def test_a_job_that_is_being_deleted_exceeds_no_limit() -> None:
     found = control(limits={"h_rt": 5}, notify_s=3, queue_notify_s=9)
     assert play(found, (4, "terminate"))[-1] == (7, DELETED)
     assert not found.limit_enforced
@@ -154,16 +154,16 @@ def test_a_suspended_job_is_continued_to_be_warned() -> None:
 
 
 @pytest.mark.statement("RL-3")
-def test_who_dies_of_the_warning_of_a_soft_limit_has_died_of_that_limit() -> None:
+def test_a_job_that_dies_of_the_warning_of_a_soft_limit_has_died_of_that_limit() -> None:
     found = control(limits={"s_rt": 5, "s_cpu": 2}, queue_notify_s=30)
-    assert found.why_died(SIGUSR1) == ""
+    assert found.death_reason(SIGUSR1) == ""
     found.due(6)
     found.measured(3.0, 0)
-    assert found.why_died(SIGUSR1) == "limit s_rt of 5 s exceeded" and found.why == ""
-    assert found.why_died(SIGXCPU) == "limit s_cpu of 2 s exceeded"
-    assert found.why_died(SIGCONT) == ""
+    assert found.death_reason(SIGUSR1) == "limit s_rt of 5 s exceeded" and found.end_reason == ""
+    assert found.death_reason(SIGXCPU) == "limit s_cpu of 2 s exceeded"
+    assert found.death_reason(SIGCONT) == ""
     found.command("terminate", 7)
-    assert found.why_died(SIGUSR1) == "the job was to be deleted"
+    assert found.death_reason(SIGUSR1) == "the job was to be deleted"
 
 
 @pytest.mark.statement("RL-2")
@@ -207,10 +207,10 @@ def test_measured_limits(
         ({"limits": {"h_rt": 10}}, 50, ""),
     ],
 )
-def test_a_job_that_the_kernel_killed_for_h_cpu(changes: dict[str, Any], cpu_s: float, why: str) -> None:
+def test_a_job_that_the_kernel_killed_for_h_cpu(changes: dict[str, Any], cpu_s: float, end_reason: str) -> None:
     found = control(**changes)
     found.killed_by_unknown(cpu_s)
-    assert (found.why, found.limit_enforced) == (why, bool(why))
+    assert (found.end_reason, found.limit_enforced) == (end_reason, bool(end_reason))
 
 
 @pytest.mark.statement("RL-4")
@@ -218,7 +218,7 @@ def test_a_deleted_job_was_not_killed_for_its_cpu_time() -> None:
     found = control(limits={"h_cpu": 10})
     found.command("kill", 1.0)
     found.killed_by_unknown(11)
-    assert (found.why, found.limit_enforced) == ("the job was killed on request", False)
+    assert (found.end_reason, found.limit_enforced) == ("the job was killed on request", False)
 
 
 @pytest.mark.statement("RL-4")
@@ -279,7 +279,7 @@ def test_a_job_loses_all_processes_when_the_kernel_has_killed_one_for_its_memory
 @pytest.mark.parametrize("name", ["h_cpu", "s_cpu", "h_vmem", "s_vmem"])
 def test_a_job_is_measured_one_interval_after_its_start(name: str) -> None:
     found = Control(config(limits={name: 10}, pdc_interval_s=2))
-    assert found.measures
+    assert found.needs_measuring
     found.started(100.0)
     assert found.deadline() == 102.0
 
@@ -291,7 +291,7 @@ def test_a_command_that_only_looks_like_a_nice_value_is_left_alone(text: str) ->
 
 
 @pytest.mark.statement("QC-27")
-def test_a_job_whose_process_has_ended_is_not_suspended_any_more() -> None:
+def test_a_job_whose_process_has_ended_is_no_longer_suspended() -> None:
     found = control()
     found.command("suspend", 1)
     assert found.suspended
@@ -307,7 +307,7 @@ def test_a_job_without_its_session_is_ended_as_if_it_were_deleted() -> None:
 
 
 @pytest.mark.statement("QC-27")
-def test_a_signal_in_place_of_a_method_has_no_command() -> None:
+def test_a_signal_instead_of_a_method_has_no_command() -> None:
     found = control(suspend_method="TSTP", resume_method="root@/m a")
     assert found.method("suspend_method") is found.method("terminate_method") is None
     assert found.method("resume_method") == Method("root", ["/m", "a"])

@@ -103,7 +103,7 @@ def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path: Path, monkey
 
 
 @pytest.mark.statement("QC-19")
-def test_removing_comes_to_an_end_while_somebody_goes_on_making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removing_ends_while_another_process_goes_on_making_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tmp_path / "top"
     top.mkdir()
     (top / "first").touch()
@@ -131,7 +131,7 @@ def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.statement("QC-19")
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mask: int) -> None:
+def test_root_makes_it_for_an_owner_without_write_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mask: int) -> None:
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "fchown", lambda _, uid, gid: given.append((uid, gid)))
     before = open_descriptors()
@@ -147,7 +147,7 @@ def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monk
 
 
 @pytest.mark.statement("QC-19")
-def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_away(
+def test_a_directory_that_another_user_has_put_there_meanwhile_keeps_its_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[object] = []
@@ -177,7 +177,7 @@ def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(tmp_pat
 
 
 @pytest.mark.statement("QC-19", "EX-4")
-def test_many_places_are_tried_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_paths_are_tried_but_not_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
     def taken(path: str, _: int) -> None:
@@ -201,7 +201,7 @@ def test_what_roots_methods_made_goes_too_and_nothing_stays_open(tmp_path: Path)
 
 
 @pytest.mark.statement("QC-19")
-def test_a_link_that_somebody_has_put_there_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_a_user_has_put_there_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o700)
     monkeypatch.setattr(os, "mkdir", lambda path, _: os.symlink(outside, path))

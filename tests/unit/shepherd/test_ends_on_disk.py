@@ -81,7 +81,7 @@ def found(image: Image, place: Path) -> dict[str, Any]:
         (directory / name).write_bytes(content)
         os.utime(directory / name, (BOOTED - 1, BOOTED - 1))
     if not adoption.is_finished(directory):
-        adoption.bury(directory)
+        adoption.finalise(directory)
     record: dict[str, Any] = json.loads((directory / "exit").read_bytes())
     return record
 

@@ -57,7 +57,7 @@ def test_of_a_method(name: str, ended: Ended, as_owner: bool, fault: str) -> Non
 
 
 @pytest.mark.statement("EX-4")
-def test_the_last_failure_says_whose_it_is() -> None:
+def test_the_last_failure_has_the_cause() -> None:
     outcome = Outcome(False, False)
     outcome.job_ended(Ended(137, 9), "deleted")
     outcome.method_ended("pe_stop", Ended(127, 0, 12, "no room", JOB))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shepherd import identity
-from shepherd.identity import Identity, IdentityError, as_user, become, named, owner, real_ids
+from shepherd.identity import Identity, IdentityError, as_user, become, find_identity, owner, real_ids
 from tests.unit.shepherd.configuration import config
 
 ALICE = Identity("alice", 1001, 1002, (1002, 50))
@@ -53,7 +53,7 @@ def test_root_looks_with_the_owners_eyes_and_is_root_again_whatever_happens(call
 
 @pytest.mark.statement("EX-14", "EX-19")
 @pytest.mark.parametrize(("additional", "groups"), [(None, (1002, 50)), (65400, (1002, 50, 65400))])
-def test_what_root_spawns_for_the_owner_has_his_ids_and_root_has_its_own_again(
+def test_a_process_spawned_for_the_owner_has_their_ids_and_root_has_its_own_again(
     calls: list[tuple[Any, ...]], additional: int | None, groups: tuple[int, ...]
 ) -> None:
     spawning = [("setgroups", groups), ("setresgid", 1002, -1, -1), ("setresuid", 1001, -1, -1)]
@@ -79,7 +79,7 @@ def test_a_shepherd_that_cannot_be_root_again_ends(
 
 
 @pytest.mark.statement("EX-19")
-def test_without_root_everybody_stays_who_he_is(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_ids_do_not_change(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1001)
     become(ALICE)
     with as_user(ALICE), real_ids(ALICE, 65400):
@@ -129,12 +129,12 @@ def test_the_user_of_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity.pwd, "getpwnam", entries.__getitem__)
     monkeypatch.setattr(os, "getgrouplist", lambda _, gid: [gid])
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert named("carol") == Identity("carol", 1003, 50, (50,), "/home/carol", "/bin/sh")
+    assert find_identity("carol") == Identity("carol", 1003, 50, (50,), "/home/carol", "/bin/sh")
     dave = {"HOME": "/home/dave", "USER": "dave", "LOGNAME": "dave", "SHELL": "/bin/zsh"}
-    assert named("dave").environment == dave
+    assert find_identity("dave").environment == dave
     with pytest.raises(IdentityError, match='"eve" is unknown'):
-        named("eve")
+        find_identity("eve")
     monkeypatch.setattr(os, "geteuid", lambda: 1003)
-    assert named("carol").uid == 1003
+    assert find_identity("carol").uid == 1003
     with pytest.raises(IdentityError, match="without root"):
-        named("dave")
+        find_identity("dave")

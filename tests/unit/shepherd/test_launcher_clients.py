@@ -71,7 +71,7 @@ def test_a_client_that_has_left_before_it_is_let_in_is_no_client(played: Played)
     assert played._connections == {}
 
 
-def test_a_line_without_an_end_is_not_collected_for_ever(played: Played, tmp_path: Path) -> None:
+def test_a_line_without_an_end_is_not_collected_forever(played: Played, tmp_path: Path) -> None:
     with closing(Client(played, tmp_path)) as client:
         client.send(b'{"op": "list",' + b" " * 60000)
         client.send(b'"x": 1}\n')

@@ -33,7 +33,7 @@ def task(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def buried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
+def finalised(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
     """The tasks that were buried, with the living shepherds that were spared."""
     found: list[tuple[str, set[int]]] = []
     monkeypatch.setattr(adoption, "end_job", lambda directory, children: found.append((directory.name, children)))
@@ -42,7 +42,7 @@ def buried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
 
 
 @pytest.fixture
-def played(tmp_path: Path, task: Path, buried: list[tuple[str, set[int]]]) -> Iterator[Played]:
+def played(tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]) -> Iterator[Played]:
     with closing(Played(tmp_path)) as made:
         yield made
 
@@ -84,7 +84,7 @@ def handlers(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_until_it_is_told_to_end(played: Played, tmp_path: Path, handlers: dict[int, Any], number: int) -> None:
+def test_it_serves_until_a_signal_ends_it(played: Played, tmp_path: Path, handlers: dict[int, Any], number: int) -> None:
     path = tmp_path / launcher.SOCKET
     with closing(socket.socket(socket.AF_UNIX)) as client:
         turns = Turns(
@@ -102,18 +102,18 @@ def test_it_serves_until_it_is_told_to_end(played: Played, tmp_path: Path, handl
 
 
 def test_an_end_that_the_disk_did_not_take_is_tried_again_each_second(
-    played: Played, task: Path, handlers: dict[int, Any], buried: list[tuple[str, set[int]]]
+    played: Played, task: Path, handlers: dict[int, Any], finalised: list[tuple[str, set[int]]]
 ) -> None:
     turns = Turns(played._poll, lambda: None, lambda: handlers[signal.SIGTERM]())
     played._poll = turns  # type: ignore[assignment]
-    played._unburied.add(str(task))
+    played._unfinalised.add(str(task))
     played.run()
     assert turns.timeouts == [1.0, None]
-    assert buried == [("7.1", set())]
+    assert finalised == [("7.1", set())]
 
 
-def test_children_that_have_ended_are_reaped_when_a_signal_says_so(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
+def test_children_that_have_ended_are_reaped_after_the_signal(
+    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
 ) -> None:
     """4711 is the task's shepherd, 4712 another's, 99 an orphan of a job whose shepherd had died."""
     waits: list[tuple[int, int]] = []
@@ -132,7 +132,7 @@ def test_children_that_have_ended_are_reaped_when_a_signal_says_so(
     os.write(played._writing, b"xx")
     played.turn()
     assert waits == [(-1, os.WNOHANG)] * 3
-    assert buried == [("7.1", {4712})]
+    assert finalised == [("7.1", {4712})]
     assert played.ask(op="list")["running"] == []
     played.turn()
     assert len(waits) == 3, "one look for all signals that have come"
@@ -206,7 +206,7 @@ def test_a_wrapper_finds_the_shepherd_in_its_path_and_the_task_in_its_directory(
     assert called[3] == {**environment, "SGE_CELL": "default", "PATH": path}
 
 
-def test_below_a_wrapper_the_shepherd_is_told_of_its_commands_once_it_is_there(
+def test_below_a_wrapper_the_shepherd_is_signalled_once_it_is_there(
     played: Played, task: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alerted: list[tuple[int, int]] = []
@@ -218,37 +218,37 @@ def test_below_a_wrapper_the_shepherd_is_told_of_its_commands_once_it_is_there(
     assert alerted == [(os.getpid(), COMMAND_SIGNAL)]
 
 
-def test_the_end_of_an_adopted_shepherd_is_told(
-    played: Played, tmp_path: Path, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
+def test_the_end_of_an_adopted_shepherd_is_reported(
+    played: Played, tmp_path: Path, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
 ) -> None:
     task_files.write_process(task / task_files.PID, os.getpid())
     before = open_descriptors()
-    played._find(str(task))
+    played._adopt_or_finalise(str(task))
     [(descriptor, directory)] = played._adopted.items()
     assert directory == str(task)
     with closing(Client(played, tmp_path)) as client:
         monkeypatch.setattr(task_files, "running", lambda _: None)
         played._ready(descriptor, select.EPOLLIN)
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
-    assert buried == [("7.1", set())]
+    assert finalised == [("7.1", set())]
     played.turn()
     assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
 
 
 @pytest.mark.parametrize("seen", [[GONE], [os.getpid(), None, None], [os.getpid(), GONE, None]])
-def test_a_shepherd_that_ends_while_it_is_looked_for_is_buried_and_nothing_stays_open(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, seen: list[int | None], buried: list[tuple[str, set[int]]]
+def test_a_task_whose_shepherd_ends_during_its_adoption_is_finalised_and_nothing_stays_open(
+    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, seen: list[int | None], finalised: list[tuple[str, set[int]]]
 ) -> None:
     before = open_descriptors()
     waiting = iter(seen)
     monkeypatch.setattr(task_files, "running", lambda _: next(waiting, None))
-    played._find(str(task))
-    assert buried == [("7.1", set())]
+    played._adopt_or_finalise(str(task))
+    assert finalised == [("7.1", set())]
     assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
 
 
 def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
+    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
 ) -> None:
     def pidfd_open(_: int) -> int:
         raise OSError(24, "Too many open files")
@@ -256,30 +256,30 @@ def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(
     task_files.write_process(task / task_files.PID, os.getpid())
     monkeypatch.setattr(os, "pidfd_open", pidfd_open)
     with pytest.raises(OSError, match="Too many"):
-        played._find(str(task))
-    assert buried == []
+        played._adopt_or_finalise(str(task))
+    assert finalised == []
 
 
 def test_an_own_shepherd_that_gave_way_to_an_earlier_one_is_no_end(
-    played: Played, task: Path, buried: list[tuple[str, set[int]]]
+    played: Played, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
     played.ask(op="start", directory=str(task))
     task_files.write_process(task / task_files.PID, os.getpid())
     played._ended(str(task))
-    assert buried == []
+    assert finalised == []
     assert played._pids == {str(task): os.getpid()}
     assert list(played._adopted.values()) == [str(task)]
 
 
-def test_the_end_of_a_task_whose_directory_is_gone_is_told_and_nothing_is_written(
-    played: Played, tmp_path: Path, task: Path, buried: list[tuple[str, set[int]]]
+def test_the_end_of_a_task_whose_directory_is_gone_is_reported_and_nothing_is_written(
+    played: Played, tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
     played.ask(op="start", directory=str(task))
     task.rmdir()
     with closing(Client(played, tmp_path)) as client:
         played._ended(str(task))
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
-    assert buried == []
+    assert finalised == []
 
 
 # --- its start --------------------------------------------------------------------------------------------------------
@@ -345,17 +345,17 @@ def reap(played: Played, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_a_task_is_buried_when_its_scratch_directory_has_gone(
-    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
+def test_a_task_is_finalised_when_its_scratch_directory_has_gone(
+    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
 ) -> None:
     assert clearing.ask(op="list")["running"] == [str(task)], "its end will be told"
     clearing._ended(str(task))
     clearing.ask(op="start", directory=str(task))
-    assert (len(buried), clearing.forked) == (1, []), "one child does it"
+    assert (len(finalised), clearing.forked) == (1, []), "one child does it"
     (task / task_files.SCRATCH).unlink()
     reap(clearing, monkeypatch, 0)
-    assert buried == [("7.1", set()), ("7.1", set())]
-    assert (clearing._clearing, clearing._unburied, clearing.ask(op="list")["running"]) == ({}, set(), [])
+    assert finalised == [("7.1", set()), ("7.1", set())]
+    assert (clearing._clearing, clearing._unfinalised, clearing.ask(op="list")["running"]) == ({}, set(), [])
 
 
 @pytest.mark.statement("QC-19", "EX-10")
@@ -363,6 +363,6 @@ def test_a_child_that_was_killed_while_it_cleared_has_a_successor(
     clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reap(clearing, monkeypatch, 9)
-    assert (clearing._clearing, clearing._unburied) == ({}, {str(task)}), "in a second"
+    assert (clearing._clearing, clearing._unfinalised) == ({}, {str(task)}), "in a second"
     clearing._ended(str(task))
-    assert (clearing._clearing, clearing._unburied) == ({4713: str(task)}, set())
+    assert (clearing._clearing, clearing._unfinalised) == ({4713: str(task)}, set())

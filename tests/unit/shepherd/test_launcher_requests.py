@@ -48,16 +48,16 @@ class Played(Launcher):
 
 
 @pytest.fixture
-def buried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def finalised(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the tasks that were buried."""
     names: list[str] = []
 
-    def bury(directory: Path) -> None:
+    def finalise(directory: Path) -> None:
         names.append(directory.name)
         (directory / task_files.EXIT).touch()
 
     monkeypatch.setattr(adoption, "end_job", lambda *_: None)
-    monkeypatch.setattr(adoption, "bury", bury)
+    monkeypatch.setattr(adoption, "bury", finalise)
     return names
 
 
@@ -69,13 +69,13 @@ def task(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def played(tmp_path: Path, task: Path, buried: list[str]) -> Iterator[Played]:
+def played(tmp_path: Path, task: Path, finalised: list[str]) -> Iterator[Played]:
     with closing(Played(tmp_path)) as made:
         yield made
 
 
 @pytest.fixture
-def adopting(tmp_path: Path, task: Path, buried: list[str]) -> Iterator[Played]:
+def adopting(tmp_path: Path, task: Path, finalised: list[str]) -> Iterator[Played]:
     """The task has a shepherd that lives, started by an earlier launcher: this process."""
     task_files.write_process(task / task_files.PID, os.getpid())
     with closing(Played(tmp_path)) as made:
@@ -102,7 +102,7 @@ class Client:
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"7", b"{}", b'"list"', b"\xff"])
-def test_what_is_no_request_is_said_to_be_none(played: Played, line: bytes) -> None:
+def test_an_invalid_request_is_refused(played: Played, line: bytes) -> None:
     assert played._request(line) == {
         **{"op": "failed", "directory": ""},
         "reason": 'the request is not a JSON object with "op"',
@@ -124,7 +124,7 @@ def test_an_unknown_request_is_named(played: Played, task: Path) -> None:
 
 
 @pytest.mark.parametrize(("fields", "wrapper"), [({}, ""), ({"shepherd_cmd": None}, ""), ({"shepherd_cmd": "/w"}, "/w")])
-def test_a_task_is_started_once_however_often_it_is_asked_for(
+def test_a_task_is_started_once_however_often_it_is_requested(
     played: Played, task: Path, fields: dict[str, Any], wrapper: str
 ) -> None:
     for _ in range(2):
@@ -148,11 +148,11 @@ def test_a_task_that_was_started_by_another_launcher_is_adopted_not_started(play
     assert played.ask(op="list")["running"] == [str(task)]
 
 
-def test_a_shepherd_that_died_before_this_launcher_came_is_buried(tmp_path: Path, task: Path, buried: list[str]) -> None:
+def test_a_task_whose_shepherd_died_before_this_launcher_came_is_finalised(tmp_path: Path, task: Path, finalised: list[str]) -> None:
     (task / task_files.PID).write_text(f"{os.getpid()} 1\n")  # the number has been given to another process since
     with closing(Played(tmp_path)) as played:
         assert played.ask(op="list")["running"] == []
-    assert buried == ["7.1"]
+    assert finalised == ["7.1"]
 
 
 def test_a_fork_that_the_host_refuses_is_a_failure_with_its_reason(
@@ -167,7 +167,7 @@ def test_a_fork_that_the_host_refuses_is_a_failure_with_its_reason(
     assert played.ask(op="list")["running"] == []
 
 
-def test_an_adopted_shepherd_is_told_of_its_commands(adopting: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adopted_shepherd_is_signalled(adopting: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alerted: list[tuple[int, int]] = []
     monkeypatch.setattr(signal, "pidfd_send_signal", lambda *given: alerted.append(given))
     answer = adopting.ask(op="signal", directory=str(task), command="signal=-9")
@@ -176,7 +176,7 @@ def test_an_adopted_shepherd_is_told_of_its_commands(adopting: Played, task: Pat
     assert task_files.commands_after(task, 0)[0] == ["signal=-9"]
 
 
-def test_an_own_shepherd_is_told_of_its_commands(played: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_shepherd_is_signalled(played: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alerted: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda *given: alerted.append(given))
     played.ask(op="start", directory=str(task))
@@ -234,40 +234,40 @@ def test_a_client_that_leaves_is_forgotten(played: Played, tmp_path: Path) -> No
     assert played._connections == {}
 
 
-def test_every_client_hears_of_an_end_and_no_end_is_told_as_running(
-    played: Played, tmp_path: Path, task: Path, buried: list[str]
+def test_every_client_gets_an_end_and_no_ended_task_is_listed_as_running(
+    played: Played, tmp_path: Path, task: Path, finalised: list[str]
 ) -> None:
     with closing(Client(played, tmp_path)) as one, closing(Client(played, tmp_path)) as two:
         played.ask(op="start", directory=str(task))
         played._ended(str(task))
         assert one.messages() == two.messages() == [{"op": "exited", "directory": str(task)}]
-    assert buried == ["7.1"]
+    assert finalised == ["7.1"]
     assert played.ask(op="list")["running"] == []
 
 
-def test_a_shepherd_that_reported_its_end_is_not_buried(played: Played, task: Path, buried: list[str]) -> None:
+def test_a_task_whose_shepherd_reported_its_end_is_not_finalised(played: Played, task: Path, finalised: list[str]) -> None:
     (task / task_files.EXIT).touch()
     played._ended(str(task))
-    assert buried == []
+    assert finalised == []
 
 
-def test_an_end_that_the_disk_does_not_take_is_told_when_it_does(
+def test_an_end_that_a_full_disk_refuses_is_reported_when_it_is_written(
     played: Played, tmp_path: Path, task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def bury(*_: object) -> None:
+    def finalise(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with closing(Client(played, tmp_path)) as client, monkeypatch.context() as full:
-        full.setattr(adoption, "bury", bury)
+        full.setattr(adoption, "bury", finalise)
         for _ in range(2):
             played._ended(str(task))
-        assert played._unburied == {str(task)}
+        assert played._unfinalised == {str(task)}
         assert capsys.readouterr().err.count("can't write the end of") == 1
         full.undo()
         (task / task_files.EXIT).touch()
         played._ended(str(task))
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
-    assert played._unburied == set()
+    assert played._unfinalised == set()
 
 
 def test_a_launcher_serves_one_spool_directory(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,6 +275,6 @@ def test_a_launcher_serves_one_spool_directory(capsys: pytest.CaptureFixture[str
     assert "usage:" in capsys.readouterr().err
 
 
-def test_a_spool_directory_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_spool_directory_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert launcher.main([str(tmp_path / "gone")]) == 1
     assert f"can't use {tmp_path / 'gone'}" in capsys.readouterr().err

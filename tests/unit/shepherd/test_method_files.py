@@ -34,7 +34,7 @@ def values(path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("reader", ["prolog", "epilog", "pe_start", "pe_stop", "starter_method", "ckpt_interface"])
-def test_whoever_looks_finds_the_configuration(tmp_path: Path, reader: str) -> None:
+def test_methods_find_the_configuration(tmp_path: Path, reader: str) -> None:
     changes = {"limits": {"h_vmem": 2**30, "s_cpu": None}, "args": ["two words", "a\nb"], "environment": {"SECRET": "x"}}
     files(tmp_path, **{reader: "/bin/true x", "job_name": "name", "tmpdir": "/tmp/7.1.all.q"}, **changes)
     found = values(tmp_path / CONFIG)
@@ -95,7 +95,7 @@ def test_how_the_job_ended(tmp_path: Path, code: int, number: int, wait_status: 
     assert (tmp_path / "error").read_text() == ("job died through signal 9\n" if number else "")
 
 
-def test_a_task_at_which_nobody_looks_costs_no_file(tmp_path: Path) -> None:
+def test_a_task_without_methods_costs_no_file(tmp_path: Path) -> None:
     found = files(tmp_path)
     found.job_ended(lambda: {})
     assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, "trace"]

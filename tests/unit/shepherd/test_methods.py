@@ -26,7 +26,7 @@ from shepherd.methods import (
         ("root@p", Method(None, ["root@p"])),
     ],
 )
-def test_words_and_user(text: str, method: Method) -> None:
+def test_arguments_and_user(text: str, method: Method) -> None:
     assert parse_method(text) == method
 
 

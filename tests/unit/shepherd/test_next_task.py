@@ -15,7 +15,7 @@ import pytest
 
 from gridengine.task_file import TaskConfig, parse
 from shepherd import next_task, task_files
-from shepherd.next_task import OVER, LauncherLine, NextTask, ended_plainly, is_plain
+from shepherd.next_task import OVER, LauncherConnection, NextTask, ended_plainly, is_plain
 from tests.unit.shepherd.configuration import BASE
 
 PLAIN = {**BASE, "uid": 1001}
@@ -26,17 +26,17 @@ def config(**changes: Any) -> TaskConfig:
 
 
 class Unchanged:
-    """A process that needs nothing to be as it was. `suits`: whether the limits that it has are those of the next task."""
+    """A process that needs nothing to be as it was. `can_run`: whether the limits that it has are those of the next task."""
 
     def __init__(self) -> None:
         self.kept: list[set[int]] = []
         self.is_restored = self.is_suitable = True
 
-    def restored(self, lines: set[int]) -> bool:
+    def restore(self, lines: set[int]) -> bool:
         self.kept.append(lines)
         return self.is_restored
 
-    def suits(self, _: TaskConfig) -> bool:
+    def can_run(self, _: TaskConfig) -> bool:
         return self.is_suitable
 
 
@@ -48,9 +48,9 @@ class Launcher:
         self._listener.bind(str(spool / next_task.SOCKET))
         self._listener.listen()
 
-    def gives(self, directory: str, line: LauncherLine) -> None:
+    def gives(self, directory: str, line: LauncherConnection) -> None:
         """What the shepherd will find when it waits, put there before it does."""
-        assert line._connected()
+        assert line._connect()
         self.client, _ = self._listener.accept()
         self.client.send(directory.encode())
 
@@ -88,8 +88,8 @@ def unchanged() -> Unchanged:
 
 
 @pytest.fixture
-def line(tmp_path: Path, unchanged: Unchanged) -> Iterator[LauncherLine]:
-    made = LauncherLine(tmp_path, unchanged)  # type: ignore[arg-type]
+def line(tmp_path: Path, unchanged: Unchanged) -> Iterator[LauncherConnection]:
+    made = LauncherConnection(tmp_path, unchanged)  # type: ignore[arg-type]
     yield made
     if made._socket is not None:
         made._socket.close()
@@ -108,7 +108,7 @@ def test_a_task_that_is_more_than_its_job_is_not_plain(tmp_path: Path, changes: 
     assert not ended_plainly(tmp_path, config(**changes), {"failed": 0})
 
 
-def test_a_plain_task_ends_plainly_unless_it_failed_or_was_told_something(tmp_path: Path) -> None:
+def test_a_plain_task_ends_plainly_unless_it_failed_or_got_a_command(tmp_path: Path) -> None:
     assert is_plain(config(limits={"h_rt": None, "h_stack": 2**30}, terminate_method="/bin/kill"))
     assert ended_plainly(tmp_path, config(), {"failed": 0, "exit_status": 3})
     assert not ended_plainly(tmp_path, config(), {"failed": 100, "exit_status": 137})
@@ -117,7 +117,7 @@ def test_a_plain_task_ends_plainly_unless_it_failed_or_was_told_something(tmp_pa
 
 
 def test_the_next_task_comes_with_its_configuration_and_the_claim_of_this_process(
-    launcher: Launcher, line: LauncherLine, unchanged: Unchanged, task: Path, following: Path, tmp_path: Path
+    launcher: Launcher, line: LauncherConnection, unchanged: Unchanged, task: Path, following: Path, tmp_path: Path
 ) -> None:
     launcher.gives(str(following), line)
     own = str(tmp_path / task_files.SHEPHERDS / str(os.getpid()))
@@ -134,7 +134,7 @@ def test_the_next_task_comes_with_its_configuration_and_the_claim_of_this_proces
 
 @pytest.mark.parametrize("changes", [{"owner": "bob"}, {"uid": 1002}, *UNUSUAL], ids=str)
 def test_a_task_that_is_not_for_this_shepherd_is_left_alone(
-    launcher: Launcher, line: LauncherLine, task: Path, following: Path, changes: dict[str, Any]
+    launcher: Launcher, line: LauncherConnection, task: Path, following: Path, changes: dict[str, Any]
 ) -> None:
     (following / task_files.CONFIG).write_text(json.dumps({**PLAIN, **changes}))
     launcher.gives(str(following), line)
@@ -143,7 +143,7 @@ def test_a_task_that_is_not_for_this_shepherd_is_left_alone(
 
 
 def test_a_task_whose_configuration_cannot_be_read_is_for_a_new_shepherd(
-    launcher: Launcher, line: LauncherLine, task: Path, following: Path
+    launcher: Launcher, line: LauncherConnection, task: Path, following: Path
 ) -> None:
     (following / task_files.CONFIG).unlink()
     launcher.gives(str(following), line)
@@ -152,7 +152,7 @@ def test_a_task_whose_configuration_cannot_be_read_is_for_a_new_shepherd(
 
 @pytest.mark.parametrize("name", ["is_restored", "is_suitable"])
 def test_a_process_that_is_not_what_it_was_ends(
-    launcher: Launcher, line: LauncherLine, unchanged: Unchanged, task: Path, following: Path, name: str
+    launcher: Launcher, line: LauncherConnection, unchanged: Unchanged, task: Path, following: Path, name: str
 ) -> None:
     setattr(unchanged, name, False)
     launcher.gives(str(following), line)
@@ -162,18 +162,18 @@ def test_a_process_that_is_not_what_it_was_ends(
         launcher.client.recv(100)
 
 
-def test_without_a_launcher_it_ends(line: LauncherLine, task: Path) -> None:
+def test_without_a_launcher_it_ends(line: LauncherConnection, task: Path) -> None:
     assert line.next(task, config()) is None
 
 
-def test_it_ends_when_the_launcher_does(launcher: Launcher, line: LauncherLine, task: Path) -> None:
+def test_it_ends_when_the_launcher_does(launcher: Launcher, line: LauncherConnection, task: Path) -> None:
     launcher.gives("", line)
     launcher.client.close()
     assert line.next(task, config()) is None
 
 
 def test_it_ends_when_nothing_comes(
-    launcher: Launcher, line: LauncherLine, task: Path, following: Path, monkeypatch: pytest.MonkeyPatch
+    launcher: Launcher, line: LauncherConnection, task: Path, following: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(next_task, "_WAIT", struct.pack("@2l", 0, 1))
     launcher.gives(str(following), line)
@@ -181,7 +181,7 @@ def test_it_ends_when_nothing_comes(
     assert line.next(task, config()) is None
 
 
-def test_after_many_tasks_it_ends(launcher: Launcher, line: LauncherLine, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_many_tasks_it_ends(launcher: Launcher, line: LauncherConnection, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(next_task, "_MOST_TASKS", 1)
     assert line.next(task, config()) is None
     assert line._socket is None

@@ -85,7 +85,7 @@ def test_last_failure_decides_and_the_exit_status_stays() -> None:
 
 
 @pytest.mark.statement("EX-3", "EX-4")
-def test_whose_interpreter_was_missing_is_told() -> None:
+def test_a_missing_interpreter_is_reported_with_its_step() -> None:
     outcome = Outcome(False, False)
     outcome.job_ended(Ended(3), "")
     assert outcome.method == ""

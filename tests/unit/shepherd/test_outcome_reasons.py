@@ -49,13 +49,13 @@ def test_only_a_signal_to_a_method_of_the_owner_is_the_jobs_fault(
 
 
 @pytest.mark.statement("EX-3")
-def test_a_method_is_not_the_owners_unless_it_is_said(outcome: Outcome) -> None:
+def test_a_method_is_not_the_owners_by_default(outcome: Outcome) -> None:
     outcome.method_ended("epilog", Ended(143, 15))
     assert outcome.fault == BY_CODE
 
 
 @pytest.mark.statement("EX-3", "EX-4")
-def test_whose_fault_it_was_that_a_step_never_started_is_kept(outcome: Outcome) -> None:
+def test_the_cause_of_a_step_that_never_started_is_kept(outcome: Outcome) -> None:
     outcome.method_ended("prolog", Ended(127, 0, 7, "no such file", HOST))
     assert (outcome.failed, outcome.reason, outcome.fault) == (7, "no such file", HOST)
     outcome.job_ended(Ended(127, 0, 26, "no such directory", JOB), "")
@@ -64,7 +64,7 @@ def test_whose_fault_it_was_that_a_step_never_started_is_kept(outcome: Outcome) 
 
 @pytest.mark.statement("CK-4")
 @pytest.mark.parametrize(("why", "reason"), [("", "the job migrates"), ("suspended", "suspended")])
-def test_a_job_that_migrates_says_why(outcome: Outcome, why: str, reason: str) -> None:
+def test_a_job_that_migrates_has_a_reason(outcome: Outcome, why: str, reason: str) -> None:
     outcome.job_ended(Ended(0), why, migrating=True)
     assert (outcome.reason, outcome.runs_again) == (reason, True)
 
@@ -77,7 +77,7 @@ def test_a_job_that_a_signal_ended_names_the_signal_or_why_it_was_sent(outcome: 
 
 
 @pytest.mark.statement("EX-2")
-def test_a_job_that_asks_to_run_again_does_and_one_with_an_error_of_its_own_does_not(outcome: Outcome) -> None:
+def test_a_job_that_requests_a_rerun_gets_it_and_one_with_an_error_of_its_own_does_not(outcome: Outcome) -> None:
     outcome.job_ended(Ended(99), "")
     assert (outcome.runs_again, outcome.reason) == (True, "job ended with exit status 99")
     outcome.job_ended(Ended(100), "")
@@ -86,14 +86,14 @@ def test_a_job_that_asks_to_run_again_does_and_one_with_an_error_of_its_own_does
 
 @pytest.mark.statement("EX-2", "EX-3")
 @pytest.mark.parametrize(("status", "failed"), [(99, 8), (100, 30)])
-def test_who_forbids_the_one_status_leaves_the_other_its_meaning(status: int, failed: int) -> None:
+def test_forbidding_one_status_leaves_the_other_its_meaning(status: int, failed: int) -> None:
     outcome = Outcome(forbid_reschedule=True, forbid_apperror=False)
     outcome.method_ended("prolog", Ended(status))
     assert outcome.failed == failed
 
 
 @pytest.mark.statement("CK-4")
-def test_what_becomes_of_the_clean_command_says_nothing(outcome: Outcome) -> None:
+def test_the_outcome_of_the_clean_command_is_ignored(outcome: Outcome) -> None:
     outcome.fail("clean_command", 15, "it failed")
     outcome.killed("clean_command", "deleted")
     assert (outcome.failed, outcome.reason, outcome.exit_status, outcome.unsuccessful) == (0, "", 0, set())

@@ -11,7 +11,7 @@ import pytest
 
 from gridengine import task_file
 from shepherd import output_tail
-from shepherd.output_tail import OutputFault, end_of, file_of, read
+from shepherd.output_tail import OutputFault, read_end, find_file, read
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -46,28 +46,28 @@ def task(directory: Path, **changes: Any) -> Path:
     ],
 )
 def test_the_path_is_the_one_that_the_shepherd_uses(changes: dict[str, Any], stdout: str, stderr: str) -> None:
-    assert [file_of(config(**changes), stream) for stream in ("stdout", "stderr")] == [stdout, stderr]
+    assert [find_file(config(**changes), stream) for stream in ("stdout", "stderr")] == [stdout, stderr]
 
 
 def test_an_interactive_task_has_no_file() -> None:
     with pytest.raises(OutputFault, match="to its client"):
-        file_of(config(session="pty"), "stdout")
+        find_file(config(session="pty"), "stdout")
 
 
 @pytest.mark.statement("EX-14", "EX-19")
-def test_it_is_the_owner_with_all_his_groups_before_it_opens_a_file(tmp_path: Path, became: list[Any]) -> None:
+def test_it_is_the_owner_with_all_their_groups_before_it_opens_a_file(tmp_path: Path, became: list[Any]) -> None:
     output = tmp_path / "o"
     output.write_text("line\n")
     assert read(task(tmp_path, stdout=str(output)), "alice", "stdout", 100)["text"] == "line\n"
     assert became == [("alice", 1001, 1001, (1001, 50)), ("open", str(output))]
 
 
-def test_a_task_of_somebody_else_is_left_alone(tmp_path: Path, became: list[Any]) -> None:
+def test_a_task_of_another_user_is_left_alone(tmp_path: Path, became: list[Any]) -> None:
     assert read(task(tmp_path), "bob", "stdout", 100) == {"fault": 'the task here belongs to "alice"'}
     assert became == []
 
 
-def test_the_owner_must_be_one_for_whom_jobs_run_here(tmp_path: Path, became: list[Any]) -> None:
+def test_the_owner_must_be_a_user_who_may_run_jobs_here(tmp_path: Path, became: list[Any]) -> None:
     assert "below min_uid" in str(read(task(tmp_path, min_uid=2000), "alice", "stdout", 100)["fault"])
     assert read(tmp_path / "gone", "alice", "stdout", 100) == {"fault": "the task is over"}
     assert became == []
@@ -84,9 +84,9 @@ def test_the_owner_must_be_one_for_whom_jobs_run_here(tmp_path: Path, became: li
         (b"\0\x1b[31m", 10, (6, 0, "\0\x1b[31m")),
     ],
 )
-def test_the_end_of_a_file_is_read_and_no_more(tmp_path: Path, content: bytes, most: int, told: tuple[int, int, str]) -> None:
+def test_the_end_of_a_file_is_read_and_no_more(tmp_path: Path, content: bytes, max_bytes: int, told: tuple[int, int, str]) -> None:
     (tmp_path / "o").write_bytes(content)
-    tail = end_of(str(tmp_path / "o"), most)
+    tail = read_end(str(tmp_path / "o"), max_bytes)
     assert (tail["size"], tail["begin"], tail["text"]) == told
 
 
@@ -110,13 +110,13 @@ def test_what_is_exchanged_between_the_look_and_the_opening_is_not_read(tmp_path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "stat", lambda path: plain)
         try:
-            end_of(str(tmp_path / "pipe"), 100)
+            read_end(str(tmp_path / "pipe"), 100)
         except (OutputFault, OSError) as fault:
             said = str(fault)
     assert said == f'"{tmp_path}/pipe" is no plain file'
 
 
-def test_a_file_that_may_not_be_read_is_told_with_its_reason(tmp_path: Path, became: list[Any]) -> None:
+def test_a_file_that_may_not_be_read_is_reported_with_the_reason(tmp_path: Path, became: list[Any]) -> None:
     def closed(path: Any, *flags: int) -> int:
         raise PermissionError(13, "Permission denied", path)
 

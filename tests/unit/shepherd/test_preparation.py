@@ -73,7 +73,7 @@ def test_a_job_runs_with_the_limits_of_its_cgroup_or_not_at_all(tmp_path: Path, 
 
 
 @pytest.mark.statement("SO-6")
-def test_processors_are_a_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binding_to_processors_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bound: list[tuple[int, list[int]]] = []
     monkeypatch.setattr(os, "sched_setaffinity", lambda *wish: bound.append(wish))
     preparation.bind([1, 3], Trace(tmp_path))
@@ -84,7 +84,7 @@ def test_processors_are_a_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.statement("QC-19")
-def test_the_scratch_directory_is_made_by_its_owner_or_for_him(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scratch_directory_is_made_by_its_owner_or_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "make", lambda path, note: f"{path} by alice")
     monkeypatch.setattr(directories, "make_for", lambda path, uid, gid, note: f"{path} for {uid}:{gid}")
     assert preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q") == "/tmp/7.1.q by alice"

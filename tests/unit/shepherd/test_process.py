@@ -17,12 +17,12 @@ from shepherd.containment import Containment
 from shepherd.identity import Identity
 from shepherd.limits import ResourceLimit, can_be_borrowed
 from shepherd.plan import Output, Run
-from shepherd.process import Surroundings
+from shepherd.process import ProcessContext
 from shepherd.session import Session
 
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 JOB = Run("job", CommandLine("/bin/sh", ["sh"]), Output("/dev/null", "/dev/null", None), 11, 0, {})
-AROUND = Surroundings(Identity("ann", 1000, 1000, ()), "/", 0o022, 0, Containment([], 40000))
+AROUND = ProcessContext(Identity("ann", 1000, 1000, ()), "/", 0o022, 0, Containment([], 40000))
 IN_A_CGROUP = replace(AROUND, containment=Containment([Path("/cg/1.1")], None))
 CONNECTED = replace(AROUND, session=cast(Session, object()))
 
@@ -58,11 +58,11 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
         (JOB, CONNECTED, True),
         (JOB, IN_A_CGROUP, True),
         (JOB, replace(AROUND, nice=5), True),
-        *((replace(JOB, name="epilog"), around, False) for around in (CONNECTED, IN_A_CGROUP, replace(AROUND, nice=5))),
+        *((replace(JOB, name="epilog"), context, False) for context in (CONNECTED, IN_A_CGROUP, replace(AROUND, nice=5))),
     ],
 )
-def test_what_must_be_a_copy(run: Run, around: Surroundings, copied: bool) -> None:
-    assert process._must_be_a_copy(run, around) == copied
+def test_what_must_be_a_copy(run: Run, context: ProcessContext, copied: bool) -> None:
+    assert process._must_be_a_copy(run, context) == copied
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_process_that_may_not_be_signalled_has_not_got_it(monkeypatch: pytest.
     assert open_descriptors() == opened
 
 
-def test_what_proc_says_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_as_proc_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = " ".join(str(number) for number in range(6, 45))
     stats = {
         "/proc/7/stat": f"7 (a) S 1) S 5 {rest}",
@@ -184,7 +184,7 @@ class Kernel:
 
 
 @pytest.mark.statement("EX-6")
-def test_orphans_name_and_capabilities_are_asked_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orphans_name_and_capabilities_are_requested_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers of prctl(2): PR_SET_CHILD_SUBREAPER, PR_SET_NAME, PR_CAP_AMBIENT with PR_CAP_AMBIENT_CLEAR_ALL."""
     kernel = Kernel(monkeypatch, "_prctl")
     process_tree.become_subreaper()
@@ -194,7 +194,7 @@ def test_orphans_name_and_capabilities_are_asked_of_the_kernel(monkeypatch: pyte
 
 
 @pytest.mark.statement("EX-6")
-def test_a_shepherd_that_would_lose_its_orphans_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shepherd_that_would_lose_its_orphans_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     Kernel(monkeypatch, "_prctl", result=-1)
     with pytest.raises(PermissionError, match="not permitted"):
         process_tree.become_subreaper()
@@ -205,7 +205,7 @@ TIMER = ("_timer_create", "_timer_settime", "_timer_delete")
 
 def test_a_block_that_takes_too_long_is_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(monkeypatch, *TIMER)
-    with suppress(KeyError), process_tree.killed_after(2.5):
+    with suppress(KeyError), process_tree.kill_after(2.5):
         assert [name for name, *_ in kernel.calls] == ["_timer_create", "_timer_settime"]
         raise KeyError
     create, settime, delete = kernel.calls
@@ -215,9 +215,9 @@ def test_a_block_that_takes_too_long_is_the_end_of_the_process(monkeypatch: pyte
     assert delete[0] == "_timer_delete", "what comes after the block may take its time"
 
 
-def test_without_a_timer_nothing_is_begun_that_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_timer_nothing_is_started_that_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(monkeypatch, *TIMER, result=-1)
-    with pytest.raises(PermissionError, match="timer_create"), process_tree.killed_after(1):
+    with pytest.raises(PermissionError, match="timer_create"), process_tree.kill_after(1):
         pytest.fail("begun")
     assert [name for name, *_ in kernel.calls] == ["_timer_create"]
 
@@ -225,14 +225,14 @@ def test_without_a_timer_nothing_is_begun_that_may_take_too_long(monkeypatch: py
 @pytest.mark.parametrize("problem", [OSError, KeyboardInterrupt])
 def test_a_process_that_cannot_go_back_ends_there_and_then(monkeypatch: pytest.MonkeyPatch, problem: type[BaseException]) -> None:
     monkeypatch.setattr(os, "_exit", sys.exit)
-    with process_tree.or_end():
+    with process_tree.end_on_failure():
         pass
-    with pytest.raises(SystemExit) as ended, process_tree.or_end():
+    with pytest.raises(SystemExit) as ended, process_tree.end_on_failure():
         raise problem
     assert ended.value.code == 1
 
 
-def test_a_detached_process_has_nothing_of_who_started_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_detached_process_has_nothing_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[Any, ...]] = []
     monkeypatch.setattr(signal, "set_wakeup_fd", lambda descriptor: done.append(("wakeup", descriptor)))
     monkeypatch.setattr(os, "open", lambda path, flags: done.append((path, flags)) or 17)

@@ -78,7 +78,7 @@ def test_a_signal_is_for_the_job_and_not_for_its_methods(found: Processes, done:
 
 
 @pytest.mark.statement("EX-6")
-def test_while_a_method_is_waited_for_it_takes_the_jobs_place(found: Processes, done: list[Any]) -> None:
+def test_a_method_that_is_waited_for_counts_as_the_job(found: Processes, done: list[Any]) -> None:
     found.not_job, found.awaited = {200, 300}, 200
     found.signal(signal.SIGUSR1)
     found.kill()
@@ -115,7 +115,7 @@ def test_only_a_job_that_runs_is_reniced_and_measured(
 
 @pytest.mark.usefixtures("done")
 def test_what_runs_before_the_job_is_not_the_jobs(found: Processes) -> None:
-    found.spare_children()
+    found.exclude_children()
     assert found.not_job == {100, 200, 300}
 
 
@@ -168,7 +168,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.statement("EX-7", "EX-8")
-def test_what_a_job_leaves_behind_is_ended_but_not_the_methods_that_are_spared(
+def test_processes_that_a_job_leaves_are_killed_but_not_excluded_methods(
     found: Processes, done: list[Any], passing: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found.not_job, found.containment = {200, 201}, Held(5.0)
@@ -194,7 +194,7 @@ def test_a_sweep_without_a_cgroup_leaves_the_processor_time_as_it_is(
 
 
 @pytest.mark.statement("EX-7")
-def test_processes_that_cannot_be_killed_are_not_waited_for_for_ever(
+def test_processes_that_cannot_be_killed_are_not_waited_for_forever(
     found: Processes, done: list[Any], passing: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(found, "reap", lambda: True)

@@ -92,7 +92,7 @@ def test_a_job_whose_client_never_came_ends_as_if_it_were_hung_up(monkeypatch: p
 
 @pytest.mark.statement("IA-9")
 @pytest.mark.parametrize("linger", [True, False])
-def test_the_client_is_told_how_the_job_has_ended(linger: bool) -> None:
+def test_the_client_is_sent_the_outcome_of_the_job(linger: bool) -> None:
     session, _, listening = made(open_pipes())
     session.finish(3, 37, "limit h_rt exceeded", linger)
     told = os.read(listening, 1000)
@@ -104,7 +104,7 @@ def test_the_client_is_told_how_the_job_has_ended(linger: bool) -> None:
 
 
 @pytest.mark.statement("IA-9")
-def test_a_session_that_has_ended_is_not_killed_nor_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_has_ended_is_not_killed_nor_sent_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda *what: killed.append(what))
     session, opener, listening = made(open_pipes())
@@ -112,7 +112,7 @@ def test_a_session_that_has_ended_is_not_killed_nor_told(monkeypatch: pytest.Mon
     session.kill()
     before = open_descriptors()
     session.ended()
-    assert session.over and open_descriptors() == before - 1
+    assert session.has_ended and open_descriptors() == before - 1
     session.kill()
     session.finish(0, 0, "", linger=True)
     assert killed == [(4711, signal.SIGKILL)]

@@ -17,7 +17,7 @@ from tests.unit.shepherd.played_session import PIPE, Caller, Play, Played, ended
 
 def taken(client: Caller) -> int:
     """How many frames the session has said to have taken, in all."""
-    return max((session.taken_count(data) for kind, data in client.frames() if kind == session.TAKEN), default=0)
+    return max((session.decode_acknowledgement(data) for kind, data in client.frames() if kind == session.ACKNOWLEDGED), default=0)
 
 
 def fill_input(played: Played, client: Caller) -> bytes:
@@ -59,7 +59,7 @@ def test_the_end_of_input_comes_once_and_behind_all_of_it(play: Play) -> None:
 
 
 @pytest.mark.statement("IA-1", "IA-9")
-def test_input_for_a_job_that_reads_none_any_more_is_taken_and_forgotten(play: Play) -> None:
+def test_input_for_a_job_that_no_longer_reads_is_dropped(play: Play) -> None:
     played = play()
     client = played.connect()
     fill_input(played, client)
@@ -84,7 +84,7 @@ def test_only_much_input_is_acknowledged_while_there_is_output_to_send(play: Pla
         os.write(played.streams.job[1], b"output")
         client.send(session.INPUT, b"i" * size)
         assert played.serve() is None
-        assert [kind for kind, _ in client.frames()] == [session.OUTPUT, *([session.TAKEN] if expected else [])]
+        assert [kind for kind, _ in client.frames()] == [session.OUTPUT, *([session.ACKNOWLEDGED] if expected else [])]
         assert len(os.read(played.streams.job[0], PIPE)) == size
 
 
@@ -97,7 +97,7 @@ def test_half_a_frame_of_a_broken_connection_is_void_in_both_directions(play: Pl
     client = played.connect()
     played.write(2**19)
     assert len(client.frames(100_000)) == 1
-    client.socket.sendall(session.frame(session.INPUT, b"half of it")[:-5])
+    client.socket.sendall(session.encode_frame(session.INPUT, b"half of it")[:-5])
     assert played.serve() is None
     client.socket.close()
     again = played.connect(client=1, received=1)
@@ -113,13 +113,13 @@ def test_half_a_frame_of_a_broken_connection_is_void_in_both_directions(play: Pl
 
 
 @pytest.mark.statement("IA-2")
-def test_a_client_that_is_replaced_hears_so_behind_what_was_on_its_way(play: Play) -> None:
+def test_a_superseded_client_is_notified_after_pending_output(play: Play) -> None:
     played = play()
     first = played.connect()
     os.write(played.streams.job[1], b"out")
     assert played.serve() is None
     played.connect()
-    assert first.frames() == [(session.OUTPUT, b"out"), (session.DISMISSED, b"")]
+    assert first.frames() == [(session.OUTPUT, b"out"), (session.SUPERSEDED, b"")]
     assert first.cut_off
 
 
@@ -150,7 +150,7 @@ def test_one_that_is_refused_is_cut_off_and_changes_nothing(play: Play) -> None:
     assert os.read(played.gate, 100) == b"localhost"
 
 
-def test_a_stranger_who_says_nothing_holds_nobody_up(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_connection_blocks_no_client(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_process, "_GREETING_S", 0.01)
     played = play()
     silent = Caller(played.path, b"")
@@ -165,21 +165,21 @@ def test_a_stranger_who_says_nothing_holds_nobody_up(play: Play, monkeypatch: py
 def test_a_size_is_of_no_matter_where_there_is_no_terminal(play: Play) -> None:
     played = play()
     client = played.connect(size=[40, 100, 0, 0])
-    client.socket.sendall(session.window((50, 120, 0, 0)))
+    client.socket.sendall(session.encode_window_size((50, 120, 0, 0)))
     client.send(session.INPUT, b"typed")
     assert played.serve() is None
     assert os.read(played.streams.job[0], 100) == b"typed"
 
 
 @pytest.mark.statement("IA-7")
-def test_a_terminal_keeps_its_size_for_a_client_that_says_none(terminal: Played) -> None:
+def test_a_terminal_keeps_its_size_for_a_client_without_one(terminal: Played) -> None:
     terminal.connect(size=[40, 100, 0, 0])
     terminal.connect()
     assert os.get_terminal_size(terminal.streams.job[0]) == (100, 40)
 
 
 @pytest.mark.statement("IA-1")
-def test_a_client_of_a_job_that_could_not_start_hears_how_it_ended(play: Play) -> None:
+def test_a_client_of_a_job_that_could_not_start_gets_the_outcome(play: Play) -> None:
     played = play()
     os.close(played.gate)
     client = played.connect()

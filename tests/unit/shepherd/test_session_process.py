@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gridengine import session
-from shepherd.session_process import DESERTED, ENDED, FINISHED, SessionProcess
+from shepherd.session_process import ABANDONED, ENDED, FINISHED, SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal
 from tests.unit.shepherd.configuration import config
 
@@ -28,11 +28,11 @@ class Client:
     def __init__(self, connection: socket.socket, answer: dict[str, Any]) -> None:
         self.socket, self.answer = connection, answer
         self._inbox = session.Inbox()
-        self._inbox.connected(answer.get("first", 0))
+        self._inbox.begin_connection(answer.get("first", 0))
         self._frames: list[tuple[bytes, bytes]] = []
 
     def send(self, kind: bytes, data: bytes = b"") -> None:
-        self.socket.sendall(session.frame(kind, data))
+        self.socket.sendall(session.encode_frame(kind, data))
 
     def next(self) -> tuple[bytes, bytes]:
         """The next frame; (b"", b"") at the end of the connection."""
@@ -48,12 +48,12 @@ class Client:
         said = b""
         while len(said) < size:
             kind, data = self.next()
-            assert kind in (session.OUTPUT, session.TAKEN)
+            assert kind in (session.OUTPUT, session.ACKNOWLEDGED)
             said += data if kind == session.OUTPUT else b""
         return said
 
     def acknowledge(self) -> None:
-        self.socket.sendall(session.taken(self._inbox.count))
+        self.socket.sendall(session.encode_acknowledgement(self._inbox.count))
 
 
 class Played:
@@ -137,7 +137,7 @@ def test_the_first_client_lets_the_job_begin(played: Played, greeting: dict[str,
 
 
 @pytest.mark.statement("IA-5")
-def test_a_client_is_told_which_daemon_it_would_speak_with(tmp_path: Path) -> None:
+def test_a_client_gets_the_name_of_the_daemon(tmp_path: Path) -> None:
     assert Played(tmp_path, open_pipes(), remote_daemon="/usr/sbin/sshd -i").greet().answer["daemon"] == "/usr/sbin/sshd -i"
 
 
@@ -162,11 +162,11 @@ def test_input_reaches_the_job_and_is_acknowledged_and_so_does_its_end(played: P
     client = played.greet()
     client.send(session.INPUT, b"hello")
     assert os.read(played.job[0], 100) == b"hello"
-    assert client.next() == (session.TAKEN, (1).to_bytes(8, "big"))
+    assert client.next() == (session.ACKNOWLEDGED, (1).to_bytes(8, "big"))
     client.send(session.INPUT)
     assert os.read(played.job[0], 100) == b""
     client.send(session.INPUT, b"too late")
-    assert client.next()[0] == session.TAKEN, "nobody reads it; it is no reason to wait"
+    assert client.next()[0] == session.ACKNOWLEDGED, "nobody reads it; it is no reason to wait"
 
 
 @pytest.mark.statement("IA-1")
@@ -203,14 +203,14 @@ def test_another_client_takes_the_session_over(played: Played) -> None:
     first = played.greet()
     second = played.greet()
     assert second.answer["client"] == 2
-    assert (first.next(), first.next()) == ((session.DISMISSED, b""), (b"", b""))
+    assert (first.next(), first.next()) == ((session.SUPERSEDED, b""), (b"", b""))
     assert played.greet(client=1, received=0).answer == {"refused": "another client has taken the session over"}
     os.write(played.job[1], b"out")
     assert second.next() == (session.OUTPUT, b"out")
 
 
 @pytest.mark.statement("IA-2")
-def test_who_does_not_belong_here_is_sent_away_and_disturbs_nobody(played: Played) -> None:
+def test_a_wrong_client_is_refused_and_disturbs_no_other(played: Played) -> None:
     client = played.greet()
     assert "another attempt" in played.greet(attempt=2).answer["refused"]
     assert "not kept" in played.greet(client=1, received=99).answer["refused"]
@@ -237,19 +237,19 @@ def test_the_client_may_end_the_task(played: Played) -> None:
 def test_without_a_shepherd_there_is_no_session(played: Played) -> None:
     played.greet()
     os.close(played.control)
-    assert played.end() == DESERTED
+    assert played.end() == ABANDONED
 
 
 @pytest.mark.statement("IA-9")
-def test_a_session_that_nobody_comes_to_ends(tmp_path: Path) -> None:
-    assert Played(tmp_path, open_pipes(), session_grace_s=0).end() == DESERTED
+def test_a_session_without_a_client_ends(tmp_path: Path) -> None:
+    assert Played(tmp_path, open_pipes(), session_grace_s=0).end() == ABANDONED
 
 
 @pytest.mark.statement("IA-9")
 def test_the_end_of_a_deleted_job_is_not_waited_for(played: Played) -> None:
     played.greet().socket.close()
     played.finish(linger=False, exit_status=0)
-    assert played.end() == DESERTED
+    assert played.end() == ABANDONED
 
 
 @pytest.mark.statement("IA-9")
@@ -268,7 +268,7 @@ def test_a_job_without_a_client_keeps_its_outcome_for_the_next(played: Played) -
 @pytest.mark.statement("IA-9")
 def test_a_client_that_speaks_nonsense_is_lost_and_may_come_again(played: Played) -> None:
     client = played.greet()
-    client.send(session.TAKEN, (99).to_bytes(8, "big"))
+    client.send(session.ACKNOWLEDGED, (99).to_bytes(8, "big"))
     assert client.next() == (b"", b"")
     os.write(played.job[1], b"out")
     assert played.greet(client=1, received=0).next() == (session.OUTPUT, b"out")
@@ -285,7 +285,7 @@ def test_a_terminal_has_the_size_of_its_client_and_shows_again_what_was_there(te
     assert os.read(slave, 100) == b"typed\n"
     assert client.output(7) == b"typed\r\n", "a terminal shows what is typed"
     client.acknowledge()
-    client.send(session.WINDOW, session.window((50, 120, 0, 0))[5:])
+    client.send(session.WINDOW, session.encode_window_size((50, 120, 0, 0))[5:])
     client.send(session.INPUT)
     assert os.read(slave, 100) == b"", "as if the end of input were typed"
     assert os.get_terminal_size(slave) == (120, 50)

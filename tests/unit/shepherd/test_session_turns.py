@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from gridengine import session
-from shepherd.session_process import DESERTED, FINISHED
+from shepherd.session_process import ABANDONED, FINISHED
 from tests.unit.shepherd.played_session import PIPE, Play, Played, ended
 
 # --- waiting ----------------------------------------------------------------------------------------------------------
@@ -17,9 +17,9 @@ from tests.unit.shepherd.played_session import PIPE, Play, Played, ended
 
 @pytest.mark.statement("IA-9")
 @pytest.mark.parametrize("grace_s", [0, 60])
-def test_nobody_is_waited_for_longer_than_the_time_of_grace(play: Play, grace_s: int) -> None:
+def test_a_client_is_not_waited_for_longer_than_the_grace_time(play: Play, grace_s: int) -> None:
     played = play(session_grace_s=grace_s)
-    assert played.wait() == DESERTED
+    assert played.wait() == ABANDONED
     assert (played.waits_s, played.now) == (grace_s, 1000 + grace_s)
 
 
@@ -34,7 +34,7 @@ def test_a_client_that_is_gone_is_waited_for_from_then_on(play: Play) -> None:
     assert played.serve() is None
     assert played.waits_s == 60
     played.now += 100
-    assert played.wait() == DESERTED
+    assert played.wait() == ABANDONED
     assert played.waits_s == 0, "its time is over"
 
 
@@ -56,7 +56,7 @@ def test_the_end_is_kept_for_a_client_that_is_lost_over_it_unless_the_job_was_de
     assert played.finish(linger) is None
     played.now += 5
     client.socket.close()
-    assert played.wait() == DESERTED
+    assert played.wait() == ABANDONED
     assert played.now == 1005 + waits_s
 
 
@@ -64,7 +64,7 @@ def test_the_end_is_kept_for_a_client_that_is_lost_over_it_unless_the_job_was_de
 
 
 @pytest.mark.statement("IA-1", "IA-9")
-def test_a_job_whose_output_nobody_takes_is_held_up(play: Play) -> None:
+def test_a_job_whose_output_is_not_taken_is_blocked(play: Play) -> None:
     played = play()
     client = played.connect()
     client.frames()
@@ -148,7 +148,7 @@ def test_what_left_the_job_and_keeps_its_output_open_does_not_hold_up_the_end(pl
 
 
 @pytest.mark.statement("IA-9")
-def test_output_that_has_ended_is_not_asked_for_again(either: Played) -> None:
+def test_output_that_has_ended_is_not_polled_again(either: Played) -> None:
     client = either.connect()
     either.job_leaves()
     assert either.serve() is None

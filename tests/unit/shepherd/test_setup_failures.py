@@ -15,7 +15,7 @@ from shepherd.command_line import CommandLine
 from shepherd.faults import BY_CODE, JOB
 from shepherd.limits import ResourceLimit
 from shepherd.plan import Output, Run
-from shepherd.process import SetupError, Started
+from shepherd.process import SetupError, StartedProcess
 
 
 def step(command: CommandLine, **fields: object) -> Run:
@@ -39,17 +39,17 @@ def refusing(monkeypatch: pytest.MonkeyPatch, number: int) -> list[list[str]]:
     return tried
 
 
-def reported(*words: object) -> tuple[int, str, str]:
+def reported(*arguments: object) -> tuple[int, str, str]:
     """What a started process says of its setup when its copy of the shepherd reports this."""
     reading, writing = os.pipe()
-    if words:
-        process._report(writing, *words)  # type: ignore[arg-type]
+    if arguments:
+        process._report(writing, *arguments)  # type: ignore[arg-type]
     os.close(writing)
-    return Started(1, reading).setup_failure()
+    return StartedProcess(1, reading).setup_failure()
 
 
 @pytest.mark.statement("EX-3")
-def test_what_went_wrong_comes_through_the_pipe_as_it_was_said() -> None:
+def test_a_setup_failure_comes_through_the_pipe_unchanged() -> None:
     failed, reason, fault = reported(26, "can't chdir to /a b: no such thing", JOB)
     assert (failed, fault) == (26, JOB)
     assert reason.endswith("can't chdir to /a b: no such thing")
@@ -61,22 +61,22 @@ def test_a_long_reason_is_cut_and_does_not_break_the_report() -> None:
     assert 4000 < len(reason) < 4096
 
 
-def test_who_says_nothing_has_reached_its_program() -> None:
+def test_a_process_without_a_report_has_reached_its_program() -> None:
     assert reported() == (0, "", BY_CODE)
-    assert Started(1, None).setup_failure() == (0, "", BY_CODE)
+    assert StartedProcess(1, None).setup_failure() == (0, "", BY_CODE)
 
 
-def test_a_process_that_nobody_asks_leaves_no_descriptor() -> None:
+def test_a_process_that_is_forgotten_leaves_no_descriptor() -> None:
     reading, writing = os.pipe()
     os.close(writing)
-    Started(1, reading).forget()
+    StartedProcess(1, reading).forget()
     with pytest.raises(OSError, match="Bad file"):
         os.close(reading)
-    Started(1, None).forget()
+    StartedProcess(1, None).forget()
 
 
 @pytest.mark.statement("EX-3", "QC-23")
-def test_a_script_that_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_script_that_cannot_be_opened_is_reported_with_its_path(tmp_path: Path) -> None:
     assert process._open_script(None) is None
     with pytest.raises(SetupError, match=f'can\'t open script file "{tmp_path}/none": No such file') as raised:
         process._open_script(f"{tmp_path}/none")
@@ -84,7 +84,7 @@ def test_a_script_that_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> N
 
 
 @pytest.mark.statement("EX-3")
-def test_a_directory_that_cannot_be_entered_is_told_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_entered_is_reported_with_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SetupError, match=f"can't chdir to {tmp_path}/none: No such file") as raised:
         process._change_directory(f"{tmp_path}/none")
@@ -101,7 +101,7 @@ def test_a_directory_that_cannot_be_entered_is_told_by_its_path(tmp_path: Path, 
         (False, errno.ENOENT, "can't execute job /no/shell: No such file or directory"),
     ],
 )
-def test_a_missing_shell_is_told_from_a_missing_program(
+def test_a_missing_shell_is_distinguished_from_a_missing_program(
     monkeypatch: pytest.MonkeyPatch, interpreter: bool, number: int, text: str
 ) -> None:
     refusing(monkeypatch, number)

@@ -21,7 +21,7 @@ def write(descriptors: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.statement("SO-12", "EN-1")
-def test_output_is_appended_and_its_paths_are_told(tmp_path: Path) -> None:
+def test_output_is_appended_and_its_paths_are_in_the_environment(tmp_path: Path) -> None:
     out, err, environment = tmp_path / "o", tmp_path / "e", {"HOME": "/h"}
     for _ in range(2):
         write(open_files(Output("/dev/null", str(out), str(err)), environment, None))
@@ -100,23 +100,23 @@ def test_files_of_a_method_block_as_usual_and_missing_ones_are_named(tmp_path: P
 
 @pytest.mark.statement("SO-12")
 @pytest.mark.parametrize("of_job", [True, False])
-def test_who_must_not_wait_opens_plain_files_alone(tmp_path: Path, of_job: bool) -> None:
+def test_a_process_that_must_not_block_opens_plain_files_alone(tmp_path: Path, of_job: bool) -> None:
     (tmp_path / "i").write_text("hello")
     output = Output(str(tmp_path / "i"), str(tmp_path / "o"), None)
     for _ in range(2):  # it makes the file, and finds it
-        descriptors = open_files(output, {}, None, of_job, waits=False)
+        descriptors = open_files(output, {}, None, of_job, may_block=False)
         assert all(os.get_blocking(each) for each in descriptors)
         write(descriptors)
     assert (tmp_path / "o").read_text() == "out\nerr\n" * 2
-    close_files(open_files(Output("/dev/null", "/dev/null", None), {}, None, of_job, waits=False))
+    close_files(open_files(Output("/dev/null", "/dev/null", None), {}, None, of_job, may_block=False))
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     before = open_descriptors()
     for path in ("pipe", "", "no/file"):
         with pytest.raises(OpenError, match="can't open output file"):
-            open_files(Output("/dev/null", str(tmp_path / path), None), {}, None, of_job, waits=False)
+            open_files(Output("/dev/null", str(tmp_path / path), None), {}, None, of_job, may_block=False)
     with pytest.raises(OpenError, match="can't open input file"):
-        open_files(Output(str(tmp_path / "missing"), "/dev/null", None), {}, None, of_job, waits=False)
+        open_files(Output(str(tmp_path / "missing"), "/dev/null", None), {}, None, of_job, may_block=False)
     assert open_descriptors() == before
     os.close(reader)
 
@@ -124,15 +124,15 @@ def test_who_must_not_wait_opens_plain_files_alone(tmp_path: Path, of_job: bool)
 def test_what_is_made_has_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        for waits in (True, False):
-            path = tmp_path / str(waits)
-            close_files(open_files(Output("/dev/null", str(path), None), {}, None, waits=waits))
+        for may_block in (True, False):
+            path = tmp_path / str(may_block)
+            close_files(open_files(Output("/dev/null", str(path), None), {}, None, may_block=may_block))
             assert path.stat().st_mode & 0o777 == 0o644
     finally:
         os.umask(before)
 
 
-def test_files_are_closed_once_each_whatever_the_file_server_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_closed_once_each_despite_errors_of_the_file_server(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
 
     def close(descriptor: int) -> None:

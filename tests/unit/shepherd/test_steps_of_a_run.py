@@ -42,8 +42,8 @@ def trace(tmp_path: Path) -> str:
 
 
 @pytest.mark.statement("EX-7", "AC-1")
-def test_the_wall_clock_of_a_job_is_by_a_clock_that_nobody_sets(task: TaskRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    task._start_time, task._since = 5000.0, 100.0
+def test_the_wall_clock_time_of_a_job_is_by_the_monotonic_clock(task: TaskRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    task._start_time, task._job_since = 5000.0, 100.0
     monkeypatch.setattr(time, "monotonic", lambda: 142.0)
     task._ended(step("job"), Ended(0))
     assert task._wallclock_s == 42.0
@@ -66,7 +66,7 @@ def test_a_job_whose_memory_the_kernel_took_was_killed(
     assert (task._outcome.signal == signal.SIGKILL) == (expected == 137)
 
 
-def test_what_cannot_be_tried_fails_by_its_code_and_says_why(task: TaskRun, tmp_path: Path) -> None:
+def test_a_step_that_cannot_be_started_fails_by_its_code_with_a_reason(task: TaskRun, tmp_path: Path) -> None:
     task._run_to_end(step("prolog", error="/no/prolog is no file"))
     assert (task._outcome.failed, task._outcome.method) == (8, "prolog")
     assert task._outcome.reason.endswith("prolog: /no/prolog is no file")
@@ -82,13 +82,13 @@ def test_a_step_is_skipped_when_one_that_it_needs_did_not_succeed(task: TaskRun,
 
 @pytest.mark.parametrize(("name", "exit_status"), [("job", 137), ("prolog", 137)])
 def test_a_task_that_was_ended_before_its_step_counts_as_killed(task: TaskRun, name: str, exit_status: int) -> None:
-    task._control.why = "qdel"
+    task._control.end_reason = "qdel"
     task._run_to_end(step(name))
     assert (task._outcome.exit_status, task._outcome.signal) == (exit_status, signal.SIGKILL)
     assert "qdel" in task._outcome.reason
 
 
-def test_a_method_that_fails_says_so_in_the_trace(task: TaskRun, tmp_path: Path) -> None:
+def test_a_method_that_fails_is_in_the_trace(task: TaskRun, tmp_path: Path) -> None:
     task._ended(step("epilog", user="root"), Ended(3))
     assert "epilog ended with 3" in trace(tmp_path)
     assert task._outcome.method == "epilog"
@@ -110,9 +110,9 @@ class Gone:
 
 @pytest.mark.statement("AC-2")
 @pytest.mark.parametrize(("status", "expected"), [(0, (0, 0)), (3 << 8, (3, 0)), (9, (137, 9)), (15, (143, 15))])
-def test_how_a_process_ended_is_told_as_a_shell_tells_it(task: TaskRun, status: int, expected: tuple[int, int]) -> None:
+def test_the_exit_status_of_a_process_is_that_of_a_shell(task: TaskRun, status: int, expected: tuple[int, int]) -> None:
     task._started = Gone()  # type: ignore[assignment]
-    ended = task._how_ended(status)
+    ended = task._collect_end(status)
     assert (ended.exit_status, ended.signal) == expected
 
 
@@ -123,8 +123,8 @@ def test_how_a_process_ended_is_told_as_a_shell_tells_it(task: TaskRun, status: 
 def test_why_a_process_ended_is_its_setup_before_its_time(
     task: TaskRun, failure: tuple[int, str, str], late: str, reason: str
 ) -> None:
-    task._started, task._late = Gone(failure), late  # type: ignore[assignment]
-    ended = task._how_ended(256)
+    task._started, task._timeout_reason = Gone(failure), late  # type: ignore[assignment]
+    ended = task._collect_end(256)
     assert (ended.setup_failed, ended.reason) == (failure[0], reason)
 
 
@@ -144,9 +144,9 @@ def test_a_job_that_died_of_sigkill_may_have_exceeded_its_processor_time(
     [("qdel", Ended(137, 9), True), ("qdel", Ended(3), False), ("", Ended(137, 9), False)],
 )
 def test_a_method_that_the_shepherd_killed_is_the_end_of_the_job(
-    task: TaskRun, why: str, ended: Ended, killed: bool
+    task: TaskRun, end_reason: str, ended: Ended, killed: bool
 ) -> None:
-    task._control.why = why
+    task._control.end_reason = end_reason
     task._ended(step("prolog", user="root"), ended)
     assert (task._outcome.signal == signal.SIGKILL) == killed
     assert ("qdel" in task._outcome.reason) == killed

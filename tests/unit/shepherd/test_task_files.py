@@ -130,6 +130,6 @@ def test_commands_are_the_owners_to_read_and_nothing_stays_open(tmp_path: Path) 
     assert open_descriptors() == opened
 
 
-def test_a_stamp_says_who_wrote_it_if_nobody_else_is_named() -> None:
+def test_a_stamp_names_its_writer_by_default() -> None:
     assert f" [{os.geteuid()}:{os.getpid()}]: text" in task_files.stamped("text")
     assert " [0:0]: text" in task_files.stamped("text", 0, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from shepherd.task_files import TRACE, Trace
 
 
-def test_nobody_else_reads_the_trace(tmp_path: Path) -> None:
+def test_no_other_user_reads_the_trace(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         Trace(tmp_path)("job is process 4711: /bin/tool --password secret")

@@ -76,8 +76,8 @@ def stat(utime: int = 0, cutime: int = 0, vsize: int = 0, pages: int = 0) -> lis
 @pytest.mark.statement("EX-8", "AC-2")
 def test_what_ended_processes_have_used_is_added_up() -> None:
     used = JobUsage()
-    used.reaped(ended(ru_utime=1.5, ru_stime=0.5, ru_maxrss=300, ru_minflt=7, ru_nivcsw=1), GIGABYTE)
-    used.reaped(ended(ru_utime=2.0, ru_maxrss=200, ru_minflt=1), 2 * GIGABYTE)
+    used.add_reaped(ended(ru_utime=1.5, ru_stime=0.5, ru_maxrss=300, ru_minflt=7, ru_nivcsw=1), GIGABYTE)
+    used.add_reaped(ended(ru_utime=2.0, ru_maxrss=200, ru_minflt=1), 2 * GIGABYTE)
     final = used.final(9.0)
     assert (final["ru_wallclock"], final["cpu"], final["io"], final["iow"]) == (9.0, 4.0, 3.0, 0.0)
     assert (final["ru_utime"], final["ru_stime"], final["ru_maxrss"]) == (3.5, 0.5, 300)
@@ -87,19 +87,19 @@ def test_what_ended_processes_have_used_is_added_up() -> None:
 @pytest.mark.statement("AC-2")
 def test_memory_that_no_sample_has_seen() -> None:
     used = JobUsage()
-    used.reaped(ended(ru_maxrss=10 * GIGABYTE // 1024), 0)
+    used.add_reaped(ended(ru_maxrss=10 * GIGABYTE // 1024), 0)
     assert used.final(0.1)["maxvmem"] == 10 * GIGABYTE
-    used.had_memory(5 * GIGABYTE)
+    used.note_memory(5 * GIGABYTE)
     assert used.final(0.1)["maxvmem"] == 10 * GIGABYTE
     used = JobUsage()
-    used.reaped(ended(ru_maxrss=300), 0)
+    used.add_reaped(ended(ru_maxrss=300), 0)
     assert used.final(0.1)["maxvmem"] == 0, "as much as the shepherd that the process was at first"
 
 
 def test_every_byte_of_ended_processes_counts() -> None:
     used = JobUsage()
-    used.reaped(ended(), 1000)
-    used.reaped(ended(), 24)
+    used.add_reaped(ended(), 1000)
+    used.add_reaped(ended(), 24)
     assert used.final(1.0)["io"] * GIGABYTE == 1024
 
 
@@ -110,15 +110,15 @@ def test_a_running_job_shows_what_its_processes_have_used_so_far(monkeypatch: py
     monkeypatch.setattr(usage, "io_bytes", lambda pid: pid * GIGABYTE)
     used = JobUsage()
     used.began(100.0)
-    used.reaped(ended(ru_utime=1.0, ru_stime=0.5), GIGABYTE)
+    used.add_reaped(ended(ru_utime=1.0, ru_stime=0.5), GIGABYTE)
     used.sample([7, 99, 8], 101.0)
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    online = used.online()
-    assert online["cpu"] == pytest.approx(1.5 + (1 + 3 + 2 + 4 + 10 + 3 + 20 + 4) / ticks)
-    assert (online["vmem"], online["maxvmem"], online["rss"], online["io"]) == (3 * GIGABYTE, 3 * GIGABYTE, 6 * page, 16.0)
+    current_values = used.current_values()
+    assert current_values["cpu"] == pytest.approx(1.5 + (1 + 3 + 2 + 4 + 10 + 3 + 20 + 4) / ticks)
+    assert (current_values["vmem"], current_values["maxvmem"], current_values["rss"], current_values["io"]) == (3 * GIGABYTE, 3 * GIGABYTE, 6 * page, 16.0)
     used.sample([7], 102.0)
-    assert (used.online()["vmem"], used.online()["maxvmem"], used.online()["rss"]) == (GIGABYTE, 3 * GIGABYTE, 5 * page)
-    assert used.online()["io"] == 16.0 and used.online()["cpu"] == online["cpu"], "nothing that was used is given back"
+    assert (used.current_values()["vmem"], used.current_values()["maxvmem"], used.current_values()["rss"]) == (GIGABYTE, 3 * GIGABYTE, 5 * page)
+    assert used.current_values()["io"] == 16.0 and used.current_values()["cpu"] == current_values["cpu"], "nothing that was used is given back"
 
 
 @pytest.mark.statement("EX-8", "EX-6")

@@ -13,7 +13,7 @@ import pytest
 
 from shepherd import next_task, waiting_shepherds
 from shepherd.next_task import OVER
-from shepherd.waiting_shepherds import WaitingShepherds, how_many
+from shepherd.waiting_shepherds import WaitingShepherds, max_waiting
 
 
 class Played(WaitingShepherds):
@@ -76,7 +76,7 @@ def test_a_shepherd_that_waits_gets_the_next_task_of_its_owner_alone(played: Pla
         assert played.hand_over("/spool/active_jobs/4.1", "alice") == 11
 
 
-def test_who_came_last_gets_the_next_task(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shepherd_that_came_last_gets_the_next_task(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = []
     for pid in (11, 12, 13):
         played.expect(pid, "alice")
@@ -86,13 +86,13 @@ def test_who_came_last_gets_the_next_task(played: Played, monkeypatch: pytest.Mo
         line.close()
 
 
-def test_who_is_no_child_or_may_not_wait_is_turned_away(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_no_child_or_may_not_wait_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(played.waits(11, monkeypatch)) as line:
         assert hears(line) == b""
-    assert (played.told, played._lines) == ([], {})
+    assert (played.told, played._connections) == ([], {})
 
 
-def test_who_says_something_else_is_turned_away(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_sends_another_message_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     played.expect(11, "alice")
     with closing(played.waits(11, monkeypatch)) as line:
         line.send(b"give me bob's")
@@ -121,7 +121,7 @@ def test_one_that_ends_just_then_gets_nothing(played: Played, monkeypatch: pytes
         assert played.hand_over("/1", "alice") == 11
 
 
-def test_a_dead_one_is_forgotten_and_its_owner_told_if_it_was_given_a_task(
+def test_a_dead_one_is_forgotten_and_its_owner_returned_if_it_was_assigned_a_task(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played.expect(11, "alice")
@@ -131,7 +131,7 @@ def test_a_dead_one_is_forgotten_and_its_owner_told_if_it_was_given_a_task(
         played.hand_over("/1", "bob")
         assert played.ended(11) == "bob"
         assert hears(line) == b"/1"
-    assert (played._lines, played._owners, played._again, played._waiting) == ({}, {}, set(), {})
+    assert (played._connections, played._owners, played._reused, played._waiting) == ({}, {}, set(), {})
     assert played.ended(11) == ""
 
 
@@ -146,11 +146,11 @@ def test_the_end_of_the_launcher_is_the_end_of_all_that_wait(
     played.close()
 
 
-def test_the_socket_is_for_nobody_else(played: Played, tmp_path: Path) -> None:
+def test_the_socket_is_for_this_user_alone(played: Played, tmp_path: Path) -> None:
     assert os.stat(tmp_path / next_task.SOCKET).st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(("gigabytes", "most"), [(1, 8), (4, 13), (24, 81), (1000, 128)])
-def test_a_hundredth_of_the_memory_is_for_those_who_wait(monkeypatch: pytest.MonkeyPatch, gigabytes: int, most: int) -> None:
+def test_a_hundredth_of_the_memory_is_for_waiting_shepherds(monkeypatch: pytest.MonkeyPatch, gigabytes: int, most: int) -> None:
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": gigabytes * 2**18}.__getitem__)
-    assert how_many() == most
+    assert max_waiting() == most

@@ -19,13 +19,13 @@ from gridengine.state.state import State
 
 def drain_hosts(state: State, request: DrainHosts, caller: Caller, world: World) -> Decision:
     """All hosts that are named, or none."""
-    decision, who = Decision(), f"{caller.user}@{caller.host}"
+    decision, operator = Decision(), f"{caller.user}@{caller.host}"
     if refusal := no_right(state, caller, world, operators=True):
         return decision.refuse(refusal)
     reason = " ".join(request.reason.split())
     if not (reason or request.end):
         return decision.refuse("denied: say why the hosts are drained")
-    for name in dict.fromkeys(host for word in request.hosts for host in _meant(state, word, world)):
+    for name in dict.fromkeys(host for target in request.hosts for host in _select_hosts(state, target, world)):
         if name == GLOBAL or not state.has("exec_host", name):
             what = "host group" if name.startswith("@") else "execution host"
             hint = did_you_mean(name, (*state.kind("exec_host"), *state.groups.members))
@@ -33,19 +33,19 @@ def drain_hosts(state: State, request: DrainHosts, caller: Caller, world: World)
         running = len(state.tasks_on.get(name, ()))
         jobs = f"{running} task{'' if running == 1 else 's'}" if running else "nothing"
         if not request.end:
-            decision.events.append(HostDrained(name, reason, who, world.now))
-            decision.answer.info(f'{who} drained host "{name}" ({jobs} {"run" if running > 1 else "runs"} there)')
+            decision.events.append(HostDrained(name, reason, operator, world.now))
+            decision.answer.info(f'{operator} drained host "{name}" ({jobs} {"run" if running > 1 else "runs"} there)')
         elif state.hosts[name].drained is None:
             decision.answer.info(f'host "{name}" is not drained')
         else:
             decision.events.append(HostDrainEnded(name))
-            decision.answer.info(f'{who} ended the drain of host "{name}"')
+            decision.answer.info(f'{operator} ended the drain of host "{name}"')
     return decision
 
 
-def _meant(state: State, word: str, world: World) -> Iterator[str]:
+def _select_hosts(state: State, target: str, world: World) -> Iterator[str]:
     """The hosts of a group, or a host by its unique name."""
-    if word in state.groups.members:
-        yield from state.groups.flatten([word])
+    if target in state.groups.members:
+        yield from state.groups.flatten([target])
     else:
-        yield word if state.has("exec_host", word) or word.startswith("@") else world.resolve_host(word) or word
+        yield target if state.has("exec_host", target) or target.startswith("@") else world.resolve_host(target) or target

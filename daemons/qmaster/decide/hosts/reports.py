@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from daemons.qmaster.decide.hosts.strays import Standing, WasHere, adoption, standing, stray_events
+from daemons.qmaster.decide.hosts.orphans import Standing, HasEndedHere, adoption_events, find_standing, orphan_events
 from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.host_faults import fault_events
@@ -45,10 +45,10 @@ class ReportsDecision(Decision):
     verdicts: list[Verdict] = []
 
 
-def host_reports(state: State, host: str, reports: list[Report], world: World, was_here: WasHere) -> ReportsDecision:
+def host_reports(state: State, host: str, reports: list[Report], world: World, has_ended_here: HasEndedHere) -> ReportsDecision:
     """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
-    this cell does not know `strays`."""
-    batch = _Batch(state, host, world, was_here)
+    this cell does not know `orphans`."""
+    batch = _Batch(state, host, world, has_ended_here)
     verdicts = [batch.take(report) for report in reports]
     decided = batch.decided
     return ReportsDecision(events=decided.events, accounting=decided.accounting, why=decided.why, verdicts=verdicts)
@@ -57,12 +57,12 @@ def host_reports(state: State, host: str, reports: list[Report], world: World, w
 class _Batch:
     """The reports of one batch as they are taken, one after the other, and what was decided on those before."""
 
-    def __init__(self, state: State, host: str, world: World, was_here: WasHere) -> None:
+    def __init__(self, state: State, host: str, world: World, has_ended_here: HasEndedHere) -> None:
         self.state, self.host, self.now = state, host, world.now
         self._intermediate = IntermediateRecords(state, world)
         self.decided = Decision()
         self._events = self.decided.events
-        self._judged = partial(standing, state, host, was_here=was_here)
+        self._judge = partial(find_standing, state, host, has_ended_here=has_ended_here)
         self._ended: set[TaskKey] = set()
         self._adopted: set[TaskKey] = set()
 
@@ -95,22 +95,22 @@ class _Batch:
         return unknown
 
     def started(self, report: Started) -> Verdict:
-        judgement = self._judged(report.key, Origin())
-        task = self._live(report.key) if judgement is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
+        standing = self._judge(report.key, Origin())
+        task = self._live(report.key) if standing is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
         if task is not None and task.status == "transferring":
             self._events.append(TaskStarted(*report.key.master, report.time, report.confinement))
-        return Verdict(forget=[report.key] if judgement is Standing.OVER else [])
+        return Verdict(forget=[report.key] if standing is Standing.OVER else [])
 
     def ended(self, report: Ended) -> Verdict:
         key, verdict = report.key, Verdict()
-        judgement = self._judged(key, Origin())
+        standing = self._judge(key, Origin())
         if key in self._adopted:
             verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
-        elif judgement in (Standing.LATER, Standing.UNKNOWN):
-            verdict.strays.append(key)
+        elif standing in (Standing.LATER, Standing.UNKNOWN):
+            verdict.orphans.append(key)
         elif key not in self._ended:
             self.decided += slave_ended(self.state, key, report) if isinstance(key, SlaveKey) else self._end(report)
-        if judgement in (Standing.LIVE, Standing.OVER):
+        if standing in (Standing.LIVE, Standing.OVER):
             self._ended.add(key)
             verdict.forget.append(key)
         return verdict
@@ -128,9 +128,9 @@ class _Batch:
         return decision
 
     def usage(self, report: UsageReport) -> Verdict:
-        judgement, used = self._judged(report.key, Origin()), report.usage
-        if judgement is not Standing.LIVE:
-            return Verdict(forget=[report.key] if judgement is Standing.OVER else [])
+        standing, used = self._judge(report.key, Origin()), report.usage
+        if standing is not Standing.LIVE:
+            return Verdict(forget=[report.key] if standing is Standing.OVER else [])
         if report.key not in self._ended:
             self._events.extend(self._intermediate.events(report.key, used))
         if isinstance(report.key, SlaveKey):
@@ -152,30 +152,30 @@ class _Batch:
         return Verdict()
 
     def inventory(self, report: Inventory) -> Verdict:
-        verdict = self._unknown_here(report)
-        self.decided += self._missing(report)
+        verdict = self._resolve_unknown(report)
+        self.decided += self._conclude_missing(report)
         return verdict
 
-    def _unknown_here(self, report: Inventory) -> Verdict:
+    def _resolve_unknown(self, report: Inventory) -> Verdict:
         """Tasks that the host knows and the state does not are forgotten, adopted, or kept as strays."""
         verdict, adopted = Verdict(), set[TaskKey]()
-        told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
+        origins = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
         # the last try of a task first: when that is adopted, those before it are over
-        for key in sorted(told, key=lambda key: key.attempt, reverse=True):
-            judgement = self._judged(key, told[key])
-            if judgement is Standing.OVER or judgement is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
+        for key in sorted(origins, key=lambda key: key.attempt, reverse=True):
+            standing = self._judge(key, origins[key])
+            if standing is Standing.OVER or standing is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
                 verdict.forget.append(key)
-            elif judgement is Standing.LATER and (events := adoption(self.state, key, told[key], self.now)):
+            elif standing is Standing.LATER and (events := adoption_events(self.state, key, origins[key], self.now)):
                 self._events.extend(events)
                 adopted.add(key)
-            elif judgement is not Standing.LIVE:
-                verdict.strays.append(key)
+            elif standing is not Standing.LIVE:
+                verdict.orphans.append(key)
         self._adopted |= adopted
-        strays = [OrphanTask(key, told[key].owner, told[key].submit_time) for key in verdict.strays]
-        self._events.extend(stray_events(self.state, self.host, strays))
+        orphans = [OrphanTask(key, origins[key].owner, origins[key].submit_time) for key in verdict.orphans]
+        self._events.extend(orphan_events(self.state, self.host, orphans))
         return verdict
 
-    def _missing(self, report: Inventory) -> Decision:
+    def _conclude_missing(self, report: Inventory) -> Decision:
         """Tasks that the state knows and the host does not are lost.
 
         After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must

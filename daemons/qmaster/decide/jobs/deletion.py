@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from daemons.qmaster.decide.hosts.strays import hosts_with_strays, strays_of
+from daemons.qmaster.decide.hosts.orphans import select_hosts_with_orphans, select_orphans
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
@@ -41,15 +41,15 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
     forced = _forced(state, request, operator)
-    with_strays = hosts_with_strays(state) if request.force and operator else []
+    hosts_with_orphans = select_hosts_with_orphans(state) if request.force and operator else []
     for target, matching in selection:
         matching = [selected for selected in matching if _remaining(selected.job, gone)]
-        strays = strays_of(with_strays, target)
-        for host, keys in strays.items():
+        orphans = select_orphans(hosts_with_orphans, target)
+        for host, keys in orphans.items():
             decision.events.append(StraysAbandoned(host, keys))
             for key in keys:
                 decision.answer.info(f"{caller.user} forced the end of the stray task {key.job}.{key.task} on host {host}")
-        if not matching and not strays:
+        if not matching and not orphans:
             _nothing(decision, target, caller, request)
         for selected in matching:
             if not may_control(selected.job, caller, operator):

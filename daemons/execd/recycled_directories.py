@@ -15,41 +15,41 @@ from pathlib import Path
 from gridengine.task_file import DRAFT
 
 #: directories that are kept at most: 40 kB each
-MOST = 128
+MAX_DIRECTORIES = 128
 _WRITTEN_IN_PLACE = frozenset(("config", "execd"))
 _BY_RENAME = frozenset(("trace", "exit", "job_pid", "addgrpid", "cgroup", "scratch"))
-_END = "exit"  # how the last task ended, and where it wrote
-_GONE = frozenset(("pid",))  # a link to what is the shepherd's own
-_ORDINARY = _WRITTEN_IN_PLACE | _BY_RENAME | _GONE | {f"{name}{DRAFT}" for name in _BY_RENAME}
+_EXIT = "exit"  # how the last task ended, and where it wrote
+_LINKS = frozenset(("pid",))  # a link to what is the shepherd's own
+_ORDINARY = _WRITTEN_IN_PLACE | _BY_RENAME | _LINKS | {f"{name}{DRAFT}" for name in _BY_RENAME}
 
 
-def take(spares: Path, directory: Path) -> bool:
+def take(recycled: Path, directory: Path) -> bool:
     """Make a spare directory the one at `directory`, where there is none; False: there is no spare one."""
     try:
-        with os.scandir(spares) as entries:
-            spare = next(entries, None)
-        if spare is None:
+        with os.scandir(recycled) as entries:
+            entry = next(entries, None)
+        if entry is None:
             return False
-        os.rename(spare.path, directory)
+        os.rename(entry.path, directory)
     except OSError:
         return False
     return True
 
 
-def keep(spares: Path, directory: Path) -> None:
+def keep(recycled: Path, directory: Path) -> None:
     """Put the directory of a task that is over aside, or remove it if it has more in it than others, or enough are there."""
     try:
         with os.scandir(directory) as entries:
             names = {entry.name for entry in entries}
-        if not names <= _ORDINARY or len(os.listdir(spares)) >= MOST:
+        if not names <= _ORDINARY or len(os.listdir(recycled)) >= MAX_DIRECTORIES:
             raise OSError
         for name in names & _BY_RENAME:
             os.rename(directory / name, directory / f"{name}{DRAFT}")
-        if _END in names:
-            os.chmod(directory / f"{_END}{DRAFT}", 0o600)  # a shepherd of an earlier release has left it open to all
-        for name in names & _GONE:
+        if _EXIT in names:
+            os.chmod(directory / f"{_EXIT}{DRAFT}", 0o600)  # a shepherd of an earlier release has left it open to all
+        for name in names & _LINKS:
             os.unlink(directory / name)
-        os.rename(directory, spares / directory.name)
+        os.rename(directory, recycled / directory.name)
     except OSError:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -7,39 +7,39 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd import spare_directories
+from daemons.execd import recycled_directories
 from shepherd import task_files
 
 ORDINARY = ("config", "execd", "pid", "trace", "exit", "job_pid", "addgrpid", "scratch")
 
 
 @pytest.fixture
-def spares(tmp_path: Path) -> Path:
+def recycled(tmp_path: Path) -> Path:
     (tmp_path / "spare_jobs").mkdir()
     (tmp_path / "active_jobs").mkdir()
     return tmp_path / "spare_jobs"
 
 
-def over(spares: Path, name: str, *more: str) -> Path:
+def over(recycled: Path, name: str, *more: str) -> Path:
     """The directory of a task that is over."""
-    directory = spares.parent / "active_jobs" / name
+    directory = recycled.parent / "active_jobs" / name
     directory.mkdir()
     for file in (*ORDINARY, *more):
         (directory / file).write_text(f"{file} of {name}, and more than others write\n")
     return directory
 
 
-def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(spares: Path) -> None:
-    directory = over(spares, "7.1")
+def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(recycled: Path) -> None:
+    directory = over(recycled, "7.1")
     inodes = {path.name: path.stat().st_ino for path in directory.iterdir()}
-    spare_directories.keep(spares, directory)
+    recycled_directories.keep(recycled, directory)
     assert not directory.exists()
     again = directory.with_name("8.1")
-    assert spare_directories.take(spares, again)
+    assert recycled_directories.take(recycled, again)
     seen = {path.name for path in again.iterdir() if not path.name.endswith(".new")}
     assert seen == {"config", "execd"}, "which the execd writes before anybody looks"
     for name in seen:
-        spare_directories.overwrite(again / name, b"short")
+        recycled_directories.overwrite(again / name, b"short")
     assert {(again / name).read_bytes() for name in seen} == {b"short"}
     task_files.write_exit(again, {"failed": 0})
     trace, note = task_files.Trace(again), task_files.ScratchNote(again)
@@ -54,45 +54,45 @@ def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(spares: Path
     assert task_files.running(again / "job_pid") == os.getpid()
     for name in ("config", "execd", "exit", "trace", "scratch", "job_pid"):
         assert (again / name).stat().st_ino == inodes[name], "no file was made"
-    assert not spare_directories.take(spares, directory.with_name("9.1")), "there was one"
+    assert not recycled_directories.take(recycled, directory.with_name("9.1")), "there was one"
 
 
-def test_how_a_task_ended_is_not_readable_for_the_next_one(spares: Path) -> None:
-    directory = over(spares, "7.1")
+def test_how_a_task_ended_is_not_readable_for_the_next_one(recycled: Path) -> None:
+    directory = over(recycled, "7.1")
     (directory / "exit").chmod(0o644)
-    spare_directories.keep(spares, directory)
+    recycled_directories.keep(recycled, directory)
     again = directory.with_name("8.1")
-    assert spare_directories.take(spares, again)
+    assert recycled_directories.take(recycled, again)
     assert (again / "exit.new").stat().st_mode & 0o077 == 0
-    task_files.write_exit(spares, {"failed": 0})
-    assert (spares / "exit").stat().st_mode & 0o077 == 0
+    task_files.write_exit(recycled, {"failed": 0})
+    assert (recycled / "exit").stat().st_mode & 0o077 == 0
 
 
-def test_a_spare_directory_is_not_put_where_there_is_something(spares: Path) -> None:
-    spare_directories.keep(spares, over(spares, "7.1"))
-    taken = over(spares, "8.1")
-    assert not spare_directories.take(spares, taken)
+def test_a_recycled_directory_does_not_replace_another(recycled: Path) -> None:
+    recycled_directories.keep(recycled, over(recycled, "7.1"))
+    taken = over(recycled, "8.1")
+    assert not recycled_directories.take(recycled, taken)
     assert (taken / "exit").read_text().startswith("exit of 8.1")
 
 
 @pytest.mark.parametrize("more", ["commands", "usage", "checkpoint", "session", "pe_hostfile", "of_somebody"])
-def test_a_directory_with_more_in_it_than_others_goes(spares: Path, more: str) -> None:
-    directory = over(spares, "7.1", more)
-    spare_directories.keep(spares, directory)
-    assert (directory.exists(), os.listdir(spares)) == (False, [])
+def test_a_directory_with_more_in_it_than_others_goes(recycled: Path, more: str) -> None:
+    directory = over(recycled, "7.1", more)
+    recycled_directories.keep(recycled, directory)
+    assert (directory.exists(), os.listdir(recycled)) == (False, [])
 
 
-def test_only_so_many_are_kept(spares: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spare_directories, "MOST", 2)
+def test_only_so_many_are_kept(recycled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recycled_directories, "MOST", 2)
     for number in range(3):
-        spare_directories.keep(spares, over(spares, f"{number}.1"))
-    assert len(os.listdir(spares)) == 2
-    assert os.listdir(spares.parent / "active_jobs") == []
+        recycled_directories.keep(recycled, over(recycled, f"{number}.1"))
+    assert len(os.listdir(recycled)) == 2
+    assert os.listdir(recycled.parent / "active_jobs") == []
 
 
-def test_without_a_place_for_them_none_is_kept(spares: Path) -> None:
-    spares.rmdir()
-    directory = over(spares, "7.1")
-    spare_directories.keep(spares, directory)
+def test_without_a_directory_for_them_none_is_recycled(recycled: Path) -> None:
+    recycled.rmdir()
+    directory = over(recycled, "7.1")
+    recycled_directories.keep(recycled, directory)
     assert not directory.exists()
-    assert not spare_directories.take(spares, directory)
+    assert not recycled_directories.take(recycled, directory)

@@ -21,7 +21,7 @@ from gridengine.state.machines.task import TaskDispatched, TaskStarted
 from gridengine.state.state import State
 from gridengine.task_key import SlaveKey, TaskKey
 
-WasHere = Callable[[TaskKey, Origin], bool]
+HasEndedHere = Callable[[TaskKey, Origin], bool]
 """Whether a try of a task has ended in this cell, as far as the accounting index tells."""
 
 
@@ -34,23 +34,23 @@ class Standing(Enum):
     UNKNOWN = "nothing that the state knows"
 
 
-def standing(state: State, host: str, key: TaskKey, origin: Origin, was_here: WasHere) -> Standing:
+def find_standing(state: State, host: str, key: TaskKey, origin: Origin, has_ended_here: HasEndedHere) -> Standing:
     """What a task on a host is to the cell. `origin`: as the host has it, empty for one that does not say."""
     known = state.hosts.get(host)
     if known is not None and key in known.abandoned:
         return Standing.OVER
-    found = _of_try(state, key, origin)
+    found = _standing_of_attempt(state, key, origin)
     if isinstance(key, SlaveKey):
-        found = _of_slave(state, key, found)
+        found = _standing_of_slave(state, key, found)
     elif found is Standing.LIVE and state.jobs[key.job].tasks[key.task].host != host:
         found = Standing.UNKNOWN
-    return Standing.OVER if found is Standing.UNKNOWN and was_here(key, origin) else found
+    return Standing.OVER if found is Standing.UNKNOWN and has_ended_here(key, origin) else found
 
 
-def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
+def _standing_of_attempt(state: State, key: TaskKey, origin: Origin) -> Standing:
     job_id, task_id, attempt = key.master
     job = state.jobs.get(job_id)
-    if job is None or not _same(job, origin):
+    if job is None or not _is_same_job(job, origin):
         return Standing.UNKNOWN
     task = job.tasks.get(task_id)
     if task is not None and not task.waits:
@@ -62,19 +62,19 @@ def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
     return Standing.LATER if waits and attempt > begun else Standing.OVER
 
 
-def _of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
+def _standing_of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
     """A slave task is what its master is, unless it is over before that, or began unknown to the state."""
     if master is not Standing.LIVE or state.live_slave(key) is not None:
         return Standing.UNKNOWN if master is Standing.LATER else master
     return Standing.OVER if key.number <= state.jobs[key.job].tasks[key.task].slaves_begun else Standing.UNKNOWN
 
 
-def _same(job: Job, origin: Origin) -> bool:
+def _is_same_job(job: Job, origin: Origin) -> bool:
     """Whether a job of the state is the one that a task comes from: numbers are used again."""
     return not origin.owner or (job.owner, job.submitted) == (origin.owner, origin.submit_time)
 
 
-def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
+def adoption_events(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
     """The events by which a LATER try is the cell's again, with the places that it has; none when those are gone."""
     if not origin.granted or any(grant.instance not in state.instances for grant in origin.granted):
         return []
@@ -86,26 +86,26 @@ def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[Any
     return [dispatched, TaskStarted(*key.master, origin.time or now)]
 
 
-def stray_events(state: State, host: str, strays: list[OrphanTask]) -> list[AnyEvent]:
+def orphan_events(state: State, host: str, orphans: list[OrphanTask]) -> list[AnyEvent]:
     """What an inventory says of strays, if it is news. No new job gets a number that one of them has."""
     known = state.hosts.get(host)
     events: list[AnyEvent] = []
-    if strays != (known.strays if known is not None else []):
-        events.append(StraysFound(host, strays))
-    last = max((stray.key.job for stray in strays), default=0)
+    if orphans != (known.orphans if known is not None else []):
+        events.append(StraysFound(host, orphans))
+    last = max((orphan.key.job for orphan in orphans), default=0)
     return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
 
 
-def hosts_with_strays(state: State) -> list[Host]:
+def select_hosts_with_orphans(state: State) -> list[Host]:
     """Few, if any, of all hosts."""
-    return [host for host in state.hosts.values() if host.strays]
+    return [host for host in state.hosts.values() if host.orphans]
 
 
-def strays_of(hosts: list[Host], target: str) -> dict[str, list[TaskKey]]:
+def select_orphans(hosts: list[Host], target: str) -> dict[str, list[TaskKey]]:
     """The strays on these hosts that `JOB` or `JOB.TASK` means, by host."""
     number, _, task = target.partition(".")
     if not number.isdecimal() or not (task or "1").isdecimal():
         return {}
-    wanted = (int(number), int(task)) if task else (int(number),)
-    found = {host.name: [stray.key for stray in host.strays if stray.key[: len(wanted)] == wanted] for host in hosts}
+    prefix = (int(number), int(task)) if task else (int(number),)
+    found = {host.name: [orphan.key for orphan in host.orphans if orphan.key[: len(prefix)] == prefix] for host in hosts}
     return {name: keys for name, keys in found.items() if keys}

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from daemons.execd.remembered import Remembered
+from daemons.execd.task_record import TaskRecord
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
-from daemons.execd.tries import Tries
+from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import Ended, Origin, Report
 from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
@@ -31,42 +31,42 @@ def on_disk(site: HostSite, job_id: int, **end: object) -> None:
     """The directory of a task of alice's, with what its shepherd wrote if it has ended."""
     directory = site.active_jobs / f"{job_id}.1"
     directory.mkdir()
-    (directory / "execd").write_bytes(msgspec.json.encode(Remembered((job_id, 1, 1), origin=Origin("alice", 5.0))))
+    (directory / "execd").write_bytes(msgspec.json.encode(TaskRecord((job_id, 1, 1), origin=Origin("alice", 5.0))))
     if end:
         (directory / "exit").write_text(json.dumps(end))
 
 
 def tasks_of(site: HostSite, reports: list[Report]) -> Tasks:
     restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
-    tasks = Tasks(site, Tries(site.spool / "tries", 1), lambda *new: reports.extend(new), restraints, lambda: None)
+    tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), lambda *new: reports.extend(new), restraints, lambda: None)
     tasks.configuration = configuration()
     return tasks
 
 
 @pytest.mark.statement("EX-9")
-def test_the_end_of_a_stray_is_told_again_with_each_inventory(site: HostSite) -> None:
+def test_the_end_of_an_orphan_is_reported_again_with_each_inventory(site: HostSite) -> None:
     """The master that comes next may know it."""
     on_disk(site, 12, exit_status=3, failed=0)
     on_disk(site, 13)
     reports: list[Report] = []
     tasks = tasks_of(site, reports)
-    tasks.look_for_ends()
+    tasks.find_ends()
     told = [Ended((12, 1, 1), exit_status=3)]
     assert reports == told
     inventory = tasks.inventory("boot1")
     assert (inventory.keys, inventory.origins) == ([(12, 1, 1), (13, 1, 1)], [Origin("alice", 5.0)] * 2)
     assert reports == told, "it is on its way already"
-    tasks.keep_strays([(12, 1, 1), (13, 1, 1)])
+    tasks.keep_orphans([(12, 1, 1), (13, 1, 1)])
     tasks.inventory("boot1")
     assert reports == told * 2
     assert set(tasks.directories) == {(12, 1, 1), (13, 1, 1)}
 
 
-def test_a_stray_does_not_give_way_to_a_task_of_its_number(site: HostSite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_orphan_is_not_replaced_by_a_task_of_its_number(site: HostSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither is the start of another one taken for its own, nor is it killed as an earlier try of that."""
     on_disk(site, 12)
     tasks = tasks_of(site, [])
-    tasks.keep_strays([(12, 1, 1)])
+    tasks.keep_orphans([(12, 1, 1)])
 
     async def told(*_arguments: object) -> bool:
         raise AssertionError("the launcher is not asked")

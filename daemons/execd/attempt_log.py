@@ -1,6 +1,6 @@
 """The tries that this host has had, and how far it has followed its master: why no task begins a second time.
 
-Owns the file `tries` of the host's spool. In it are the last word of a master that was obeyed, and every try whose directory
+Owns the file `attempt_log` of the host's spool. In it are the last word of a master that was obeyed, and every try whose directory
 was removed, with the revision by which the master must know so. Words of masters are ordered by (incarnation, revision); one
 older than the last is refused. So a try may be struck off once a word of its revision or a later one has come: whatever
 asks for it was said before. The file is only appended to, and written anew when this process starts and when most of it is
@@ -24,11 +24,11 @@ _log = logging.getLogger(__name__)
 
 #: lines struck off that the file may hold before it is written anew
 _WASTE = 2000
-_MASTER, _LIFE, _TRY = "master", "life", "try"
+_MASTER, _LIFE, _ATTEMPT = "master", "life", "try"
 
 
 @dataclass(frozen=True, slots=True)
-class _Gone:
+class _EndedAttempt:
     """A try that is over. `submitted`: epoch seconds, tells its job from another of the same number; `revision`: by which
     the master knows."""
 
@@ -36,7 +36,7 @@ class _Gone:
     revision: int
 
 
-class Tries:
+class AttemptLog:
     """What the file says, and what has come since. `now_ms`: by the clock of the host; every object is a life of it.
 
     `master`: the last word that was obeyed.
@@ -45,13 +45,13 @@ class Tries:
     def __init__(self, path: Path, now_ms: int) -> None:
         self._path = path
         self.master: Stamp = (0, 0)
-        self._heard = 0  # highest revision in any word of the master: what it said, it knows
-        self._gone: dict[TaskKey, _Gone] = {}
+        self._heard_revision = 0  # highest revision in any word of the master: what it said, it knows
+        self._ended: dict[TaskKey, _EndedAttempt] = {}
         self._unwritten: list[str] = []
         self._lines = 0
         before = self._read()
         self._life, self._number = max(before + 1, now_ms), 0
-        self._write_anew()
+        self._rewrite()
 
     # --- words of the master --------------------------------------------------------------------------------------
 
@@ -61,13 +61,13 @@ class Tries:
             return False
         newer = stamp[0] > self.master[0]
         self.master = stamp
-        self._heard = stamp[1] if newer else max(self._heard, stamp[1])
-        for key in [key for key, gone in self._gone.items() if gone.revision <= stamp[1]]:
-            del self._gone[key]
+        self._heard_revision = stamp[1] if newer else max(self._heard_revision, stamp[1])
+        for key in [key for key, ended in self._ended.items() if ended.revision <= stamp[1]]:
+            del self._ended[key]
         if newer:
             self._append([json.dumps([_MASTER, *stamp])])
-        elif self._lines > len(self._gone) + _WASTE:
-            self._write_anew()
+        elif self._lines > len(self._ended) + _WASTE:
+            self._rewrite()
         return True
 
     def is_current(self, stamp: Stamp) -> bool:
@@ -76,42 +76,42 @@ class Tries:
 
     # --- reports --------------------------------------------------------------------------------------------------
 
-    def letter(self, reports: list[Report]) -> Batch:
+    def make_batch(self, reports: list[Report]) -> Batch:
         """Reports as they are sent: in the order of their numbers, to the master that this host obeys."""
         self._number += 1
         return Batch(reports=reports, master=self.master, host=(self._life, self._number))
 
-    def hear(self, answer: Batch, settling: bool) -> bool:
-        """Whether the answer to reports counts. `settling`: they held an inventory, before which nothing was to be said."""
+    def accept_answer(self, answer: Batch, with_inventory: bool) -> bool:
+        """Whether the answer to reports counts. `with_inventory`: they held an inventory, before which nothing was to be said."""
         if answer.master[0] < self.master[0]:
             return False
-        if settling or answer.master[0] > self.master[0]:
+        if with_inventory or answer.master[0] > self.master[0]:
             self.obey(max(self.master, answer.master))
         if answer.host[0] > self._life:
             self._life = answer.host[0] + 1  # the disk, or the clock, was set back
-        self._heard = max(self._heard, answer.master[1])
+        self._heard_revision = max(self._heard_revision, answer.master[1])
         return not answer.refused
 
     # --- tries ----------------------------------------------------------------------------------------------------
 
-    def had(self, key: TaskKey, submitted: float) -> bool:
+    def has_ended(self, key: TaskKey, submitted: float) -> bool:
         """Whether this try has been here, or a later one of its task, and is over."""
         return any(
-            gone.submitted == submitted and (other == key or other[:2] == key[:2] and other.attempt > key.attempt)
-            for other, gone in self._gone.items()
+            ended.submitted == submitted and (other == key or other[:2] == key[:2] and other.attempt > key.attempt)
+            for other, ended in self._ended.items()
         )
 
     def add(self, submitted: Mapping[TaskKey, float]) -> None:
         """Note tries that are over, each with the submit time of its job; to be called before their directories go."""
         for key, time in submitted.items():
-            self._gone[key] = _Gone(time, self._heard)
+            self._ended[key] = _EndedAttempt(time, self._heard_revision)
         self._append([self._line(key) for key in submitted])
 
     # --- the file -------------------------------------------------------------------------------------------------
 
     def _line(self, key: TaskKey) -> str:
-        gone = self._gone[key]
-        return json.dumps([_TRY, list(key), gone.submitted, gone.revision])
+        ended = self._ended[key]
+        return json.dumps([_ATTEMPT, list(key), ended.submitted, ended.revision])
 
     def _append(self, lines: list[str]) -> None:
         """Add lines durably; those that a full disk does not take are known in memory, and go before the next ones."""
@@ -132,8 +132,8 @@ class Tries:
         self._lines += len(self._unwritten)
         self._unwritten.clear()
 
-    def _write_anew(self) -> None:
-        lines = [json.dumps([_MASTER, *self.master]), json.dumps([_LIFE, self._life]), *map(self._line, self._gone)]
+    def _rewrite(self) -> None:
+        lines = [json.dumps([_MASTER, *self.master]), json.dumps([_LIFE, self._life]), *map(self._line, self._ended)]
         temporary = self._path.with_suffix(".new")
         try:
             with temporary.open("w") as file:
@@ -160,9 +160,9 @@ class Tries:
                     self.master = max(self.master, (int(values[0]), int(values[1])))
                 elif kind == _LIFE:
                     life = int(values[0])
-                elif kind == _TRY:
-                    self._gone[TaskKey.of(values[0])] = _Gone(float(values[1]), int(values[2]))
+                elif kind == _ATTEMPT:
+                    self._ended[TaskKey.of(values[0])] = _EndedAttempt(float(values[1]), int(values[2]))
             except (ValueError, TypeError, IndexError):
                 continue
-        self._heard = self.master[1]
+        self._heard_revision = self.master[1]
         return life

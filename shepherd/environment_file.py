@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gridengine.errors import plain_fault
-from shepherd.identity import Identity, IdentityError, named
+from shepherd.identity import Identity, IdentityError, find_identity
 from shepherd.methods import safe_start
 from shepherd.outcome import METHODS
 from shepherd.plan import Run
@@ -27,25 +27,25 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPED = re.compile(r"\\(.)")
 
 
-class HandedOver:
+class EnvironmentFile:
     """What was written into the file: read after each writer, then kept in memory, so that the job changes nothing of it."""
 
     def __init__(self, directory: Path, owner: Identity, trace: Trace) -> None:
         self._path, self._owner, self._trace = directory / ENVIRONMENT, owner, trace
-        self._told: Mapping[str, str] | None = None
+        self._initial: Mapping[str, str] | None = None
         self._by_owner = True
         self._changes: dict[str, str] = {}
 
     def before(self, step: Run, environment: Mapping[str, str]) -> None:
         """Make the file before the first method, with the environment of the job. It is private to the user of that method, or
         to root, where it comes after the job."""
-        if self._told is not None or step.name not in METHODS:
+        if self._initial is not None or step.name not in METHODS:
             return
-        self._told = environment
+        self._initial = environment
         try:
             writer = None
             if step.name in WRITERS:
-                writer = self._owner if step.user is None else named(step.user)
+                writer = self._owner if step.user is None else find_identity(step.user)
             self._by_owner = writer is not None and writer.uid == self._owner.uid
             self._write("".join(f"{name}={_escaped(value)}\n" for name, value in environment.items()), writer)
         except (OSError, IdentityError) as error:
@@ -53,7 +53,7 @@ class HandedOver:
 
     def after(self, step: Run) -> None:
         """Take what a method before the job has added or changed."""
-        if self._told is None or step.name not in WRITERS:
+        if self._initial is None or step.name not in WRITERS:
             return
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -64,9 +64,9 @@ class HandedOver:
             return
         pairs = (line.partition("=") for line in lines)
         now = {name: _plain(value) for name, sign, value in pairs if sign and _NAME.fullmatch(name) and "\0" not in value}
-        self._changes = {name: value for name, value in now.items() if self._told.get(name) != value}
+        self._changes = {name: value for name, value in now.items() if self._initial.get(name) != value}
 
-    def to(self, step: Run) -> dict[str, str]:
+    def variables_for(self, step: Run) -> dict[str, str]:
         """The variables that a step gets: the job all of them, methods none that would run other code in their place.
 
         Another user than the job's owner gets what the owner could not have written, or the names that are there for that.

@@ -31,15 +31,15 @@ class PlayedSession:
 
     def __init__(self) -> None:
         self.told: list[Any] = []
-        self.over = False
+        self.has_ended = False
 
     def kill(self) -> None:
         self.told.append("killed")
-        self.over = True
+        self.has_ended = True
 
     def finish(self, *outcome: object, linger: bool) -> None:
         self.told.append((*outcome, linger))
-        self.over = True
+        self.has_ended = True
 
     def ended(self) -> None:
         self.told.append("ended")
@@ -54,7 +54,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(Processes, "kill", lambda _: done.append("kill"))
     monkeypatch.setattr(Processes, "renice", lambda _, nice: done.append(("nice", nice)))
     monkeypatch.setattr(Processes, "measure", lambda _: done.append("measure"))
-    monkeypatch.setattr(Processes, "sweep", lambda _, spared: done.append("sweep"))
+    monkeypatch.setattr(Processes, "sweep", lambda _, excluded: done.append("sweep"))
     return done
 
 
@@ -97,7 +97,7 @@ def trace(tmp_path: Path) -> str:
 
 
 def test_each_act_is_done(task: TaskRun, told: list[Any], tmp_path: Path) -> None:
-    task._act([Signal(12), Kill("too much"), Renice(7), Note("a note")])
+    task._carry_out_actions([Signal(12), Kill("too much"), Renice(7), Note("a note")])
     assert told == [12, "kill", ("nice", 7)]
     assert "too much" in trace(tmp_path)
     assert "a note" in trace(tmp_path)
@@ -105,7 +105,7 @@ def test_each_act_is_done(task: TaskRun, told: list[Any], tmp_path: Path) -> Non
 
 @pytest.mark.statement("EX-8")
 def test_usage_is_measured_before_it_is_written(task: TaskRun, told: list[Any], tmp_path: Path) -> None:
-    task._act([WriteUsage()])
+    task._carry_out_actions([WriteUsage()])
     assert told == ["measure"]
     assert (tmp_path / task_files.USAGE).exists()
 
@@ -120,7 +120,7 @@ def test_limits_are_held_against_what_was_measured(
     monkeypatch.setattr(Containment, "memory_bytes", lambda _: of_cgroup)
     monkeypatch.setattr(Containment, "oom_kills", lambda _: 0)
     monkeypatch.setattr(task._control, "measured", lambda *values: asked.append(values) or [Signal(5)])
-    task._act([Measure()])
+    task._carry_out_actions([Measure()])
     assert asked == [(3.0, seen, 0)]
 
 
@@ -141,7 +141,7 @@ def test_it_sleeps_until_the_first_of_its_moments(task: TaskRun, monkeypatch: py
 
 
 @pytest.mark.statement("RL-2")
-def test_what_takes_too_long_is_killed_and_says_why(
+def test_a_step_that_takes_too_long_is_killed_with_a_reason(
     task: TaskRun, told: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     waking(monkeypatch, None)
@@ -149,7 +149,7 @@ def test_what_takes_too_long_is_killed_and_says_why(
     task._until, task._current = 100.0, EPILOG
     task._wait()
     assert told == ["kill"]
-    assert task._late.endswith("epilog took longer than 5 s")
+    assert task._timeout_reason.endswith("epilog took longer than 5 s")
     assert "epilog took longer than 5 s" in trace(tmp_path)
     assert task._until is None, "it is given up once"
 
@@ -206,14 +206,14 @@ def test_a_job_that_is_over_is_left_alone(task: TaskRun, told: list[Any], tmp_pa
 
 @pytest.mark.statement("IA-9")
 @pytest.mark.parametrize(("slave", "why", "killed"), [(0, "", False), (0, "qdel", False), (2, "qdel", True)])
-def test_the_client_hears_how_the_job_has_ended(
-    task: TaskRun, connected: PlayedSession, slave: int, why: str, killed: bool
+def test_the_client_gets_the_outcome_of_the_job(
+    task: TaskRun, connected: PlayedSession, slave: int, end_reason: str, killed: bool
 ) -> None:
     task._config = config(slave=slave)
-    task._control.why = why
+    task._control.end_reason = end_reason
     task._outcome.job_ended(Ended(3), "")
     task._close_session()
-    assert connected.told[0] == (3, 0, "", not why)
+    assert connected.told[0] == (3, 0, "", not end_reason)
     assert ("killed" in connected.told) == killed
     assert task._session is None
     assert task._job_over
@@ -221,17 +221,17 @@ def test_the_client_hears_how_the_job_has_ended(
 
 @pytest.mark.statement("IA-9")
 def test_a_client_that_leaves_ends_the_job(task: TaskRun, connected: PlayedSession, told: list[Any], tmp_path: Path) -> None:
-    status, why = next(iter(session.WHY_ENDED.items()))
+    status, end_reason = next(iter(session.END_REASONS.items()))
     task._session_ended(status)
-    assert why in trace(tmp_path)
-    assert task._control.why
+    assert end_reason in trace(tmp_path)
+    assert task._control.end_reason
     assert connected.told == ["ended"]
 
 
 def test_a_client_that_leaves_behind_its_job_ends_nothing(task: TaskRun, connected: PlayedSession, tmp_path: Path) -> None:
     task._job_over = True
     task._session_ended(1)
-    assert (task._control.why, connected.told, trace(tmp_path)) == ("", ["ended"], "")
+    assert (task._control.end_reason, connected.told, trace(tmp_path)) == ("", ["ended"], "")
 
 
 @pytest.mark.statement("EX-7")
@@ -247,7 +247,7 @@ def test_a_method_is_run_for_a_job_that_runs_alone(task: TaskRun, monkeypatch: p
     started: list[plan.Run] = []
     monkeypatch.setattr(task, "_begin", started.append)
     monkeypatch.setattr(control.Control, "method", lambda _, name: None)
-    task._act([RunMethod(method)])
+    task._carry_out_actions([RunMethod(method)])
     assert started == []
 
 
@@ -258,8 +258,8 @@ def test_a_job_that_ran_when_its_shepherd_failed_has_a_run_time(
 ) -> None:
     monkeypatch.setattr(process_tree, "kill_tree", lambda *_: None)
     if has_started:
-        task._start_time, task._since = time.time() - 5, time.monotonic() - 5
-    task._broken("shepherd failed: OSError: no room")
+        task._start_time, task._job_since = time.time() - 5, time.monotonic() - 5
+    task._abort("shepherd failed: OSError: no room")
     record = task._record()
     assert record["failed"] == 18
     assert (record["exit_status"], record["signal"]) == ((137, 9) if has_started else (0, 0))

@@ -24,13 +24,13 @@ STABLE_S = 30.0
 _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 
 
-def pause_s(failures: int, chance: float, first_s: float, longest_s: float) -> float:
+def backoff_s(failures: int, jitter: float, first_s: float, longest_s: float) -> float:
     """Seconds to wait after so many failures in a row (1 or more): between half and all of a time that doubles from `first_s`.
 
-    `chance`: from 0 to 1, another one for each host and each try. No pause is longer than `longest_s`.
+    `jitter`: from 0 to 1, another one for each host and each try. No pause is longer than `longest_s`.
     """
     whole = min(longest_s, first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
-    return whole * (1.0 + chance) / 2.0
+    return whole * (1.0 + jitter) / 2.0
 
 
 async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -53,4 +53,4 @@ async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
             bug = not isinstance(fault, (OSError, CellFault, RayNodeFault))
             _log.error("%s failed, it is started again: %s", name, plain_fault(fault), exc_info=fault if bug else None)
         known = text
-        await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
+        await asyncio.sleep(backoff_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))

@@ -12,16 +12,16 @@ import msgspec
 from msgspec import Struct, field
 
 from daemons.execd.restraints import Restraint
-from daemons.execd.spare_directories import overwrite
+from daemons.execd.recycled_directories import overwrite
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
-from gridengine.task_file import EXECD, stored
+from gridengine.task_file import EXECD, read_stored_config
 from gridengine.task_key import SlaveKey, TaskKey
 from gridengine.topology import Core
 
 
-class Remembered(Struct, omit_defaults=True):
+class TaskRecord(Struct, omit_defaults=True):
     """Which task it is, the submit time of its job as it was at its start, what it has of the host, and whose it is."""
 
     key: TaskKey
@@ -45,27 +45,27 @@ class _Config(Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Remembered, dec_hook=decode_hook).decode
+_decode = msgspec.json.Decoder(TaskRecord, dec_hook=decode_hook).decode
 _decode_config = msgspec.json.Decoder(_Config).decode
 _decode_origin = msgspec.json.Decoder(Origin).decode
 
 
-def remember(directory: Path, start: Start, restraint: Restraint, confinement: Confinement | None) -> None:
+def write_record(directory: Path, start: Start, restraint: Restraint, confinement: Confinement | None) -> None:
     """Write it down for a task that is about to start. Raises OSError."""
     cores, gpus = list(restraint.cores), list(restraint.gpus)
-    known = Remembered(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
+    known = TaskRecord(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
     overwrite(directory / EXECD, _encode(known))
 
 
-def remembered(directory: Path) -> Remembered:
+def remembered(directory: Path) -> TaskRecord:
     """What is known of the task in `directory`. Raises OSError or msgspec.DecodeError: the directory is no task's."""
     try:
         return _decode((directory / EXECD).read_bytes())
     except FileNotFoundError:
-        return _of_earlier_release(directory)
+        return _read_earlier_release(directory)
 
 
-def remembered_at_end(directory: Path) -> Remembered:
+def read_record_at_end(directory: Path) -> TaskRecord:
     """The same by the record of the end of its job, which is on disk where the file of its own may not be yet when the host
     loses its power. Raises OSError, msgspec.DecodeError, KeyError: there is no such record, or it does not say."""
     for name in ("exit", "job_end"):
@@ -77,12 +77,12 @@ def remembered_at_end(directory: Path) -> Remembered:
     raise FileNotFoundError(directory)
 
 
-def _of_earlier_release(directory: Path) -> Remembered:
-    config = _decode_config(stored(lambda name: (directory / name).read_bytes()))
+def _read_earlier_release(directory: Path) -> TaskRecord:
+    config = _decode_config(read_stored_config(lambda name: (directory / name).read_bytes()))
     numbers = (config.job_id, config.task_id, config.attempt)
     try:
         origin = _decode_origin((directory / "origin").read_bytes())
     except (OSError, msgspec.DecodeError):
         origin = Origin()
     key = SlaveKey(*numbers, config.slave) if config.slave else TaskKey(*numbers)
-    return Remembered(key, config.submit_time, config.cores, config.confinement, origin)
+    return TaskRecord(key, config.submit_time, config.cores, config.confinement, origin)

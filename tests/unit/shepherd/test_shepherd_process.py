@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shepherd import guardian, process_tree, task_files
+from shepherd import shepherd_process, process_tree, task_files
 from shepherd.run import BLOCKED
 from tests.unit.shepherd.configuration import BASE
 
@@ -45,8 +45,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(process_tree, "set_name", made.append)
     monkeypatch.setattr(process_tree, "drop_ambient_capabilities", lambda: made.append("capabilities"))
     monkeypatch.setattr(process_tree, "kill_tree", lambda pid: made.append(("killed", pid)))
-    monkeypatch.setattr(guardian.time, "time", lambda: 500.0)
-    monkeypatch.setattr(guardian, "TaskRun", Run)
+    monkeypatch.setattr(shepherd_process.time, "time", lambda: 500.0)
+    monkeypatch.setattr(shepherd_process, "TaskRun", Run)
     return made
 
 
@@ -63,7 +63,7 @@ def ended(directory: Path) -> dict[str, Any]:
 
 @pytest.mark.statement("EX-6", "EX-9")
 def test_a_shepherd_is_a_session_of_its_own_that_inherits_what_the_job_leaves(task: Path, done: list[Any]) -> None:
-    guardian.shepherd(task)
+    shepherd_process.shepherd(task)
     handlers = [(number, signal.SIG_DFL) for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)]
     assert done == [*handlers, (signal.SIG_BLOCK, BLOCKED), "session", 0o022, "subreaper", "sge_shepherd", "capabilities"]
     assert task_files.running(task / task_files.PID) == os.getpid()
@@ -76,7 +76,7 @@ def test_a_shepherd_is_a_session_of_its_own_that_inherits_what_the_job_leaves(ta
 @pytest.mark.usefixtures("done")
 def test_a_task_that_has_a_shepherd_is_left_alone(task: Path) -> None:
     (task / task_files.PID).write_text("321 5\n")
-    guardian.shepherd(task)
+    shepherd_process.shepherd(task)
     assert sorted(path.name for path in task.iterdir()) == [task_files.CONFIG, task_files.PID]
 
 
@@ -85,9 +85,9 @@ def test_a_task_that_has_a_shepherd_is_left_alone(task: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "reason"), [("no configuration", ""), (json.dumps({**BASE, "uid": None}), 'user "alice" is unknown on this host')]
 )
-def test_a_task_that_cannot_even_begin_has_failed_early_and_says_why(task: Path, config: str, reason: str) -> None:
+def test_a_task_that_cannot_start_has_failed_early_with_a_reason(task: Path, config: str, reason: str) -> None:
     (task / task_files.CONFIG).write_text(config)
-    guardian.shepherd(task)
+    shepherd_process.shepherd(task)
     record = ended(task)
     assert (record["failed"], record["exit_status"], record["signal"]) == (1, 0, 0)
     assert (record["start_time"], record["end_time"], record["usage"]["ru_wallclock"]) == (0.0, 500.0, 0.0)
@@ -101,16 +101,16 @@ def test_a_directory_that_takes_no_process_id_is_named(task: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(task_files, "claim", claim)
-    guardian.shepherd(task)
+    shepherd_process.shepherd(task)
     record = ended(task)
     assert record["failed"] == 4
     assert record["reason"].endswith(f"can't write into {task}: No space left on device")
 
 
 @pytest.mark.statement("EX-4", "EX-7")
-def test_a_fault_of_the_shepherd_ends_the_job_and_is_told(task: Path, done: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guardian, "TaskRun", Broken)
-    guardian.shepherd(task)
+def test_a_fault_of_the_shepherd_ends_the_job_and_is_reported(task: Path, done: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shepherd_process, "TaskRun", Broken)
+    shepherd_process.shepherd(task)
     assert done[-1] == ("killed", os.getpid())
     record = ended(task)
     assert record["failed"] == 18

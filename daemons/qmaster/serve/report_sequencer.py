@@ -10,7 +10,7 @@ from __future__ import annotations
 from gridengine.delivery import Batch, Inventory, Stamp
 
 
-class Correspondence:
+class ReportSequencer:
     """`incarnation`: that of this qmaster. `inventoried`: hosts whose inventory is on disk, with all that follows of it."""
 
     def __init__(self, incarnation: int) -> None:
@@ -18,22 +18,22 @@ class Correspondence:
         self._last: dict[str, Stamp] = {}
         self.inventoried: set[str] = set()
 
-    def begins(self, host: str, reports: Batch) -> bool:
+    def is_first_of_life(self, host: str, reports: Batch) -> bool:
         """Whether a batch of reports is the first of a life of its host, as far as this qmaster has heard."""
-        return reports.host[0] != self.last(host)[0]
+        return reports.host[0] != self.last_stamp(host)[0]
 
-    def takes(self, host: str, reports: Batch) -> bool:
+    def accept(self, host: str, reports: Batch) -> bool:
         """Whether a batch of reports is the next of its host, meant for this qmaster."""
-        if reports.master[0] != self._incarnation or reports.host <= self.last(host):
+        if reports.master[0] != self._incarnation or reports.host <= self.last_stamp(host):
             return False
         self._last[host] = reports.host
         return True
 
-    def last(self, host: str) -> Stamp:
+    def last_stamp(self, host: str) -> Stamp:
         """The place of the last reports that were taken of a host."""
         return self._last.get(host, (0, 0))
 
-    def taken(self, host: str, reports: Batch) -> bool:
+    def note_durable(self, host: str, reports: Batch) -> bool:
         """Note that a batch is on disk; whether it is the host's first inventory."""
         first = host not in self.inventoried and any(isinstance(report, Inventory) for report in reports.reports)
         if first:

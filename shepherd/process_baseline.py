@@ -18,34 +18,34 @@ UMASK = 0o022
 _FIRST = 3  # descriptors below lead to /dev/null
 
 
-class Pristine:
+class ProcessBaseline:
     """`mask`: the signals that are blocked; `kept`: descriptors that stay open, of the process itself."""
 
     def __init__(self, mask: Collection[signal.Signals], kept: Collection[int]) -> None:
         self._mask, self._kept = set(mask), set(kept)
         self._limits = limits.present()
         self._stuck: dict[int, tuple[int, int]] = {}
-        self._unchanging = _unchanging()
+        self._fixed_attributes = _fixed_attributes()
 
-    def restored(self, lines: Collection[int]) -> bool:
-        """Make this process what it was, but for the descriptors `lines`. False: it cannot be made so, and is to end."""
-        if _has_children() or _unchanging() != self._unchanging:
+    def restore(self, others: Collection[int]) -> bool:
+        """Make this process what it was, but for the descriptors `others`. False: it cannot be made so, and is to end."""
+        if _has_children() or _fixed_attributes() != self._fixed_attributes:
             return False
         os.umask(UMASK)
         os.chdir("/")
-        self._close({*self._kept, *lines})
-        self._stuck = limits.given_back(self._limits)
+        self._close({*self._kept, *others})
+        self._stuck = limits.restore_limits(self._limits)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         while signal.sigtimedwait(self._mask, 0) is not None:
             pass  # meant for the task that is over
         return True
 
-    def suits(self, config: TaskConfig) -> bool:
+    def can_run(self, config: TaskConfig) -> bool:
         """Whether a task asks for the very limits that could not be given back, as without CAP_SYS_RESOURCE (adr/0122)."""
         if not self._stuck:
             return True
-        asked = limits.values(job_limits(config))
-        return all(asked.get(kind) == values for kind, values in self._stuck.items())
+        requested = limits.values(job_limits(config))
+        return all(requested.get(kind) == values for kind, values in self._stuck.items())
 
     def _close(self, kept: set[int]) -> None:
         first = _FIRST
@@ -56,7 +56,7 @@ class Pristine:
         os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
-def _unchanging() -> tuple[object, ...]:
+def _fixed_attributes() -> tuple[object, ...]:
     """What no task of an owner changes, though he may, while his job is being started, as it has his ids then (adr/0122)."""
     ids = os.getresuid(), os.getresgid(), sorted(os.getgroups())
     return *ids, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0), os.getsid(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shepherd.command_line import CommandLine
-from shepherd.handed_over import HandedOver
+from shepherd.environment_file import EnvironmentFile
 from shepherd.identity import Identity
 from shepherd.methods import SAFE_PATH
 from shepherd.plan import Output, Run
@@ -19,10 +19,10 @@ PROLOG, EPILOG = replace(JOB, name="prolog"), replace(JOB, name="epilog")
 TOLD = {"A": "1", "B": "a\\b\nc"}
 
 
-def handed(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, prolog: Run = PROLOG) -> HandedOver:
-    monkeypatch.setattr("shepherd.handed_over.named", lambda user: Identity(user, 0, 0, ()))
+def handed(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, prolog: Run = PROLOG) -> EnvironmentFile:
+    monkeypatch.setattr("shepherd.environment_file.named", lambda user: Identity(user, 0, 0, ()))
     monkeypatch.setattr("os.fchown", lambda *_: None)
-    over = HandedOver(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
+    over = EnvironmentFile(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
     over.before(prolog, TOLD)
     with (tmp_path / "environment").open("a") as file:
         file.write(text)
@@ -32,7 +32,7 @@ def handed(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, prolog: R
 
 @pytest.mark.statement("EN-1", "QC-25")
 def test_the_file_has_the_environment_of_the_job_and_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert handed(tmp_path, "", monkeypatch).to(JOB) == {}
+    assert handed(tmp_path, "", monkeypatch).variables_for(JOB) == {}
     assert (tmp_path / "environment").read_text() == "A=1\nB=a\\\\b\\nc\n"
     assert (tmp_path / "environment").stat().st_mode & 0o777 == 0o600
 
@@ -40,8 +40,8 @@ def test_the_file_has_the_environment_of_the_job_and_is_private(tmp_path: Path, 
 @pytest.mark.statement("QC-25")
 def test_the_job_gets_what_was_added_or_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     over = handed(tmp_path, "X=1\nA=2\nno line\n=3\n1X=4\nX=a=b \\\\ \\n\nLD_PRELOAD=/l.so\nPATH=/site/bin", monkeypatch)
-    assert over.to(JOB) == {"X": "a=b \\ \n", "A": "2", "LD_PRELOAD": "/l.so", "PATH": "/site/bin"}
-    assert over.to(EPILOG) == {"X": "a=b \\ \n", "A": "2"}
+    assert over.variables_for(JOB) == {"X": "a=b \\ \n", "A": "2", "LD_PRELOAD": "/l.so", "PATH": "/site/bin"}
+    assert over.variables_for(EPILOG) == {"X": "a=b \\ \n", "A": "2"}
 
 
 @pytest.mark.statement("EX-20")
@@ -51,22 +51,22 @@ def test_what_the_owner_could_have_written_reaches_no_method_of_another_user(
 ) -> None:
     text = f"X=1\nSGE_METHOD_X=2\nBASH_ENV=/e\nPATH={SAFE_PATH}x\nLD_PRELOAD=/l.so\n"
     over = handed(tmp_path, text, monkeypatch, replace(PROLOG, user=writer))
-    assert over.to(replace(EPILOG, user="root")) == expected
-    assert over.to(replace(JOB, awaits_client=True)) == expected
+    assert over.variables_for(replace(EPILOG, user="root")) == expected
+    assert over.variables_for(replace(JOB, awaits_client=True)) == expected
 
 
 def test_nothing_is_made_for_a_task_without_methods(tmp_path: Path) -> None:
-    over = HandedOver(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
+    over = EnvironmentFile(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
     over.before(JOB, TOLD)
     over.after(JOB)
-    assert over.to(JOB) == {}
+    assert over.variables_for(JOB) == {}
     assert not (tmp_path / "environment").exists()
 
 
 def test_a_file_that_is_gone_hands_nothing_over(tmp_path: Path) -> None:
-    over = HandedOver(tmp_path, Identity("alice", 0, 0, ()), Trace(tmp_path))
+    over = EnvironmentFile(tmp_path, Identity("alice", 0, 0, ()), Trace(tmp_path))
     over.before(EPILOG, TOLD)
     (tmp_path / "environment").unlink()
     over.after(PROLOG)
-    assert over.to(EPILOG) == {}
+    assert over.variables_for(EPILOG) == {}
     assert "can't read" in (tmp_path / "trace").read_text()

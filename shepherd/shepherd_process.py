@@ -17,8 +17,8 @@ from gridengine.task_file import TaskConfig, TaskFileError
 from shepherd import process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
-from shepherd.next_task import LauncherLine, NextTask, ended_plainly
-from shepherd.pristine import UMASK, Pristine
+from shepherd.next_task import LauncherConnection, NextTask, ended_plainly
+from shepherd.process_baseline import UMASK, ProcessBaseline
 from shepherd.release import hold_release
 from shepherd.run import BLOCKED, TaskRun
 from shepherd.usage import JobUsage
@@ -38,11 +38,11 @@ def shepherd(directory: Path) -> None:
     process_tree.become_subreaper()
     process_tree.set_name("sge_shepherd")
     process_tree.drop_ambient_capabilities()
-    line = LauncherLine(directory.parent.parent, Pristine(BLOCKED, hold_release()))
+    connection = LauncherConnection(directory.parent.parent, ProcessBaseline(BLOCKED, hold_release()))
     task: NextTask | None = NextTask(directory)
     while task is not None:
         config = _serve(*task)
-        task = None if config is None else line.next(task.directory, config)
+        task = None if config is None else connection.next(task.directory, config)
 
 
 def _serve(directory: Path, config: TaskConfig | None, own: str | None) -> TaskConfig | None:
@@ -55,19 +55,19 @@ def _serve(directory: Path, config: TaskConfig | None, own: str | None) -> TaskC
             return None  # another launcher has started this task
     except OSError as error:
         if own is None:
-            task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
+            task_files.leave_exit(directory, _unstarted_record(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
         return None
     try:
         trace = task_files.Trace(directory)
     except OSError as error:
-        task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
+        task_files.leave_exit(directory, _unstarted_record(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
         return None
     trace("shepherd started")
     try:
         config = config or read_config(directory)
         record = _carry_out(directory, config, trace)
     except (TaskFileError, IdentityError, OSError) as error:
-        record = _unstarted(EARLY, plain_fault(error))
+        record = _unstarted_record(EARLY, plain_fault(error))
     trace(f"failed {record['failed']}, exit status {record['exit_status']}")
     trace.close()
     task_files.leave_exit(directory, record)
@@ -81,9 +81,9 @@ def _carry_out(directory: Path, config: TaskConfig, trace: task_files.Trace) -> 
         return TaskRun(directory, config, identity, trace).run()
     except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
         process_tree.kill_tree(os.getpid())
-        return _unstarted(SHEPHERD_ERROR, f"shepherd failed: {type(error).__name__}: {error}")
+        return _unstarted_record(SHEPHERD_ERROR, f"shepherd failed: {type(error).__name__}: {error}")
 
 
-def _unstarted(failed: int, reason: str) -> dict[str, object]:
+def _unstarted_record(failed: int, reason: str) -> dict[str, object]:
     times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
     return {"failed": failed, "exit_status": 0, "signal": 0, "reason": task_files.stamped(reason)} | times

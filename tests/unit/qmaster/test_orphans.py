@@ -23,7 +23,7 @@ ORIGIN = Origin("bob", 5.0)
 def tell(cell: Cell, key: TaskKey = KEY, origin: Origin = ORIGIN, host: str = "h1") -> tuple[list[TaskKey], list[TaskKey]]:
     """The host's inventory has this one task; what is to be forgotten, and what is stray."""
     verdict = cell.report(host, Inventory([key], "boot1", [origin]))[0]
-    return verdict.forget, verdict.strays
+    return verdict.forget, verdict.orphans
 
 
 def heard(cell: Cell) -> None:
@@ -55,30 +55,30 @@ def restore(cell: Cell, copy: Path) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_what_the_cell_does_not_know_is_left_alone_and_told_once(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
+def test_orphans_are_left_alone_and_logged_once(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         assert tell(cell) == ([], [KEY])
     assert caplog.text.count('host h1 has task 77.1 of user "bob", which this cell does not know') == 1
-    assert cell.state.hosts["h1"].strays == [OrphanTask(KEY, "bob", 5.0)]
+    assert cell.state.hosts["h1"].orphans == [OrphanTask(KEY, "bob", 5.0)]
     listed = READERS["strays"](cell.master, {}, Caller("alice", 1001, "users", 100, "h1"))
     assert listed.data == {"strays": [["h1", 77, 1, "bob", 5.0]]}
     assert cell.submit() == 78, "no new job gets its number"
     cell.report("h1", Inventory([], "boot1"))
-    assert not cell.state.hosts["h1"].strays
+    assert not cell.state.hosts["h1"].orphans
 
 
-def test_job_numbers_stay_above_those_of_strays_after_a_restart(cell: Cell) -> None:
+def test_job_numbers_stay_above_those_of_orphans_after_a_restart(cell: Cell) -> None:
     tell(cell)
     cell.restart()
     assert cell.state.next_job_id == 78
 
 
 @pytest.mark.statement("EX-9")
-def test_no_report_of_a_stray_ends_it_or_loses_its_end(cell: Cell) -> None:
+def test_no_report_of_an_orphan_ends_it_or_loses_its_end(cell: Cell) -> None:
     tell(cell)
     verdicts = cell.report("h1", Started(KEY, 1.0), UsageReport(KEY, Usage(1.0)), UsageReport((*KEY, 1), Usage(1.0)), Ended(KEY))
     assert [verdict.forget for verdict in verdicts] == [[], [], [], []]
-    assert verdicts[3].strays == [KEY]
+    assert verdicts[3].orphans == [KEY]
 
 
 def test_a_master_that_knows_nothing_kills_nothing(cell: Cell, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_master_that_knows_nothing_kills_nothing(cell: Cell, tmp_path: Path) -
 
 
 @pytest.mark.statement("SO-48")
-def test_an_operator_ends_strays_by_force(cell: Cell) -> None:
+def test_an_operator_ends_orphans_by_force(cell: Cell) -> None:
     cell.running[KEY] = "h1"
     tell(cell)
     assert cell.ask("delete_jobs", "alice", targets=["77"]).status == 1
@@ -106,10 +106,10 @@ def test_an_operator_ends_strays_by_force(cell: Cell) -> None:
     cell.restart()
     cell.deliver()
     assert KEY not in cell.running
-    assert not cell.state.hosts["h1"].abandoned and not cell.state.hosts["h1"].strays
+    assert not cell.state.hosts["h1"].abandoned and not cell.state.hosts["h1"].orphans
 
 
-def test_a_stray_that_is_to_end_is_forgotten_by_a_host_that_comes_back(cell: Cell) -> None:
+def test_an_orphan_that_is_to_end_is_forgotten_by_a_host_that_comes_back(cell: Cell) -> None:
     tell(cell)
     cell.admin("delete_jobs", targets=["77.1"], force=True)
     assert tell(cell) == ([KEY], [])
@@ -123,7 +123,7 @@ def test_a_restored_master_adopts_what_began_after_its_spool_was_saved(cell: Cel
     host, before = cell.running[(job, 1, 1)], cell.placed(job)
     restore(cell, copy)
     verdict = cell.inventory(host)[0]
-    assert (verdict.forget, verdict.strays) == ([], [])
+    assert (verdict.forget, verdict.orphans) == ([], [])
     assert cell.placed(job) == before
     assert cell.state.slots_used(before[0][0]) == 1
     cell.cycle()
@@ -132,7 +132,7 @@ def test_a_restored_master_adopts_what_began_after_its_spool_was_saved(cell: Cel
     assert [fields.exit_status for fields in cell.records(job)] == ["3"]
 
 
-def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cell: Cell, tmp_path: Path) -> None:
+def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_reported_again(cell: Cell, tmp_path: Path) -> None:
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
     cell.cycle()
@@ -145,7 +145,7 @@ def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cel
     assert [fields.exit_status for fields in cell.records(job)] == ["3"]
 
 
-def test_of_two_later_tries_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: Path) -> None:
+def test_of_two_later_attempts_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: Path) -> None:
     """The host has not been told yet that the end of the first was taken."""
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
@@ -154,18 +154,18 @@ def test_of_two_later_tries_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: 
     restore(cell, copy)
     first, second = (job, 1, 1), (job, 1, 2)
     verdict = cell.report(host, Inventory([first, second], "boot1", [origin, origin]))[0]
-    assert (verdict.forget, verdict.strays) == ([first], [])
+    assert (verdict.forget, verdict.orphans) == ([first], [])
     assert cell.state.task(job, 1, 2).status == "running"
     assert sum(cell.state.slots_used(name) for name in cell.state.instances) == 1
 
 
-def test_what_cannot_be_adopted_is_a_stray(cell: Cell) -> None:
+def test_a_task_that_cannot_be_adopted_is_an_orphan(cell: Cell) -> None:
     """Its queue is gone, or the host runs a version that does not say which places a task has."""
     job = cell.submit()
     submitted = cell.state.jobs[job].submit_time
     for origin in (Origin("alice", submitted), Origin()):
         assert tell(cell, (job, 1, 1), origin) == ([], [(job, 1, 1)])
-        assert cell.state.hosts["h1"].strays
+        assert cell.state.hosts["h1"].orphans
 
 
 @pytest.mark.parametrize("other", ["owner", "time", "host"])
@@ -203,7 +203,7 @@ def test_a_job_that_was_put_behind_others_keeps_its_running_tasks(cell: Cell) ->
     assert cell.state.jobs[job].submit_time > cell.state.jobs[job].submitted
     host = cell.running[(job, 2, 1)]
     verdict = cell.inventory(host)[0]
-    assert (verdict.forget, verdict.strays) == ([], [])
+    assert (verdict.forget, verdict.orphans) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_job_that_was_put_behind_others_keeps_its_running_tasks(cell: Cell) ->
         ("77.1-2", []),
     ],
 )
-def test_which_strays_a_target_means(cell: Cell, target: str, ended: list[TaskKey]) -> None:
+def test_which_orphans_a_target_selects(cell: Cell, target: str, ended: list[TaskKey]) -> None:
     keys = [(77, 1, 1), (77, 12, 1), (78, 1, 1)]
     cell.report("h1", Inventory(keys, "boot1", [ORIGIN] * 3))
     answer = cell.admin("delete_jobs", targets=[target], force=True, users=[])
@@ -231,7 +231,7 @@ def test_which_strays_a_target_means(cell: Cell, target: str, ended: list[TaskKe
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("missing", ["queue", "pe", "nothing"])
-def test_a_task_is_adopted_if_its_places_are_still_there(cell: Cell, tmp_path: Path, missing: str) -> None:
+def test_a_task_is_adopted_if_its_queue_instances_still_exist(cell: Cell, tmp_path: Path, missing: str) -> None:
     cell.add("parallel_environment", "two", pe_name="two", slots="99", allocation_rule="1")
     cell.add("cluster_queue", "x.q", hostlist="h1 h2", pe_list="two", slots="1")
     job = cell.submit(pe="two", pe_range="2", hard_queues=["x.q"])
@@ -265,7 +265,7 @@ def test_only_numbers_that_are_not_given_out_yet_are_raised(cell: Cell) -> None:
     assert cell.submit() == job + 9
 
 
-def test_a_slave_of_a_try_that_is_adopted_stays_a_stray(cell: Cell, tmp_path: Path) -> None:
+def test_a_slave_of_an_adopted_attempt_stays_an_orphan(cell: Cell, tmp_path: Path) -> None:
     """Nothing is known of it but its number: its client cannot be told of its end."""
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
@@ -274,20 +274,20 @@ def test_a_slave_of_a_try_that_is_adopted_stays_a_stray(cell: Cell, tmp_path: Pa
     restore(cell, copy)
     keys: list[TaskKey] = [(job, 1, 1), (job, 1, 1, 1)]  # type: ignore[list-item]
     verdict = cell.report(host, Inventory(keys, "boot1", [origin, origin]))[0]
-    assert (verdict.forget, verdict.strays) == ([], keys[1:])
+    assert (verdict.forget, verdict.orphans) == ([], keys[1:])
 
 
-def test_an_owner_who_may_force_deletions_ends_no_strays(cell: Cell) -> None:
+def test_an_owner_who_may_force_deletions_ends_no_orphans(cell: Cell) -> None:
     cell.configure("configuration", "global", qmaster_params="ENABLE_FORCED_QDEL=true")
     tell(cell)
     answer = cell.ask("delete_jobs", "bob", targets=["77"], force=True)
     assert answer.answers == [("error", 'denied: job "77" does not exist')]
-    assert cell.state.hosts["h1"].strays
+    assert cell.state.hosts["h1"].orphans
 
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("told", [True, False])
-def test_an_adopted_task_has_run_since_its_host_says_it_has(cell: Cell, tmp_path: Path, told: bool) -> None:
+def test_an_adopted_task_has_run_since_the_time_that_its_host_reports(cell: Cell, tmp_path: Path, told: bool) -> None:
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
     cell.cycle()
@@ -300,7 +300,7 @@ def test_an_adopted_task_has_run_since_its_host_says_it_has(cell: Cell, tmp_path
 
 
 @pytest.mark.statement("EX-9")
-def test_earlier_tries_are_over_and_later_ones_without_a_place_are_strays(cell: Cell) -> None:
+def test_earlier_attempts_have_ended_and_later_ones_without_slots_are_orphans(cell: Cell) -> None:
     job, host = start_one(cell, rerun=True, tasks="1-2")
     cell.end(job, 1, exit_status=99, failed=25)
     cell.end(job, 2)
@@ -312,7 +312,7 @@ def test_earlier_tries_are_over_and_later_ones_without_a_place_are_strays(cell: 
 
 
 @pytest.mark.statement("EX-9")
-def test_a_host_that_is_none_of_the_cell_has_strays_alone(cell: Cell) -> None:
+def test_a_host_that_is_not_of_the_cell_has_orphans_alone(cell: Cell) -> None:
     job, _ = start_one(cell)
     for key in ((job, 1, 1), KEY):
         assert cell.report("h8", UsageReport(key, Usage(cpu=1.0)))[0].forget == []
