@@ -23,10 +23,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
-from daemons.execd.attempt_log import AttemptLog
 from gridengine.config.kinds import KINDS
 from gridengine.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration

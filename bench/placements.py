@@ -20,6 +20,7 @@ from gridengine.config.sample_cell import read_cell
 from gridengine.orders import Orders
 from gridengine.placement.charges import charges
 from gridengine.ranges import Ranges
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
@@ -28,7 +29,6 @@ from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted, PrioritiesSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from tests.default_cell import shipped_texts
 
 JOBS = 10_000

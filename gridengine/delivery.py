@@ -1,8 +1,8 @@
 """Instructions for exec hosts and the reports that come back: the contract of qmaster and execd.
 
 Owns the shapes, as JSON on Ray calls (docs/architecture.md section 5). Instructions follow from the state
-(`daemons.qmaster.effects`), are keyed by (job, task, attempt) and may be repeated, delayed and mixed up without harm: every
-batch bears the place of its sender's word in the order of all of them (adr/0090).
+(`daemons.qmaster.effects`), are keyed by (job, task, attempt) and may be repeated, delayed and reordered without harm: every
+batch bears a stamp that orders the messages of its sender (adr/0090).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from gridengine.state.slaves import SlaveTask
 from gridengine.task_key import TaskKey
 
 Stamp = tuple[int, int]
-"""Which of two words of one sender is the later: (life of the sender, number that grows within it).
+"""Orders the messages of one sender: (life of the sender, number that grows within it).
 
-Of the qmaster: its incarnation, which grows with every start, and the revision of the state that it speaks of. Of a host:
-the life of its actor, and the number of the batch of reports.
+Of the qmaster: its incarnation, which grows with every start, and the revision of the state that the message was computed from.
+Of a host: the life of its actor, and the number of the batch of reports.
 """
 
 
 class Start(Struct, tag="start", omit_defaults=True):
-    """Run a task. `job` without its pending ranges and tasks. `script`: it has one, which is in the batch (`Batch.scripts`)
-    unless the host has been given it before; False for binaries.
+    """Run a task. `job` without its pending ranges and tasks. `script`: the job has a script, which is in the batch
+    (`Batch.scripts`) unless it was sent to the host before; False for binaries.
 
-    `queue`: what the master's queue instance says of running it. `pe_name`: "" for serial tasks; `pe_start`, `pe_stop`: command
+    `queue`: execution attributes of the master's queue instance. `pe_name`: "" for serial tasks; `pe_start`, `pe_stop`: command
     lines of the PE. `processors`: that attribute of the granted instances that have it (QC-12).
     `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
     `checkpoint`: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`;
     `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
-    `slave`: what is run if it is a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
-    `gpus`: how many it has of them on the host, those of its slave tasks included.
+    `slave`: command of a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
+    `gpus`: number of GPUs of the task on the host, those of its slave tasks included.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
     """
 
@@ -101,9 +101,9 @@ Instruction = OnTask | Configure
 class Acknowledgement(Struct, omit_defaults=True):
     """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made.
 
-    `confinement`: that of a started task. `host_faults`: what is wrong with the host itself, so that nothing starts there.
-    Also not `ok`, and no failure: `again`: it cannot be carried out at the moment; `needs_script`: the host has not got the
-    script of the job. `over`: the start is of a try that has been here and is over: nothing was done.
+    `confinement`: that of a started task. `host_faults`: faults of the host itself, because of which no task starts there.
+    Also not `ok`, and no failure: `again`: it cannot be carried out at the moment; `needs_script`: the host lacks the script of
+    the job. `over`: the attempt to be started has ended on this host before: nothing was done.
     """
 
     ok: bool = True
@@ -128,8 +128,8 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
     are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
     `host_faults`: it could not be started because of these (`Acknowledgement`). `method`: the prolog, pe_start, pe_stop
-    or epilog that `failed` is about, "" for the job itself. `fault`: whose it is, `job` (its own data or limits) or `host`
-    (no room on it at the moment), "" as `failed` alone says.
+    or epilog that `failed` is about, "" for the job itself. `fault`: its cause, `job` (its own data or limits) or `host`
+    (no room on it at the moment), "" where `failed` alone decides.
     """
 
     key: TaskKey
@@ -147,16 +147,17 @@ class Ended(Struct, tag="ended", omit_defaults=True):
 
 
 class HostFaults(Struct, tag="faults", omit_defaults=True):
-    """All that is wrong with the host now: why it cannot start tasks. Said when it changes, and after a restart."""
+    """All faults of the host now: why it cannot start tasks. Reported when they change, and after a restart."""
 
     faults: list[str] = field(default_factory=list)
 
 
 class Load(Struct, tag="load", omit_defaults=True):
-    """A load report: only changed values; `full` says that all others ceased. `incarnation`: changes with every boot.
+    """A load report: only changed values; `full`: all values that it does not name have ceased. `incarnation`: changes with
+    every boot.
 
-    `others`: what load sensors of the host say of other hosts or the cluster ("global"), host -> values, and
-    `others_removed` what they no longer say. `full` counts for them, too. Source: LS-3.
+    `others`: values that load sensors of the host report for other hosts or the cluster ("global"), host -> values, and
+    `others_removed` those that they no longer report. `full` counts for them, too. Source: LS-3.
     """
 
     time: float
@@ -181,7 +182,7 @@ class Checkpointed(Struct, tag="checkpointed"):
 
 
 class Origin(Struct, omit_defaults=True):
-    """Whose a task on a host is, as its start said: by that a master knows it again, or adopts it.
+    """Job and dispatch of a task on a host, from its start instruction: by these a master recognises or adopts the task.
 
     `submit_time`: of its job, as it was first; `time`: of its dispatch. `owner` "": not known (a start by an earlier version).
     """
@@ -214,25 +215,26 @@ Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inve
 class Verdict(Struct, omit_defaults=True):
     """Answer to one report, in order. `forget`: tasks whose files (and processes) are to be removed now.
 
-    `orphans`: tasks that this master does not know; the host keeps them, and their ends for a master that does.
+    `orphans`: tasks that this master does not know; the host keeps them, and reports their ends again to a master that does.
+    On the wire they are `strays`.
     `unknown_hosts`: hosts of a load report that are no exec hosts.
     """
 
     ok: bool = True
     forget: list[TaskKey] = field(default_factory=list)
-    orphans: list[TaskKey] = field(default_factory=list)
+    orphans: list[TaskKey] = field(default_factory=list, name="strays")
     unknown_hosts: list[str] = field(default_factory=list)
 
 
 class OutputRequest(Struct):
-    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `max_bytes`: bytes. The attempt 0 is the
-    last one, of a task that has ended.
+    """A request to a task's host for the end of the task's output. `owner`: the task's owner must be this user; `max_bytes`: the
+    most that is read (`most` on the wire). The attempt 0 is the last one, of a task that has ended.
     """
 
     key: TaskKey
     owner: str
     stream: Literal["stdout", "stderr"]
-    max_bytes: int
+    max_bytes: int = field(name="most")
 
 
 class OutputTail(Struct, omit_defaults=True):
@@ -250,9 +252,9 @@ class OutputTail(Struct, omit_defaults=True):
 class Batch(Struct, omit_defaults=True):
     """What one Ray call carries, in either direction.
 
-    `master`: the place of this word of the qmaster, or in reports that of the last one that the host has obeyed; `host`: the
-    place of the reports among those of the host. `refused`: the answer to a word that came too late, of which nothing was
-    carried out; it names the later word that was taken before, in `master` or `host`.
+    `master`: the stamp of this message of the qmaster, or in reports that of the last one that the host has obeyed; `host`: the
+    stamp of the reports of the host. `refused`: the answer to a batch that came too late, of which nothing was carried out; its
+    `master` or `host` is the stamp of the later batch that was accepted before.
     `scripts`: job -> script, for jobs to be started whose scripts the host is not known to have.
     """
 

@@ -1,7 +1,7 @@
 """Tokens with which a bare host joins a cell: their form, and what the master keeps of each.
 
-Owns both, for `gridengine token`, which makes them, `gridengine join`, which shows one, and the qmaster, which looks at it before
-anything else is done. Opens no files but those of the directory that it is given. Source: adr/0153, docs/security.md.
+Owns both, for `gridengine token`, which makes them, `gridengine join`, which presents one, and the qmaster, which checks it
+before anything else is done. Opens only the files of the directory that it is given. Source: adr/0153, docs/security.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
 
 
 class JoinToken(NamedTuple):
-    """`number`: which one, no secret; `fingerprint`: SHA-256 of the certificate that the master shows, which the host demands."""
+    """`number`: its identifier, not secret; `fingerprint`: SHA-256 of the certificate that the host requires of the master."""
 
     number: str
     secret: bytes
@@ -47,12 +47,12 @@ def parse_token(text: str) -> JoinToken:
     except (binascii.Error, UnicodeError, ValueError):
         data = b""
     if not text.startswith(_PREFIX) or len(data) != _NUMBER + _SECRET + _FINGERPRINT:
-        raise SyntaxFault("that is no token of gridengine token join, or not all of one")
+        raise SyntaxFault("not a valid join token (is it truncated?)")
     return JoinToken(data[:_NUMBER].hex(), data[_NUMBER:-_FINGERPRINT], data[-_FINGERPRINT:])
 
 
 def new_token(random: bytes, fingerprint: bytes) -> JoinToken:
-    """`random`: RANDOM_BYTES of them."""
+    """`random`: RANDOM_BYTES random bytes."""
     return JoinToken(random[:_NUMBER].hex(), random[_NUMBER:], fingerprint)
 
 
@@ -72,8 +72,9 @@ class JoinedHost(NamedTuple):
 
 
 class JoinRecord(NamedTuple):
-    """What the master knows of a token. `until`: epoch s; `hosts`: who alone may join, () for each host without keys; `joined`:
-    who has; `placing`: what such a host shall be, as the administrator said; `most`: how many hosts may join."""
+    """The master's record of a token. `until`: epoch s; `hosts`: the only hosts that may join, () for any host without keys;
+    `joined`: the hosts that have; `placing`: roles, queues, host groups and memory of such a host, as the administrator
+    specified; `most`: how many hosts may join."""
 
     number: str
     digest: str
@@ -93,7 +94,7 @@ class JoinRecord(NamedTuple):
         return now < self.until and not (self.is_used_up and all(now - each.at >= REPEAT_S for each in self.joined))
 
     def accepts(self, token: JoinToken, now: float) -> bool:
-        """Whether this is that token, and still good."""
+        """Whether the token is that of this record, and still valid."""
         return self.is_open(now) and hmac.compare_digest(self.digest, token.digest)
 
     def refusal_reason(self, host: str, key: str, now: float) -> str:
@@ -110,12 +111,12 @@ class JoinRecord(NamedTuple):
 
 
 def join_directory(authority: Path) -> Path:
-    """Where the records are, beside the authority of the cell."""
+    """The directory of the records, beside the authority of the cell."""
     return authority / "joins"
 
 
 def read_records(directory: Path) -> list[JoinRecord]:
-    """All records that can be read, those that are over among them."""
+    """All records that can be read, expired ones included."""
     try:
         names = sorted(path.stem for path in directory.glob("*.json"))
     except OSError:
@@ -138,5 +139,5 @@ def read_record(directory: Path, number: str) -> JoinRecord | None:
 
 
 def encode_record(record: JoinRecord) -> str:
-    """As it is written."""
+    """The content of the record's file."""
     return json.dumps({name: value for name, value in record._asdict().items() if name != "number"})

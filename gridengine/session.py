@@ -1,11 +1,11 @@
 """The language of an interactive session: frames between the client (qrsh …) and the process that holds a task's streams.
 
 Owns the format, and the rule by which nothing is lost or doubled when a connection breaks: both sides number the frames
-that carry data, keep them until the other has acknowledged them, and say at a new connection how many they have. Pure
-and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
+that carry data, keep them until the other has acknowledged them, and send at a new connection how many they have received.
+Pure and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
 
 A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
-received null for one that comes anew; the host's daemon adds `client_origin`, where the client is), the session's `{"client",
+received null for a new client; the host's daemon adds `origin`, the host of the client), the session's `{"client",
 "received", "first", "terminal", "daemon"}`, or `{"refused": reason}`. Then frames follow, each a byte for its kind, four for
 the length (big endian), and the data:
 
@@ -13,7 +13,7 @@ the length (big endian), and the data:
                         w  rows, columns, pixels: four 16 bit numbers     e  end the task
     session to client   o, s  standard output and error                   x  the outcome, JSON (all numbered)
                         d  another client has taken the session over
-    both                a  acknowledgement: number of frames taken (64 bit)
+    both                a  acknowledgement: number of frames received (64 bit)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OUTPUT_WINDOW, INPUT_WINDOW = 2**20, 2**18
 ACKNOWLEDGE_AFTER = 2**16
 #: bytes of one frame; a longer one is a fault of the other side
 CHUNK, MAX_FRAME_BYTES = 2**16, 2**20
-#: bytes of terminal output that a client which attaches later gets to see again
+#: bytes of terminal output that are shown again to a client that attaches later
 SCROLLBACK_BYTES = 2**16
 
 _HEADER = Struct("!cI")
@@ -40,12 +40,12 @@ WindowSize = tuple[int, int, int, int]
 """rows, columns, width and height in pixels (0 when not known)"""
 
 
-#: where a client is that is on the same host
+#: the origin of a client on the same host
 LOCALHOST = "localhost"
 
 
 class BrokenSession(Exception):
-    """The other side does not speak this language."""
+    """The other side violated the protocol."""
 
 
 def encode_frame(kind: bytes, data: bytes = b"") -> bytes:
@@ -53,7 +53,7 @@ def encode_frame(kind: bytes, data: bytes = b"") -> bytes:
 
 
 def client_origin(peer: str, own: str) -> str:
-    """Where a connection comes from: the address of the other end, or HERE for whatever way a host may reach itself by."""
+    """The address of the other end of a connection, or LOCALHOST for any address by which a host reaches itself."""
     return LOCALHOST if peer == own or peer.startswith("127.") else peer
 
 
@@ -80,8 +80,8 @@ def decode_window_size(data: bytes) -> WindowSize:
 
 
 class Outbox:
-    """Numbered frames on their way. `limit`: bytes without acknowledgement at which `has_room` is False; `kept`: bytes of
-    acknowledged frames that stay, for a client that comes anew."""
+    """Numbered frames that are being sent. `limit`: bytes without acknowledgement at which `has_room` is False; `kept`: bytes of
+    acknowledged frames that stay, for a new client."""
 
     def __init__(self, limit: int, kept: int = 0) -> None:
         self._limit, self._kept = limit, kept
@@ -94,7 +94,7 @@ class Outbox:
 
     @property
     def has_room(self) -> bool:
-        """Whether another frame may be put in."""
+        """Whether another frame may be added."""
         return self._open < self._limit
 
     @property
@@ -109,17 +109,17 @@ class Outbox:
         self._open += len(encoded)
 
     def number_from(self, count: int) -> None:
-        """Number the frames from `count` on: the other side goes on with a session that others began."""
+        """Number the frames from `count` on: the other side continues a session that another client began."""
         self._first = self._sent = self._acknowledged = count
 
     def take_unsent(self) -> bytes:
-        """All that was not handed out on this connection."""
+        """The frames that were not yet taken on this connection."""
         start = self._sent - self._first
         self._sent = self._first + len(self._frames)
         return b"".join(self._frames[index] for index in range(start, len(self._frames)))
 
     def acknowledge(self, count: int) -> None:
-        """The other side has taken `count` frames. Raises BrokenSession for what was never sent."""
+        """The other side has received `count` frames. Raises BrokenSession for a count that was never sent."""
         if count > self._first + len(self._frames):
             raise BrokenSession("an acknowledgement of what was not sent")
         for number in range(self._acknowledged, count):
@@ -130,14 +130,14 @@ class Outbox:
             self._first += 1
 
     def resume(self, count: int | None) -> int:
-        """A new connection, whose other side has `count` frames, None if it is new itself: the number of the frame that it
-        gets first. Raises BrokenSession when that one is gone."""
+        """Start a new connection, whose other side has `count` frames, None if it is new itself. Returns the number of the first
+        frame that it gets. Raises BrokenSession when that frame is gone."""
         if count is None:
             self._sent = self._first
         elif self._first <= count <= self._first + len(self._frames):
             self._sent = count
         else:
-            raise BrokenSession("the frames that are missing are not kept any more")
+            raise BrokenSession("the missing frames are no longer kept")
         return self._sent
 
 
@@ -149,13 +149,13 @@ class Inbox:
         self._data = b""
 
     def begin_connection(self, count: int | None = None) -> None:
-        """A new connection begins: half a frame of the last one is void. `count`: what is taken as received."""
+        """Start a new connection: an incomplete frame of the last one is dropped. `count`: frames that count as received."""
         self._data = b""
         if count is not None:
             self.count = count
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """Kind and data of every frame that is complete now. Raises BrokenSession."""
+        """Add received bytes. Returns kind and data of every frame that is complete now. Raises BrokenSession."""
         data = self._data + data if self._data else data
         found, position = [], 0
         while position + _HEADER.size <= len(data):

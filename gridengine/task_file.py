@@ -1,9 +1,9 @@
-"""The `config` file of a task: all that its shepherd is told, as one type for who writes it and who reads it.
+"""The `config` file of a task: the whole configuration of its shepherd, as one type for writer and reader.
 
 Owns keys, types and defaults (docs/architecture.md section 5.2). The standard library alone; opens nothing. Called by
 `daemons.execd.task_config`, which fills it, and by the shepherd. A task runs through an upgrade of its cell: a key keeps
-its name, its meaning and its default as long as a release that wrote it may have tasks running. Nobody changes one; the
-classes are not frozen, because one is made for every task and that would take twice as long.
+its name, its meaning and its default as long as a release that wrote it may have tasks running. Configurations are never
+changed; the classes are not frozen only because one is made for every task and that would take twice as long.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 Number = int | float
 #: What the kernel takes for a limit at most; a larger one is no other limit.
 MAX_LIMIT = 2**63 - 1
-#: What the name of a file in a task's directory ends with until it is written. One with this name may hold what an earlier task
-#: left, which is nobody's to read.
+#: Suffix of the name of a file in a task's directory until it is written. A file with this name may hold what an earlier task
+#: left, and must not be read.
 DRAFT = ".new"
-#: What the file is called; and what since the shepherd has put one of 8.1.9's form in its place, for methods to read.
+#: The name of the file; and its name after the shepherd has written one in the format of 8.1.9 instead, for methods to read.
 CONFIG, PRIVATE_CONFIG = "config", "config.json"
-#: What the execd has to know of a task after a restart (`daemons.execd.task_record`); the record of the end of its job has a copy
-#: of it, under this name too, since the file itself may not be on disk when a host loses its power.
+#: The file from which the execd knows a task after a restart (`daemons.execd.task_record`). The record of the end of its job has
+#: a copy of it, under this name too, since the file itself may not be on disk when a host loses its power.
 EXECD = "execd"
 
 
@@ -70,7 +70,7 @@ class StreamPaths:
 
 @dataclass(kw_only=True)
 class Methods:
-    """Each a command line, perhaps with `user@` before it, or None."""
+    """Each is a command line, with or without a `user@` prefix, or None."""
 
     prolog: str | None = None
     epilog: str | None = None
@@ -100,7 +100,7 @@ class Checkpointing:
 
 @dataclass(kw_only=True)
 class Rules:
-    """What the cluster demands of all jobs. `gid_range`: as in sge_conf(5), "65400-65500".
+    """Settings of the cluster for all jobs. `gid_range`: as in sge_conf(5), "65400-65500".
 
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
     `method_timeout_s`: how long a method that is waited for may take, and after the job the client of its session.
@@ -148,14 +148,14 @@ class Interactive:
 
 @dataclass(kw_only=True)
 class TaskConfig(Program, StreamPaths, Methods, Checkpointing, Rules, Confines, Interactive):
-    """All that a shepherd knows about its task. Times in seconds, sizes in bytes.
+    """The whole configuration of a task for its shepherd. Times in seconds, sizes in bytes.
 
     `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for others. `limits`: names of
     queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those
     (as `h_vmem`) that the slots do not multiply. `slots`: on this host.
-    `environment`: complete; `method_environment`: the whole environment of methods that run as another user, but for what is
-    that user's. `variables`: for `$host`, `$job_id` ... in methods. `tmpdir`: made and removed by the shepherd.
-    `notify_s`: None unless the job asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's
+    `environment`: complete; `method_environment`: the whole environment of methods that run as another user, except that user's
+    own variables. `variables`: for `$host`, `$job_id` ... in methods. `tmpdir`: made and removed by the shepherd.
+    `notify_s`: None unless the job requested notification; `queue_notify_s`: the queue's, for the pause between s_rt's
     warning and the end (RL-3).
     """
 
@@ -193,7 +193,7 @@ def encode(config: TaskConfig) -> bytes:
 
 
 def read_stored_config(read: Callable[[str], bytes]) -> bytes:
-    """The content of the file, by `read(name)`, which reads a file in the task's directory. Raises what that raises."""
+    """The content of the file. `read(name)` reads a file in the task's directory; its errors are raised."""
     data = None
     with suppress(FileNotFoundError):
         data = read(CONFIG)

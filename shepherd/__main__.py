@@ -12,7 +12,7 @@ from shepherd.shepherd_process import shepherd
 
 
 def main() -> int:
-    """Arguments are left alone, as wrappers pass theirs on. 1 if the working directory is no task's."""
+    """Arguments are ignored, as wrappers pass theirs on. Exit 1 if the working directory is not that of a task."""
     directory = Path.cwd()
     if not (directory / CONFIG).exists():
         print("sge_shepherd: the working directory is not that of a task; only sge_execd starts it", file=sys.stderr)

@@ -1,7 +1,8 @@
-"""Tasks whose shepherd this launcher did not fork, and tasks whose shepherd died before its time.
+"""Tasks whose shepherd this launcher did not fork, and tasks whose shepherd died prematurely.
 
-Owns finding them in the spool directory, and burying the dead: what is left of the job is ended, its scratch directory
-removed, and the `exit` file that the shepherd could not write is written. Called by `launcher`, never by a shepherd.
+Owns finding them in the spool directory, and finalising tasks without a shepherd: remaining processes of the job are killed, its
+scratch directory is removed, and the `exit` file that the shepherd could not write is written. Called by `launcher`, never by a
+shepherd.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
-#: the first one that is there says when the job began, as nearly as can be known
+#: the time of the first one that exists is the best estimate of the start of the job
 _RUNTIME_FILES = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
 
@@ -32,15 +33,15 @@ def task_directories(spool: Path) -> list[Path]:
 
 
 def _is_of_earlier_boot(directory: Path) -> bool:
-    """Whether the task was to begin before the host was booted: that it did may not have reached the disk, even its `pid`."""
+    """Whether the task was to start before the host was booted: its files, even `pid`, may not have reached the disk."""
     if directory.name.startswith("."):
-        return False  # it was being made, and is removed by the execd
+        return False  # it is incomplete, and is removed by the execd
     written = _configured_at(directory)
     return 0 < written < process_tree.boot_time()
 
 
 def _configured_at(directory: Path) -> float:
-    """When the task was given its configuration, epoch seconds; 0 without one."""
+    """When the task's configuration was written, epoch seconds; 0 without one."""
     return max(_modified_at(directory / CONFIG), _modified_at(directory / PRIVATE_CONFIG))
 
 
@@ -53,19 +54,19 @@ def is_finished(directory: Path) -> bool:
 
 
 def kill_job(directory: Path, children: set[int]) -> None:
-    """Kill what is left of a job whose shepherd is dead. `children`: of this process; any other one is an orphan of a dead
-    shepherd."""
+    """Kill the remaining processes of a job whose shepherd is dead. `children`: of this process; any other child is an orphan of
+    a dead shepherd."""
     process_tree.kill_tree(os.getpid(), children)
     _kill_recorded(directory)
 
 
 def has_scratch(directory: Path) -> bool:
-    """Whether there may be a scratch directory, which `clear` has to remove before the burial."""
+    """Whether there may be a scratch directory, which `clear` has to remove before `finalise`."""
     return (directory / task_files.SCRATCH).exists()
 
 
 def clear(directory: Path) -> None:
-    """Remove the scratch directory that a dead shepherd has left, and the note of it. May take long: in a process of its own."""
+    """Remove the scratch directory that a dead shepherd has left, and its record. May take long: in a process of its own."""
     noted = task_files.read_scratch(directory)
     try:
         config = read_config(directory)
@@ -78,11 +79,11 @@ def clear(directory: Path) -> None:
 
 
 def finalise(directory: Path) -> None:
-    """Write `exit` for a job whose shepherd is dead, when the job has been ended and cleared.
+    """Write `exit` for a job whose shepherd is dead, after `kill_job` and `clear`.
 
-    Of a job that had ended that end counts; where a method was to follow, an epilog for instance, with 100: it does not run
-    again. Else `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18
-    (sge_status(5)). The job is not run again from here: whether it may is for the qmaster to say.
+    If the job had ended, `exit` is the record of that end; where a method was to follow, an epilog for instance, with `failed`
+    100: the method does not run. Else `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its
+    shepherd died), else 18 (sge_status(5)). The qmaster decides whether the job is rerun.
     """
     ended = task_files.read_job_end(directory)
     if task_files.is_final(ended):
@@ -96,7 +97,8 @@ def finalise(directory: Path) -> None:
 
 
 def _last_known_record(directory: Path) -> dict[str, object]:
-    """The record of a job that nobody has seen end: it ran until now, on a host that was booted until it was last heard of."""
+    """The record of a job whose end is not known: it ran until now; on a host that was booted, until the last write to its
+    files."""
     sample = task_files.read_usage(directory)
     had_started = bool(sample) or (directory / task_files.JOB_PID).exists()
     failed = _failed_code(directory, had_started)
@@ -135,9 +137,9 @@ def _failed_code(directory: Path, had_started: bool) -> int:
 
 
 def _kill_recorded(directory: Path) -> None:
-    """Kill what the task's files lead to, for shepherds that were forked by an earlier launcher.
+    """Kill the processes that the task's files identify, for shepherds that were forked by an earlier launcher.
 
-    The job's own process, everything below it, its cgroup, and orphans that bear one of its marks.
+    The job's own process, all of its descendants, its cgroup, and orphans that bear one of its marks.
     """
     held = containment.read_recorded(directory)
     held.kill()
@@ -194,5 +196,5 @@ def _marked_processes(directory: Path, gid: int | None, uid: int) -> list[int]:
             if str(gid) in status["Groups"].split() or variable in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
         except OSError:
-            continue  # ended meanwhile, or not ours to look at
+            continue  # ended meanwhile, or not readable
     return found

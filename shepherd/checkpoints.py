@@ -1,6 +1,6 @@
-"""The commands of a checkpointing interface while they run, and what they leave: that there is a checkpoint.
+"""The commands of a checkpointing interface while they run, and the record of the checkpoint that they make.
 
-Owns which of them are at work and the note about the checkpoint; when they start is `control`'s, starting them `run`'s.
+Owns the running commands and the record of the checkpoint; `control` decides when they start, `run` starts them.
 Source: checkpoint(5) ckpt_command, migr_command, clean_command (CK-2, CK-4, CK-7).
 """
 
@@ -35,17 +35,17 @@ class Checkpoints:
         return set(self._running)
 
     def is_running(self, name: str) -> bool:
-        """Whether this very command has not ended yet: there is one of a kind at a time."""
+        """Whether this command has not ended yet: there is one of a kind at a time."""
         return name in self._running.values()
 
     def started(self, name: str, pid: int) -> None:
-        """A method runs as process `pid`; others than those of the interface are left alone."""
+        """A method runs as process `pid`; methods other than those of the interface are ignored."""
         if name in CKPT_COMMANDS:
             self._running[pid] = name
 
     def ended(self, pid: int, status: int, job_pid: int) -> None:
-        """Any process has ended with a wait status. How the command of an application ended says nothing; one of the
-        kernel's has made a checkpoint if it succeeded (checkpoint(5) RESTRICTIONS)."""
+        """Any process has ended with a wait status. The status of a command of interface `application-level` is ignored; one of
+        the kernel interfaces has made a checkpoint if it succeeded (checkpoint(5) RESTRICTIONS)."""
         name = self._running.pop(pid, None)
         if name is None:
             return

@@ -1,6 +1,6 @@
-"""How the job itself is called: shell_start_mode, login shells, -S, -shell n, binaries, starter_method.
+"""The command line of the job itself: shell_start_mode, login shells, -S, -shell n, binaries, starter_method.
 
-Pure: configuration in, argument list out. Called by `plan`; nothing here looks at the disk.
+Pure: configuration in, argument list out. Called by `plan`; nothing here reads the disk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _C_SHELLS = ("csh", "tcsh")
 class CommandLine:
     """`executable` is looked up in PATH when it has no slash. `script_on_stdin`: file that becomes standard input.
 
-    `interpreter`: `executable` is a command interpreter that the job asked for, so its absence is a missing shell.
+    `interpreter`: `executable` is a command interpreter that the job requested, so its absence is a missing shell.
     """
 
     executable: str
@@ -50,7 +50,7 @@ def job_command_line(config: TaskConfig) -> CommandLine:
 
 
 def _in_login_shell(config: TaskConfig) -> CommandLine:
-    """What qlogin and qrsh run: a login shell, or a command in the owner's login shell, its words joined by blanks so that
+    """The call of qlogin and qrsh: a login shell, or a command in the owner's login shell, its arguments joined by blanks so that
     the shell on the host expands them, as rsh and ssh do. Source: sge_submit(1) qrsh, -noshell, QRSH_WRAPPER (IA-7, SO-24).
     """
     name = _base_name(config.login_shell)
@@ -80,8 +80,8 @@ def _binary_in_shell(config: TaskConfig, command: str) -> CommandLine:
     """A binary in the job's shell: `command` as the user wrote it, arguments as positional parameters.
 
     Deviation: 8.1.9 joins command and arguments with spaces and lets the shell split them again, so that arguments with
-    spaces, quotes or `$` change on the way. Here they arrive as given. A command that is more than a plain word (`-b y
-    'a; b'`) is text for the shell, as in 8.1.9.
+    spaces, quotes or `$` change. Here they arrive unchanged. A command that is more than a plain name (`-b y 'a; b'`) is text
+    for the shell, as in 8.1.9.
     """
     plain = _PLAIN.issuperset(command)
     arguments = [command, *config.args] if plain else list(config.args)
@@ -91,12 +91,12 @@ def _binary_in_shell(config: TaskConfig, command: str) -> CommandLine:
         text = f"{command} {text}" if arguments else command
     name = shell_argv0(config)
     if not is_c_shell:
-        arguments.insert(0, name)  # `sh -c text` takes the next word as $0
+        arguments.insert(0, name)  # `sh -c text` takes the next argument as $0
     return CommandLine(config.shell, [name, "-c", text, *arguments], interpreter=True)
 
 
 def _c_shell_parameters(arguments: list[str]) -> str:
-    """All arguments of a C shell as they are; it would drop the empty ones from `$argv:q`."""
+    """All arguments of a C shell unchanged; it would drop the empty ones from `$argv:q`."""
     return " ".join(f"$argv[{number}]:q" if argument else '""' for number, argument in enumerate(arguments, 1))
 
 

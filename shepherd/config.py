@@ -1,6 +1,6 @@
-"""The configuration of a task, as its shepherd reads it from `config`, and what follows from it.
+"""The configuration of a task, as its shepherd reads it from `config`, and values derived from it.
 
-Called once by each shepherd. Opens nothing but that file, whose shape is `gridengine.task_file`'s.
+Called once by each shepherd. Opens only that file, whose format `gridengine.task_file` owns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def total_limit(config: TaskConfig, name: str) -> Number | None:
 
 
 def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
-    """The configuration of a task whose scratch directory has got another name: what names it, or a file in it, follows."""
+    """The configuration of a task whose scratch directory has another name: paths of it, or of files in it, are replaced."""
     if config.tmpdir is None or config.tmpdir == tmpdir:
         return config
     old = re.compile(rf"(?<![^:]){re.escape(config.tmpdir)}(?=[/:]|$)")
@@ -41,7 +41,7 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
 
 
 def read_config(directory: Path) -> TaskConfig:
-    """Read the `config` of the task in `directory`. Raises TaskFileError for anything that is wrong with it."""
+    """Read the `config` of the task in `directory`. Raises TaskFileError for any fault of it."""
     try:
         return decode(read_stored_config(lambda name: task_files.content(directory / name)))
     except OSError as error:

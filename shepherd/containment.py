@@ -1,9 +1,9 @@
-"""What holds a job's processes together besides their descent: a cgroup, or an additional group id (EX-6).
+"""Containment of a job's processes besides their descent: a cgroup, or an additional group id (EX-6).
 
-Both are extras: the shepherd finds all processes by descent. A cgroup adds killing at one stroke, exact CPU time and a
-limit on memory, and both tell the launcher what is left of a job whose shepherd was killed. The group id is claimed
+Both are extras: the shepherd finds all processes by descent. A cgroup adds killing in one operation, exact CPU time and a
+limit on memory, and by both the launcher finds the processes of a job whose shepherd was killed. The group id is claimed
 from gid_range by a link in the spool directory. Unlike in 8.1.9 no process is ever killed for its group alone: another
-execd may use the same range (`adoption` says what else must hold).
+execd may use the same range (`adoption` has the further conditions).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Containment:
                 _put(cgroup / "freezer.state", "THAWED")
 
     def cpu_seconds(self) -> float | None:
-        """CPU time of all processes that ever were in the cgroup; None without one."""
+        """CPU time of all processes that have ever been in the cgroup; None without one."""
         for cgroup in self.cgroups:
             try:
                 if (cgroup / "cpuacct.usage").exists():
@@ -59,9 +59,9 @@ class Containment:
         return None
 
     def limit_memory(self, limit: int) -> None:
-        """Let the kernel hold all processes together to `limit` bytes, swap included. Raises OSError.
+        """Let the kernel limit all processes together to `limit` bytes, swap included. Raises OSError.
 
-        When it has to kill one of them, v2 kills them all; with v1 `oom_kills` tells the shepherd to do so.
+        When it has to kill one of them, v2 kills them all; with v1 the shepherd does so when `oom_kills` is not 0.
         """
         for cgroup in self.cgroups:
             if (cgroup / "memory.max").exists():
@@ -76,7 +76,7 @@ class Containment:
         raise FileNotFoundError(errno.ENOENT, "no cgroup has the memory controller")
 
     def limit_processes(self, most: int) -> None:
-        """Let the kernel refuse more processes and threads than `most`, in all. Raises OSError."""
+        """Let the kernel limit the number of processes and threads, in all, to `most`. Raises OSError."""
         for cgroup in self.cgroups:
             if (cgroup / "pids.max").exists():
                 _put(cgroup / "pids.max", str(most))
@@ -84,7 +84,7 @@ class Containment:
         raise FileNotFoundError(errno.ENOENT, "no cgroup has the pids controller")
 
     def memory_bytes(self) -> int | None:
-        """Memory that the processes have together now, file cache included; None without a memory controller."""
+        """Memory that the processes use together now, file cache included; None without a memory controller."""
         for cgroup in self.cgroups:
             for name in ("memory.current", "memory.usage_in_bytes"):
                 if (cgroup / name).exists():
@@ -92,7 +92,7 @@ class Containment:
         return None
 
     def oom_kills(self) -> int:
-        """How many processes the kernel has killed for want of memory below the limit."""
+        """How many processes the kernel has killed because of the memory limit."""
         for cgroup in self.cgroups:
             for name in ("memory.events", "memory.oom_control"):
                 try:
@@ -103,7 +103,7 @@ class Containment:
         return 0
 
     def release(self, directory: Path) -> bool:
-        """Give cgroup and group id back; False when a cgroup stays, because processes linger in it."""
+        """Release cgroup and group id; False when a cgroup stays, because there are still processes in it."""
         released = True
         for cgroup in self.cgroups:
             try:
@@ -120,7 +120,7 @@ class Containment:
 
 
 def establish(directory: Path, parents: list[str], gid_range: str | None) -> Containment:
-    """Take a cgroup in each of `parents` if possible, else an additional group id if root, and write which.
+    """Make a cgroup in each of `parents` if possible, else claim an additional group id if root, and record it.
 
     Raises NoGroupLeft. Source: sge_conf(5) USE_CGROUPS, gid_range.
     """
@@ -138,7 +138,7 @@ def establish(directory: Path, parents: list[str], gid_range: str | None) -> Con
 
 
 def read_recorded(directory: Path) -> Containment:
-    """The containment that the files of a task name."""
+    """Read the containment that is recorded in the files of a task."""
     try:
         cgroups = [Path(line) for line in (directory / task_files.CGROUP).read_text().splitlines()]
     except OSError:
@@ -162,7 +162,7 @@ def parse_gid_range(text: str | None) -> list[range]:
 
 
 def drop_claims(spool: Path) -> None:
-    """Give back the group ids of shepherds that do not run any more, as after a reboot."""
+    """Release the group ids of shepherds that no longer run, as after a reboot."""
     claims = spool / CLAIMS
     for claim in claims.iterdir() if claims.is_dir() else ():
         if task_files.running(claim) is None:
@@ -170,9 +170,9 @@ def drop_claims(spool: Path) -> None:
 
 
 def _claim(directory: Path, ranges: list[range]) -> int:
-    """Claim a free id: the claim is a link to the shepherd's `pid` file, which says whose it is without a file more.
+    """Claim a free id: the claim is a link to the shepherd's `pid` file, which identifies the shepherd without another file.
 
-    Where the search starts follows from the task, so that few of many tasks meet.
+    The start of the search depends on the task, so that few of many tasks collide.
     """
     claims = _claims(directory)
     claims.mkdir(mode=0o700, exist_ok=True)

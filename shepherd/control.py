@@ -15,8 +15,8 @@ from shepherd.methods import Method, MethodError, parse_control_method, parse_me
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
 CKPT_COMMANDS = ("ckpt_command", "migr_command")
-_LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
-_KERNEL_COUNTS = 0.9  # RLIMIT_CPU goes by clock ticks, which say a few percent more or less than the usage
+_LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses times that are valid as limits
+_KERNEL_COUNTS = 0.9  # RLIMIT_CPU counts clock ticks, which differ by a few percent from the usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End every process of the job at once, for the reason `end_reason`."""
+    """End every process of the job at once, because of `end_reason`."""
 
     end_reason: str
 
@@ -86,14 +86,14 @@ class Control:
         self._notify_susp = self._parse_notify("notify_susp", config.notify_susp)
         self._warned: set[str] = set()
         self._sent: dict[int, str] = {}  # signal -> the soft limit for which the job was sent it
-        self._nice: int | None = None  # as it was commanded before the job exists
+        self._nice: int | None = None  # by a command that came before the start of the job
         self.suspended = False
         self.migrating = False
-        self.end_reason = ""  # what the job was ended for; "" as long as it may run
-        self.limit_enforced = False  # that is a hard limit of the queue or the job
+        self.end_reason = ""  # why the job was ended; "" while it may run
+        self.limit_enforced = False  # the reason is a hard limit of the queue or the job
 
     def death_reason(self, number: int) -> str:
-        """What the job was ended for, or the soft limit for which it was sent the signal that it died through; "" for neither."""
+        """Why the job was ended, or the soft limit for which it was sent the signal that it died through; "" for neither."""
         return self.end_reason or self._sent.get(number, "")
 
     @property
@@ -125,18 +125,18 @@ class Control:
         return actions
 
     def ended(self) -> None:
-        """The job's process has ended: no limit, stop or pending kill is for what follows."""
+        """The job's process has ended: limits, stops and pending kills do not apply to methods after it."""
         self._deadlines.clear()
         self.suspended = False
 
     def deadline(self) -> float | None:
-        """When `due` is to be called next, monotonic time; None: never."""
+        """Monotonic time at which `due` is to be called next; None: never."""
         return min(self._deadlines.values(), default=None)
 
     def command(self, text: str, now: float) -> list[Action]:
-        """Carry out a command of the execd. A command that is not known is noted and left alone."""
+        """Carry out a command of the execd. An unknown command is traced and ignored."""
         if text in ("terminate", "kill"):
-            self.migrating = False  # it shall not go on anywhere
+            self.migrating = False  # it is not to continue elsewhere
         match text:
             case "suspend":
                 return self._suspend(now)
@@ -162,9 +162,9 @@ class Control:
             return [Note(f"command {text!r} left alone: {error}")]
 
     def not_executed(self, name: str) -> list[Action]:
-        """The command of this `RunMethod` never reached its program: what happens where none is configured happens.
+        """The command of this `RunMethod` never reached its program: the default action is taken, as without a method.
 
-        Deviation: 8.1.9 does nothing, and shows a job that goes on as suspended.
+        Deviation: 8.1.9 does nothing, and shows a job that continues to run as suspended.
         """
         match name:
             case "suspend_method" if self.suspended:
@@ -180,11 +180,11 @@ class Control:
         return self._terminate(now, end_reason)
 
     def due(self, now: float) -> list[Action]:
-        """What is to happen at monotonic time `now`."""
+        """Take the actions that are due at monotonic time `now`."""
         actions: list[Action] = []
         for name in [name for name, at in self._deadlines.items() if at <= now]:
             if self._deadlines.pop(name, None) is None:
-                continue  # what came due at the same time has ended the job
+                continue  # another deadline of the same time has ended the job
             match name:
                 case "h_rt":
                     self._blame_limit()
@@ -228,12 +228,12 @@ class Control:
         return actions
 
     def out_of_memory(self) -> list[Action]:
-        """The kernel has killed a process of the job for the limit of its cgroup: the others go with it."""
+        """The kernel has killed a process of the job for the limit of its cgroup: the others are killed, too."""
         return self._enforce("h_vmem", "bytes")
 
     def killed_by_unknown(self, cpu_s: float) -> None:
-        """The job died through SIGKILL that nobody here sent, having used `cpu_s`. The kernel does that to a process at
-        h_cpu, often before the next measurement: the record is to say the same whoever came first (RL-4)."""
+        """The job died through a SIGKILL that the shepherd did not send, having used `cpu_s`. The kernel kills a process at
+        h_cpu, often before the next measurement: the record is the same as if the shepherd had enforced the limit (RL-4)."""
         limit = total_limit(self._config, "h_cpu")
         if limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
             self._enforce("h_cpu", "s")
@@ -267,13 +267,13 @@ class Control:
         return [self._default_or_method("suspend_method", signal.SIGSTOP)]
 
     def _checkpoint(self) -> list[Action]:
-        """Have a checkpoint made: by the interface's command or by its signal (CK-7)."""
+        """Have a checkpoint made, by the interface's command or by its signal (CK-7)."""
         if self._config.ckpt_interface in WITH_CKPT_COMMANDS:
             return [RunMethod("ckpt_command")] if self.method("ckpt_command") is not None else []
         return [Signal(self._ckpt_signal)] if isinstance(self._ckpt_signal, int) else []
 
     def _migrate(self, now: float) -> list[Action]:
-        """Save and end the job, to go on elsewhere: migr_command sees to both; without one the job is ended (CK-4, O)."""
+        """Save and end the job, to continue elsewhere: migr_command does both; without one the job is ended (CK-4, O)."""
         if self.migrating:
             return []
         self.migrating = True
@@ -289,17 +289,17 @@ class Control:
 
     def _resume(self) -> list[Action]:
         if self.migrating and not self.end_reason:
-            self.migrating = False  # migr_command has not ended it yet: it may stay
+            self.migrating = False  # migr_command has not ended the job yet: it may stay
             return []
         self._deadlines.pop("stop", None)
         self.suspended = False
         return [self._default_or_method("resume_method", signal.SIGCONT)]
 
     def _terminate(self, now: float, end_reason: str) -> list[Action]:
-        """Warn if the job asked for it, then end it. A terminate_method in vain is not the last word: the queue's
-        `notify` later the job is killed.
+        """Send a warning signal if the job requested it, then end the job. If a terminate_method does not end it, it is killed
+        after the queue's `notify`.
 
-        Deviation: 8.1.9 repeats the method until the job is gone, which may be never.
+        Deviation: 8.1.9 repeats the method until the job has ended, which may be never.
         """
         if "insist" in self._deadlines:
             return []

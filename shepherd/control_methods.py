@@ -1,6 +1,6 @@
 """The suspend, resume and terminate commands and those of a checkpointing interface, while they run.
 
-Owns what is said of those that fail: nobody waits for them, so it is the only sign. When they start is `control`'s.
+Owns the reports of commands that fail: nothing waits for them, so a report is the only sign. `control` decides when they start.
 Source: queue_conf(5) suspend_method (QC-27).
 """
 
@@ -15,7 +15,7 @@ from shepherd.process import StartedProcess
 
 
 class ControlMethods:
-    """Those of one task, from their start to their end."""
+    """The running commands of one task."""
 
     def __init__(self, directory: Path, trace: task_files.Trace) -> None:
         self._directory, self._trace = directory, trace
@@ -40,12 +40,12 @@ class ControlMethods:
         return ""
 
     def failed(self, reason: str) -> None:
-        """A method failed, or could not be started: the trace and the messages of the execd say so."""
+        """A method failed, or could not be started: report it in the trace and in the messages of the execd."""
         self._trace(reason)
         task_files.add_fault(self._directory, reason)
 
     def forget(self) -> None:
-        """The task is over: nobody asks how they went."""
+        """The task has ended: the results of running commands are not collected."""
         for _, started in self._running.values():
             started.forget()
         self._running.clear()

@@ -1,8 +1,8 @@
 """The scratch directory of a task (queue_conf(5) tmpdir, QC-19): made empty, removed with all in it.
 
-The path is in a directory that everybody can write to, so nothing here follows a link that a user could have put there,
-and a stranger who sits at the place keeps it: the task gets another one. `make` and `remove` run with the effective ids of
-the job's owner; `make_for` and `remove` also as root, for what the owner may not do and for what root's methods left.
+The path is in a directory that all users can write to, so nothing here follows a link that a user could have put there, and a
+path that belongs to another user is not used: the task gets another one. `make` and `remove` run with the effective ids of
+the job's owner; `make_for` and `remove` also as root, where the owner lacks the rights and for files that root's methods left.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import chain, count
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 16
-_PATIENCE_S = 600.0  # how long removing may take; what is left then stays
+_PATIENCE_S = 600.0  # how long removing may take; the rest stays then
 
 
 Note = Callable[..., None]
@@ -26,7 +26,7 @@ Note = Callable[..., None]
 def make(path: str, note: Note) -> str:
     """Make `path`, mode 0700, empty, or where it is taken `path.XXXXXXXX`; returns which. Raises OSError.
 
-    What an earlier attempt of the same task left there is removed. Deviation: 8.1.9 has others read it (0755).
+    The remains of an earlier attempt of the same task are removed. Deviation: 8.1.9 lets others read it (0755).
     """
     return _make_at_free_path(path, os.geteuid(), note)
 
@@ -37,7 +37,7 @@ def make_for(path: str, uid: int, gid: int, note: Note) -> str:
     made = _make_at_free_path(path, uid, note)
     descriptor = os.open(made, os.O_RDONLY | _DIRECTORY)
     try:
-        if os.fstat(descriptor).st_uid == os.geteuid():  # still the one that was just made
+        if os.fstat(descriptor).st_uid == os.geteuid():  # still the directory that was just made
             os.fchown(descriptor, uid, gid)
     finally:
         os.close(descriptor)
@@ -61,9 +61,9 @@ def _make_at_free_path(path: str, owner: int, note: Note) -> str:
 def remove(path: str, owner: int, inode: int | None = None) -> None:
     """Remove the directory `path` of user `owner` and all below it, leaving out what cannot be removed.
 
-    `inode`: of the directory that is meant, which another host may have replaced by its own; 0 when nobody knows it: then
-    only an empty one goes. Raises OSError for `path` itself: it is not the one or no directory of the owner's (or
-    root's), or it stays.
+    `inode`: of the directory to be removed, which another host may have replaced by its own; 0 when it is not known: then
+    only an empty directory is removed. Raises OSError for `path` itself: it is another directory, it does not belong to the
+    owner (or root), or it could not be removed.
     """
     try:
         target = os.open(path, os.O_PATH | _DIRECTORY)
@@ -72,9 +72,9 @@ def remove(path: str, owner: int, inode: int | None = None) -> None:
     try:
         status = os.fstat(target)
         if status.st_uid not in (owner, 0):
-            raise PermissionError(errno.EPERM, "it belongs to somebody else")
+            raise PermissionError(errno.EPERM, "it belongs to another user")
         if inode and status.st_ino != inode:
-            raise FileExistsError(errno.EEXIST, "it is another one")
+            raise FileExistsError(errno.EEXIST, "it is another directory")
         if inode != 0:
             _empty(target)
     finally:
@@ -83,10 +83,10 @@ def remove(path: str, owner: int, inode: int | None = None) -> None:
 
 
 def _empty(top: int) -> None:
-    """Remove all that is in a directory.
+    """Remove the contents of a directory.
 
-    A directory in it goes once those that it holds have been lifted to the top themselves: neither the stack nor the open
-    files grow with the depth, and no path is longer than a name.
+    A subdirectory is removed after its own subdirectories have been moved to the top: neither the stack nor the number of open
+    files grows with the depth, and no path is longer than a name.
     """
     until = time.monotonic() + _PATIENCE_S
     prefix, numbers = f".{os.urandom(8).hex()}", count()
@@ -105,7 +105,7 @@ def _empty(top: int) -> None:
 
 
 def _remove_lifting(name: str, top: int, new_name: Callable[[], str]) -> None:
-    """Remove a directory at the top; those in it are moved to the top."""
+    """Remove a directory at the top; its subdirectories are moved to the top."""
     target = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=top)
     try:
         for below, is_directory in _entries(target):
@@ -130,14 +130,14 @@ def _permit(name: str, parent: int) -> None:
 
 
 def _entries(target: int) -> list[tuple[str, bool]]:
-    """What is in a directory, held by an O_PATH descriptor: names, and whether each is a directory. Its owner gets the
-    rights to read and change it, which the job may have taken away."""
+    """The entries of a directory, held by an O_PATH descriptor: names, and whether each is a directory. Its owner gets the
+    rights to read and change it, which the job may have removed."""
     with suppress(OSError):
-        os.chmod(_path_of(target), 0o700)  # not ours: then what follows tells whether it matters
+        os.chmod(_path_of(target), 0o700)  # of another owner: then scandir fails if that matters
     with os.scandir(_path_of(target)) as entries:
         return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
 
 
 def _path_of(target: int) -> str:
-    """A path that leads to the very directory which the descriptor holds, whatever has its name by now."""
+    """A path to the directory that the descriptor holds, even if it was renamed or replaced."""
     return f"/proc/self/fd/{target}"

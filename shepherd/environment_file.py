@@ -1,7 +1,7 @@
-"""The file `environment` of a task: what a prolog or pe_start hands over to the job and to the methods after it.
+"""The file `environment` of a task: variables that a prolog or pe_start passes to the job and to the methods after it.
 
-Owns its form, which is that of 8.1.9: `NAME=value` lines, a backslash doubled, a line feed as backslash and n; who may
-write it, and who gets what was written. Called by `run`. Source: O; adr/0172.
+Owns its format, which is that of 8.1.9: `NAME=value` lines, a backslash doubled, a line feed as backslash and n; which methods
+may write it, and which steps get the variables. Called by `run`. Source: O; adr/0172.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class EnvironmentFile:
-    """What was written into the file: read after each writer, then kept in memory, so that the job changes nothing of it."""
+    """The variables in the file: read after each writer, then kept in memory, so that the job cannot change them."""
 
     def __init__(self, directory: Path, owner: Identity, trace: Trace) -> None:
         self._path, self._owner, self._trace = directory / ENVIRONMENT, owner, trace
@@ -52,7 +52,7 @@ class EnvironmentFile:
             self._trace(f"can't write {self._path}: {plain_fault(error)}")
 
     def after(self, step: Run) -> None:
-        """Take what a method before the job has added or changed."""
+        """Read the variables that a method before the job has added or changed."""
         if self._initial is None or step.name not in WRITERS:
             return
         try:
@@ -67,9 +67,9 @@ class EnvironmentFile:
         self._changes = {name: value for name, value in now.items() if self._initial.get(name) != value}
 
     def variables_for(self, step: Run) -> dict[str, str]:
-        """The variables that a step gets: the job all of them, methods none that would run other code in their place.
+        """The variables that a step gets: the job all of them, methods only those that cannot make them run other code.
 
-        Another user than the job's owner gets what the owner could not have written, or the names that are there for that.
+        A user other than the job's owner gets those that the owner could not have written, or the names reserved for that.
         """
         as_owner = step.user is None and not step.awaits_client
         if step.name == "job" and as_owner:

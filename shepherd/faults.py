@@ -1,20 +1,20 @@
-"""Whose fault it is that a step could not be done, where its `failed` code of sge_status(5) does not say: the same code
-stands for a shell that is not there and for an environment that no program can be given.
+"""The cause of a step that failed, job or host, where its `failed` code of sge_status(5) does not distinguish them: the same code
+stands for a missing shell and for an environment that is too large for any program.
 
-One table for all steps, by the kind of the error. Pure. Called by `process`, `preparation` and `run`; what follows is the
-qmaster's (`decide.failures`).
+One table for all steps, by the kind of the error. Pure. Called by `process`, `preparation` and `run`; the qmaster decides what
+follows (`decide.failures`).
 """
 
 from __future__ import annotations
 
 import errno
 
-#: "": as the code says
+#: "": the code decides
 BY_CODE, JOB, HOST = "", "job", "host"
 
-# What the job brings along cannot be handed to the kernel: arguments, environment, paths, a quota of its owner.
+# The kernel refuses data of the job: arguments, environment, paths; or a quota of its owner is exceeded.
 _JOBS_DATA = frozenset((errno.E2BIG, errno.ENAMETOOLONG, errno.EDQUOT))
-# There is no room now: within the limits of the job if the process had them already, else on the host.
+# Resources are exhausted: within the limits of the job if the process had them already, else on the host.
 _NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
 
 

@@ -1,7 +1,7 @@
-"""Becoming the job's owner, or the user that a method names: user id, group ids, additional group id.
+"""Taking the ids of the job's owner, or of a method's user: user id, group ids, additional group id.
 
-Runs in processes of the shepherd that are root: for good (`become`), for a while (`as_user`), or for the start of another
-process (`real_ids`). Without root they do nothing, for then only the own user's jobs may run (EX-19).
+Runs in processes of the shepherd that are root: permanently (`become`), for a while (`as_user`), or for the start of another
+process (`real_ids`). Without root these do nothing, for then only the own user's jobs may run (EX-19).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from shepherd.process_tree import end_on_failure
 
 
 class IdentityError(Exception):
-    """The user cannot be had on this host, or may not run jobs here."""
+    """The user does not exist on this host, or may not run jobs here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Ids of a process. `groups`: supplementary group ids, without the additional one of the job. `home`, `shell`: of the
-    user of a method; the environment of a job has those of its owner already."""
+    user of a method; the environment of a job contains those of its owner already."""
 
     name: str
     uid: int
@@ -39,7 +39,7 @@ class Identity:
 
 
 def owner(config: TaskConfig) -> Identity:
-    """The job's owner as the execd found him. Raises IdentityError (sge_conf(5) min_uid, min_gid, EX-14, EX-19)."""
+    """The identity of the job's owner. Raises IdentityError (sge_conf(5) min_uid, min_gid, EX-14, EX-19)."""
     if config.uid is None or config.gid is None:
         raise IdentityError(f'user "{config.owner}" is unknown on this host')
     if os.geteuid() != 0 and config.uid != os.geteuid():
@@ -90,7 +90,7 @@ def as_user(identity: Identity) -> Iterator[None]:
 
 @contextmanager
 def real_ids(identity: Identity, additional_gid: int | None) -> Iterator[None]:
-    """Groups and real ids of `identity` inside the block: what posix_spawn(3) with RESETIDS starts there has no others.
+    """Groups and real ids of `identity` inside the block: a process that posix_spawn(3) with RESETIDS starts has no others.
 
     Inside, the user may send this process signals, and no more (adr/0122).
     """
@@ -111,7 +111,7 @@ def real_ids(identity: Identity, additional_gid: int | None) -> Iterator[None]:
 
 
 def become(identity: Identity, additional_gid: int | None = None) -> None:
-    """Take the ids for good. `additional_gid` marks the processes of a job (sge_conf(5) gid_range)."""
+    """Take the ids permanently. `additional_gid` marks the processes of a job (sge_conf(5) gid_range)."""
     if os.geteuid() != 0:
         return
     os.setgroups(_with_additional(identity.groups, additional_gid))

@@ -1,9 +1,9 @@
 """The launcher: `python -m shepherd.launcher SPOOL_DIR` finds a shepherd for each task (docs/architecture.md section 5.1).
 
-One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own ones) or pidfd (adopted ones). It
-keeps nothing that is not in the tasks' directories, so that it may die at any moment: shepherds go on, and the next
-launcher adopts them. A client that connects looks first which tasks have an `exit` file: it hears of later ends only.
-Called by sge_execd's supervisor; it must stay small, for every shepherd is a copy of it.
+One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own ones) or pidfd (adopted ones). All of its
+state is in the tasks' directories, so that it may die at any moment: shepherds go on, and the next launcher adopts them. A
+client that connects checks first which tasks have an `exit` file: it is notified of later ends only. Called by sge_execd's
+supervisor; it must stay small, for every shepherd is a copy of it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pathlib import Path
 from gridengine.errors import plain_fault
 from gridengine.executables import execute
 from shepherd import adoption, containment, process_tree, task_files
-from shepherd.shepherd_process import shepherd
 from shepherd.run import COMMAND_SIGNAL
+from shepherd.shepherd_process import shepherd
 from shepherd.waiting_shepherds import WaitingShepherds, listen
 
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"
 _RECEIVE_BYTES = 65536
-_RETRY_S = 1.0  # between two tries to write an end that the disk does not take
+_RETRY_S = 1.0  # between two attempts to write an `exit` file to a full disk
 _LINE_LIMIT = 65536
 _UNSENT_LIMIT = 4 * 2**20
 _COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}(?:=-?[0-9]{1,3})?")
@@ -40,7 +40,7 @@ Message = dict[str, object]
 
 
 class _Connection:
-    """One client: bytes that are not a whole line yet, and bytes that it has not taken yet."""
+    """One client: received bytes that are not a whole line yet, and bytes that are not sent yet."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
@@ -57,9 +57,9 @@ class Launcher:
         self._poll = select.epoll()
         self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
-        self._own: dict[int, str] = {}  # shepherds that are children of this process; "": it waits for a task
+        self._own: dict[int, str] = {}  # shepherds that are children of this process; "": waiting for a task
         self._waiting = WaitingShepherds(spool, self._poll, self._on_task_end)
-        self._clearing: dict[int, str] = {}  # children that remove what a dead shepherd has left
+        self._clearing: dict[int, str] = {}  # children that remove scratch directories of dead shepherds
         self._unfinalised: set[str] = set()  # their shepherd is dead, and the disk is full
         self._adopted: dict[int, str] = {}  # pidfds of the others
         self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
@@ -74,7 +74,7 @@ class Launcher:
         self._poll.register(self._listener, select.EPOLLIN)
 
     def _adopt_all(self) -> None:
-        """Before the first connection, so that a client finds `exit` for every end that it was not told of."""
+        """Before the first connection, so that a client finds `exit` for every end that it is not notified of."""
         for directory in adoption.task_directories(self._spool):
             self._adopt_or_finalise(str(directory))
         containment.drop_claims(self._spool)
@@ -148,7 +148,7 @@ class Launcher:
         connection.unsent += json.dumps(message).encode() + b"\n"
         self._send(connection)
         if len(connection.unsent) > _UNSENT_LIMIT:
-            self._close(connection)  # it does not listen; a client that comes back asks for the list
+            self._close(connection)  # it does not read; a client that reconnects requests the list
 
     def _send(self, connection: _Connection) -> None:
         if connection.socket.fileno() < 0:
@@ -190,9 +190,9 @@ class Launcher:
         return _failed(directory, f'unknown request "{op}"')
 
     def _start(self, directory: str, wrapper: str, owner: str) -> Message:
-        """Find a shepherd, unless the task has or had one: a task is started once, however often it is asked for.
+        """Find a shepherd, unless the task has or had one: a task is started once, however often the start is requested.
 
-        `wrapper`: shepherd_cmd of the configuration, "" for none. `owner`: whose the task is, "" if it is to have a new one.
+        `wrapper`: shepherd_cmd of the configuration, "" for none. `owner`: of the task, "" if it is to have a new shepherd.
         """
         path = Path(directory)
         known = directory in self._pids or directory in self._clearing.values()
@@ -209,7 +209,7 @@ class Launcher:
         return {"op": "started", "directory": directory, "pid": pid}
 
     def _assign_shepherd(self, directory: str, wrapper: str, owner: str) -> None:
-        """One that waits for tasks of this owner, or a new one. Raises OSError."""
+        """Assign a shepherd that waits for tasks of this owner, or a new one. Raises OSError."""
         if wrapper or not owner:
             self._fork(directory, wrapper)
         elif pid := self._waiting.hand_over(directory, owner):
@@ -260,7 +260,7 @@ class Launcher:
     # --- shepherds ------------------------------------------------------------------------------------------------
 
     def _adopt_or_finalise(self, directory: str) -> None:
-        """Adopt the shepherd of a task that was started by an earlier launcher, or bury it."""
+        """Adopt the shepherd of a task that was started by an earlier launcher, or finalise the task if it is dead."""
         pid = task_files.running(Path(directory) / task_files.PID)
         try:
             descriptor = os.pidfd_open(pid) if pid is not None else -1
@@ -296,7 +296,7 @@ class Launcher:
                 self._child_ended(pid)
 
     def _child_ended(self, pid: int) -> None:
-        """A task that a waiting shepherd was given and did not begin before it ended has a new one."""
+        """A shepherd has ended. A task that a waiting shepherd got and did not claim before its end gets a new shepherd."""
         directory, owner = self._own.pop(pid), self._waiting.ended(pid)
         task_files.drop_claim(self._spool, pid)
         if not directory:
@@ -308,15 +308,15 @@ class Launcher:
         self._ended(directory)
 
     def _on_task_end(self, pid: int) -> None:
-        """A shepherd has written the `exit` of its task, and waits for another one."""
+        """A shepherd has written the `exit` of its task, and waits for another task."""
         directory, self._own[pid] = self._own[pid], ""
         if directory:
             self._ended(directory)
 
     def _ended(self, directory: str) -> None:
-        """A shepherd has ended: tell everybody, after the burial if it left no `exit`.
+        """A shepherd has ended: notify all clients, after finalising the task if there is no `exit`.
 
-        Its scratch directory goes before: the next try of the task may have the same one.
+        The scratch directory is removed before: the next attempt of the task may use the same one.
         """
         if directory in self._clearing.values():
             return
@@ -325,7 +325,7 @@ class Launcher:
         path = Path(directory)
         if path.is_dir() and not adoption.is_finished(path):
             if task_files.running(path / task_files.PID) is not None:
-                self._adopt_or_finalise(directory)  # ours gave way to one of an earlier launcher
+                self._adopt_or_finalise(directory)  # the task has a shepherd of an earlier launcher
                 return
             try:
                 adoption.kill_job(path, {*self._own, *self._clearing})
@@ -349,9 +349,9 @@ def _failed(directory: str, reason: str) -> Message:
 
 
 def _execute(wrapper: str, directory: str) -> None:
-    """Become `shepherd_cmd` in the task's directory; it is to start `sge_shepherd`, which it finds by its PATH.
+    """Execute `shepherd_cmd` in the task's directory; it is to start `sge_shepherd`, which it finds by its PATH.
 
-    The signal that the launcher blocks is for shepherds: a wrapper that keeps it blocked passes that on.
+    The launcher blocks a signal that is for shepherds: a wrapper that does not unblock it passes the mask on.
     """
     os.chdir(directory)
     path = os.pathsep.join(filter(None, (os.environ.get("SGE_BINARY_PATH"), os.environ.get("PATH", os.defpath))))
@@ -360,7 +360,7 @@ def _execute(wrapper: str, directory: str) -> None:
 
 
 def _lock(spool: Path) -> int:
-    """Be the only launcher of this spool directory as long as this process lives; -1 when there is one already."""
+    """Lock this spool directory for the one launcher while this process lives; -1 when there is one already."""
     descriptor = os.open(spool / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -384,7 +384,7 @@ def main(arguments: list[str]) -> int:
         process_tree.become_subreaper()
         process_tree.set_name("sge_launcher")
         launcher = Launcher(spool)
-        with suppress(KeyError):  # the first look loads what names users, once for all shepherds
+        with suppress(KeyError):  # the first lookup loads the NSS libraries, once for all shepherds
             os.getgrouplist(pwd.getpwuid(os.geteuid()).pw_name, os.getegid())
     except OSError as error:
         print(f"launcher: can't use {spool}: {plain_fault(error)}", file=sys.stderr)

@@ -34,16 +34,16 @@ _LIMITS = {
     "locks": (_LOCKS, False, True),
 }
 _MEMORY = ("data", "stack", "rss", "vmem")
-# Lower limits are raised to these, which let a shell start and say what is wrong. Source: O.
+# Lower limits are raised to these, with which a shell can start and report an error. Source: O.
 _LEAST = {"cpu": 2, "fsize": 15 * 2**10, "data": 10 * 2**20, "stack": 2**20, "rss": 10 * 2**20, "vmem": 10 * 2**20}
 # The same for methods that run as the owner: seconds of processor time, and bytes.
 _LEAST_OF_METHODS = {
     **{"cpu": 600, "fsize": 2**30, "core": 0},
     **{"data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16},
 }
-# What no process of root's with its capabilities feels.
+# Limits that do not affect a process of root with its capabilities.
 _NOT_FELT_BY_ROOT = ("maxproc", "memorylocked", "locks", "core", "rss")
-# What a shepherd needs itself while it has the limits of a job: bytes, and files.
+# The least that a shepherd needs itself while it has the limits of a job: bytes, and files.
 _LEAST_OF_SHEPHERDS = {"data": 2**28, "stack": 2**23, "vmem": 2**30, "descriptors": 64}
 _LEAST_CPU_S = 2.0
 
@@ -83,10 +83,10 @@ def resource_limits(
 
 
 def method_limits(limits: list[ResourceLimit]) -> list[ResourceLimit]:
-    """The limits of a job for a method that runs as its owner, so that no process of his escapes them beside the job.
+    """The limits of a job for a method that runs as its owner, so that the owner's processes cannot escape them beside the job.
 
-    None is so low that a method of the administrator's fails for what a job asks for. Processes are not limited: those
-    count that the user has already, and a method of his would fail for them.
+    None is so low that a method of the administrator fails because of a job's requests. Processes are not limited: the kernel
+    counts all processes of the user, and a method would fail because of the others.
     """
     return [
         ResourceLimit(limit.name, _at_least(limit.name, limit.soft), _at_least(limit.name, limit.hard))
@@ -100,7 +100,7 @@ def _at_least(name: str, value: int | None) -> int | None:
 
 
 def apply(limits: list[ResourceLimit], memory: bool) -> None:
-    """Set the limits on memory, or all others, on this process. What the kernel refuses is set as near as it allows.
+    """Set the limits on memory, or all others, on this process. A refused limit is set as near as the kernel allows.
 
     Those on memory come last before exec: the interpreter that sets them may need more than the job is allowed.
     """
@@ -117,7 +117,7 @@ def apply(limits: list[ResourceLimit], memory: bool) -> None:
 
 
 def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
-    """Whether this process, root's, can do with these limits for a moment, and have its own again. `last`: see `borrowed`."""
+    """Whether this process of root can have these limits for a moment, and restore its own. `last`: see `borrowed`."""
     changed = [(limit, own) for limit in _limits_to_restore(limits, last) if (own := _own(limit)) != _values(limit)]
     least = {**_LEAST_OF_SHEPHERDS, "cpu": time.process_time() + _LEAST_CPU_S}
     if any(limit.soft is not None and limit.soft < least.get(limit.name, 0) for limit, _ in changed):
@@ -127,8 +127,8 @@ def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
 
 @contextmanager
 def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
-    """Inside the block this process has the limits, if they `can_be_borrowed`. It keeps those that root does not feel if the
-    process that is started inside is the `last` one: without CAP_SYS_RESOURCE it could not have its own again."""
+    """Inside the block this process has the limits, if they `can_be_borrowed`. It keeps those that do not affect root if the
+    process that is started inside is the `last` one: without CAP_SYS_RESOURCE it could not restore its own."""
     own = {_LIMITS[limit.name][0]: _own(limit) for limit in _limits_to_restore(limits, last)}
     try:
         apply(limits, memory=False)
@@ -140,13 +140,13 @@ def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
                 resource.setrlimit(kind, values)
 
 
-def present() -> dict[int, tuple[int, int]]:
-    """The limits of this process, all that a job may have others of: soft and hard by their RLIMIT numbers."""
+def read_limits() -> dict[int, tuple[int, int]]:
+    """The limits of this process that a job may change: soft and hard by their RLIMIT numbers."""
     return {kind: resource.getrlimit(kind) for kind, _, _ in _LIMITS.values()}
 
 
 def restore_limits(own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """Have this process's own limits again; those that the kernel does not give back, as they are then."""
+    """Restore this process's own limits. Returns those that could not be restored, with their values."""
     stuck = {}
     for kind, (soft, hard) in own.items():
         if (now := resource.getrlimit(kind)) == (soft, hard):
@@ -168,7 +168,7 @@ def _limits_to_restore(limits: list[ResourceLimit], last: bool) -> list[Resource
 
 
 def _can_raise() -> bool:
-    """Whether this process may raise hard limits, which a container's root may not: tried with one that Linux does not heed."""
+    """Whether this process may raise hard limits, which a container's root may not: tested with one that Linux ignores."""
     soft, hard = resource.getrlimit(_LOCKS)
     lower = MAX_LIMIT if hard == resource.RLIM_INFINITY else max(0, hard - 1)
     try:

@@ -1,9 +1,8 @@
 """Files of 8.1.9 that methods read in the directory of their task: `config`, `pe_hostfile`, `usage`, `error`, `exit_status`.
 
-Owns their forms, `name=value` lines as far as they have any, and which tasks get them: those with methods, a starter or a
-checkpointing interface, since a task costs no file more than it needs. The task's own configuration gets another name first
-(docs/architecture.md 5.2). Nothing of the product reads what is written here. Called by `run`. Source: O; sge_conf(5) prolog,
-checkpoint(5).
+Owns their formats, mostly `name=value` lines, and which tasks get them: those with methods, a starter or a checkpointing
+interface, so that other tasks do not pay for these files. The task's own configuration is renamed first (docs/architecture.md
+5.2). The product reads none of these files. Called by `run`. Source: O; sge_conf(5) prolog, checkpoint(5).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _COUNTS = (
 
 
 class MethodFiles:
-    """Those of one task."""
+    """The files of one task."""
 
     def __init__(self, directory: Path, config: TaskConfig, trace: Trace) -> None:
         self._directory, self._trace = directory, trace
@@ -41,7 +40,7 @@ class MethodFiles:
         self._begun = False
 
     def begin(self, config: TaskConfig, gid: int | None) -> None:
-        """Before each process of the task; the first one finds them there. `gid`: the additional group of the job."""
+        """Write the files before the first process of the task; called before each. `gid`: the additional group of the job."""
         if self._begun or not self._are_read:
             return
         self._begun = True
@@ -58,7 +57,7 @@ class MethodFiles:
             self._write(name, "")
 
     def job_ended(self, how: Callable[[], dict[str, Any]]) -> None:
-        """The job is over, and `how` says how, as in `exit`."""
+        """The job has ended; `how()` returns the record of its end, as in `exit`."""
         if not self._begun:
             return
         record = how()
@@ -87,7 +86,7 @@ def _line(value: object) -> str:
 
 
 def _entries(config: TaskConfig, directory: Path, gid: int | None) -> list[tuple[str, object]]:
-    """Names and values in the order of 8.1.9; without what it has for itself alone."""
+    """Names and values in the order of 8.1.9; without those that only its own programs use."""
     variables = config.variables
     found: list[tuple[str, object]] = [] if gid is None else [("add_grp_id", gid)]
     found += [(name, value) for name, value in variables.items() if name.startswith("fs_")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _USER_PREFIX = re.compile(r"([^/\s@]+)@(?=/)")
 
-# Variables through which a user could run code of his own in place of a method: dynamic linker, C library, shells,
+# Variables through which users could run code of their own in place of a method: dynamic linker, C library, shells,
 # interpreters. Source: sge_conf(5) SECURITY (EX-20), ld.so(8) secure-execution mode, sudo(8).
 _DANGEROUS_PREFIXES = ("LD_", "_RLD", "DYLD_", "MALLOC_", "BASH_FUNC_", "PYTHON", "PERL", "RUBY", "NIS_")
 _DANGEROUS = frozenset(
@@ -28,23 +28,23 @@ SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class MethodError(ValueError):
-    """A method's text cannot be understood; the text says why."""
+    """A method's command line is invalid; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method as configured: who runs it (None: the job's owner) and its words, `$variables` not yet expanded."""
+    """A method as configured: its user (None: the job's owner) and its arguments, `$variables` not yet expanded."""
 
     user: str | None
     arguments: list[str]
 
 
 def split(text: str) -> list[str]:
-    """Words of a command line, quotes as in a shell, nothing else as in a shell. Raises MethodError."""
+    """Split a command line into arguments, with the quoting of a shell, but no other shell syntax. Raises MethodError."""
     try:
         arguments = shlex.split(text)
     except ValueError as error:
-        raise MethodError(f"can't split {text!r} into words: {str(error).lower()}") from error
+        raise MethodError(f"can't split {text!r} into arguments: {str(error).lower()}") from error
     if not arguments:
         raise MethodError("empty command line")
     return arguments
@@ -57,7 +57,7 @@ def parse_method(text: str) -> Method:
 
 
 def expand(arguments: list[str], variables: Mapping[str, str]) -> list[str]:
-    """Replace `$name` and `${name}` inside each word, after splitting: values with spaces stay one word.
+    """Replace `$name` and `${name}` inside each argument, after splitting: values with spaces stay one argument.
 
     Source: queue_conf(5) suspend_method (QC-27). As in 8.1.9 an unknown name is an error: raises MethodError.
     """
@@ -84,7 +84,7 @@ def parse_signal(text: str) -> int:
 
 
 def parse_control_method(text: str | None) -> Method | int | None:
-    """suspend_method and its like: None for the default, a signal's number, or a command.
+    """suspend_method, resume_method, terminate_method: None for the default, a signal's number, or a command.
 
     Source: queue_conf(5) suspend_method (QC-27). Raises MethodError.
     """
@@ -96,10 +96,10 @@ def parse_control_method(text: str | None) -> Method | int | None:
 
 
 def safe_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """The job's environment for a method that runs as its owner, without what would have the user's own code run in its
-    place: the method is the administrator's, and how it ends may stop the queue.
+    """The job's environment for a method that runs as its owner, without variables that would run the user's own code in its
+    place: the method is configured by the administrator, and its failure may stop the queue.
 
-    Deviation: 8.1.9 starts such methods in the environment as it is, with a PATH whose first entry the user can write to.
+    Deviation: 8.1.9 starts such methods in the whole environment, with a PATH whose first directory is writable for the user.
     """
     kept = {
         name: value

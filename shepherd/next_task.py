@@ -1,8 +1,8 @@
-"""The shepherd's way from a task that is over to its next one: saying so to the launcher, and waiting for a directory.
+"""The next task of a shepherd whose task has ended: it reports the end to the launcher, and waits for a directory.
 
-Owns which tasks leave a shepherd as they found it, and the connection to the launcher. A shepherd that waits holds
-nothing of a task; it ends when the launcher does, when nothing comes for a while, or when it is told to. Called by
-`guardian`; the other side is `waiting_shepherds`. Source: adr/0155.
+Owns which tasks allow a shepherd to be reused, and the connection to the launcher. A waiting shepherd holds no resources of
+a task; it ends when the launcher does, when no task comes for a while, or by a signal. Called by `shepherd_process`; the
+other side is `waiting_shepherds`. Source: adr/0155.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from shepherd.process_baseline import ProcessBaseline
 SOCKET = "shepherd.sock"
 OVER = b"over"
 MESSAGE_BYTES = 4096
-#: for how long a shepherd waits, and how many tasks it has at most: whatever it may have gathered goes with it
+#: how long a shepherd waits, and how many tasks it runs at most, so that leaks are limited
 _WAIT = struct.pack("@2l", 20, 0)
 _MOST_TASKS = 1000
-#: tasks between two looks for what nothing refers to any more, which the launcher has switched off
+#: tasks between two garbage collections, which the launcher has switched off
 _TASKS_A_COLLECTION = 50
 _ENDING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 _METHODS = ("prolog", "epilog", "pe_start", "pe_stop", "session", "remote_daemon", "ckpt_interface", "processors")
@@ -35,19 +35,19 @@ _SOFT = ("s_rt", "s_cpu", "s_vmem", "h_rt", "h_cpu", "h_vmem")
 
 
 def is_plain(config: TaskConfig) -> bool:
-    """Whether a task is a job and no more: no method, session or checkpoint, no processors of its own, no limit that its
-    shepherd would have to watch."""
+    """Whether a task is only a job: no method, session or checkpoint, no processors of its own, no limit that its shepherd would
+    have to enforce."""
     return not any(getattr(config, name) for name in _METHODS) and all(config.limits.get(name) is None for name in _SOFT)
 
 
 def ended_plainly(directory: Path, config: TaskConfig, record: dict[str, object]) -> bool:
-    """Whether nothing happened to a plain task but that it ran and ended: nothing failed, nobody commanded anything."""
+    """Whether a plain task just ran and ended: no failure, and no command."""
     return not record["failed"] and is_plain(config) and not (directory / task_files.COMMANDS).exists()
 
 
 class NextTask(NamedTuple):
-    """A task that this process is to claim, with the `pid` that it has had before (`task_files.claim_again`); of the first task
-    nothing is known but its directory."""
+    """A task that this process is to claim. `own`: the file with this process's `pid` (`task_files.claim_again`); `config` and
+    `own` are None for the first task."""
 
     directory: Path
     config: TaskConfig | None = None
@@ -55,7 +55,7 @@ class NextTask(NamedTuple):
 
 
 class LauncherConnection:
-    """The connection to the launcher, from the end of the first task on. `process_baseline`: this process before its first task."""
+    """The connection to the launcher, after the first task. `process_baseline`: the state of this process before that task."""
 
     def __init__(self, spool: Path, process_baseline: ProcessBaseline) -> None:
         self._spool, self._baseline = spool, process_baseline
@@ -64,7 +64,7 @@ class LauncherConnection:
         self._tasks = 0
 
     def next(self, directory: Path, config: TaskConfig) -> NextTask | None:
-        """The task after this one, which nobody has begun; None: this shepherd is to end."""
+        """Wait for the task after this one, which is not claimed yet; None: this shepherd is to end."""
         self._tasks += 1
         if self._tasks == _MOST_TASKS or not self._connect():
             return None
@@ -76,7 +76,7 @@ class LauncherConnection:
         try:
             self._own = self._own or task_files.keep_claim(directory, self._spool)
             following = self._wait()
-        except OSError:  # the launcher is gone, or nothing has come
+        except OSError:  # the launcher is gone, or no task has come
             return None
         return None if following is None else self._accept(following, config)
 
@@ -94,7 +94,7 @@ class LauncherConnection:
         return True
 
     def _wait(self) -> Path | None:
-        """Say that the task is over, and wait for the directory of another one. Raises OSError."""
+        """Report that the task has ended, and wait for the directory of another one. Raises OSError."""
         assert self._socket is not None
         self._socket.send(OVER)
         blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
@@ -103,7 +103,7 @@ class LauncherConnection:
         return Path(os.fsdecode(directory)) if directory else None
 
     def _accept(self, directory: Path, last: TaskConfig) -> NextTask | None:
-        """The task, if it is one for this shepherd; the launcher gives one that was left alone to a new shepherd."""
+        """The task, if this shepherd can run it; else the launcher assigns it to a new shepherd."""
         try:
             config = read_config(directory)
         except TaskFileError:

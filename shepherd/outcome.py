@@ -1,4 +1,4 @@
-"""What the ends of the steps mean for the task: the `failed` codes of each step and the content of `exit`.
+"""The outcome of a task from the ends of its steps: the `failed` codes of each step and the content of `exit`.
 
 Pure bookkeeping, fed by `run`. Source: sge_shepherd(8) exit values (EX-2, EX-3), sge_status(5) (EX-4).
 """
@@ -55,8 +55,8 @@ _BY_SIGNAL = range(129, 129 + 64)  # exit statuses of a shell whose child a sign
 class Ended:
     """How a process ended. `exit_status` by the shell's convention: 128 + `signal` when one ended it.
 
-    `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`). `reason` also says
-    why the shepherd ended it.
+    `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`). `reason` is also why the
+    shepherd ended it.
     """
 
     exit_status: int = 0
@@ -67,10 +67,10 @@ class Ended:
 
 
 class Outcome:
-    """Collects how the steps ended. Of a job that ran and is over the last failure decides, since a later one says more about
-    the queue's state; else the one for which the job runs again.
+    """Collects the ends of the steps. If the job has run to its end the last failure decides, since a later one tells more about
+    the queue's state; else the one for which the job is rerun.
 
-    `method`: the prolog, pe_start, pe_stop or epilog whose failure it was, else "". `fault`: whose it was (`faults`).
+    `method`: the prolog, pe_start, pe_stop or epilog that failed, else "". `fault`: the cause (`faults`).
     """
 
     def __init__(self, forbid_reschedule: bool, forbid_apperror: bool) -> None:
@@ -89,9 +89,9 @@ class Outcome:
             self._special_exits[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
     def fail(self, step: str, failed: int, reason: str, fault: str = BY_CODE) -> None:
-        """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing.
+        """Step `step` could not be done, or failed with this code; failures of `clean_command` are ignored.
 
-        A failure after a job that has not run, or that goes on in another try, is named beside its reason and changes nothing.
+        A failure after a job that has not run, or that continues in another attempt, is only added to its reason.
         """
         if step == CLEAN:
             return
@@ -110,12 +110,12 @@ class Outcome:
 
     @property
     def runs_again(self) -> bool:
-        """Whether the job is to go on in another try."""
+        """Whether the job is to continue in another attempt."""
         return self.failed in (MIGRATING, RESCHEDULED)
 
     def method_ended(self, name: str, ended: Ended, as_owner: bool = False) -> None:
-        """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: it ran as the job's owner, who can send it signals:
-        dying of one says nothing about the queue."""
+        """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: it ran as the job's owner, who can send it signals: its
+        death by a signal is no fault of the queue."""
         if ended.setup_failed:
             self.fail(name, ended.setup_failed, ended.reason, ended.fault)
         elif ended.exit_status:
@@ -124,9 +124,9 @@ class Outcome:
             self.fail(name, self._special_exits.get(ended.exit_status, IN[name]), reason, fault)
 
     def job_ended(self, ended: Ended, kill_reason: str, migrating: bool = False, limit_enforced: bool = False) -> None:
-        """The job itself has ended. `kill_reason`: what the shepherd ended it for, "" if it did not. `migrating`: it was
-        to be saved and ended, and however it did that, it goes on elsewhere (CK-4). `limit_enforced`: it had exceeded
-        h_rt, h_cpu or h_vmem, and the shepherd saw to that; however it ended then, it does not run again (RL-2)."""
+        """The job itself has ended. `kill_reason`: why the shepherd ended it, "" if it did not. `migrating`: it was to be saved
+        and ended, and whatever its exit status, it continues elsewhere (CK-4). `limit_enforced`: the shepherd ended it for
+        exceeding h_rt, h_cpu or h_vmem; whatever its exit status, it is not rerun (RL-2)."""
         if ended.setup_failed:
             self.fail("job", ended.setup_failed, ended.reason, ended.fault)
             return

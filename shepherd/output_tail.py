@@ -1,9 +1,9 @@
-"""The end of what a task writes, read as its owner: `python -m shepherd.output_tail DIRECTORY OWNER STREAM BYTES`.
+"""The end of a task's output, read as its owner: `python -m shepherd.output_tail DIRECTORY OWNER STREAM BYTES`.
 
-A program of its own, because it gives root's rights up for good before it looks at anything of the user's: whom the task's
-`config` names is who opens the file, with the groups that the shepherd gives to the task's processes. The path is that of the
-`config`, too. Prints one JSON object: `path`, `size`, `begin`, `text`, or `fault`. Called by `daemons.execd.output_reader`, which
-ends it when it takes too long. Source: adr/0138.
+A program of its own, because it drops root's rights permanently before it reads any file of the user: the file is opened as the
+owner in the task's `config`, with the groups that the shepherd gives to the task's processes. The path is also from the `config`.
+Prints one JSON object: `path`, `size`, `begin`, `text`, or `fault`. Called by `daemons.execd.output_reader`, which ends it when
+it takes too long. Source: adr/0138.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from gridengine.task_file import TaskConfig, TaskFileError
 from shepherd.identity import IdentityError, become, owner
 from shepherd.standard_files import file_in
 
-#: after which it ends by itself, whoever started it
+#: seconds after which it ends by itself
 _LONGEST_S = 10
 #: bytes of a character in UTF-8 behind its first
 _REST_OF_CHARACTER = range(0x80, 0xC0)
 
 
 class OutputFault(Exception):
-    """There is nothing to be shown; the text says why, for the owner."""
+    """There is no output to show; the text is the reason, for the owner."""
 
 
 def find_file(config: TaskConfig, stream: str) -> str:
-    """The file that the task writes `stream` to, found as its owner. Raises OutputFault."""
+    """The file to which the task writes `stream`, found with the rights of its owner. Raises OutputFault."""
     if config.session:
         raise OutputFault("an interactive task writes to its client, not to a file")
     if stream == "stdout" or config.merge or config.stderr is None:
@@ -42,14 +42,14 @@ def find_file(config: TaskConfig, stream: str) -> str:
 def read_end(path: str, max_bytes: int) -> dict[str, object]:
     """The last `max_bytes` bytes of a plain file. Raises OutputFault, OSError.
 
-    Nothing else is opened: a pipe would tell who writes there, a device may do something.
+    No other file is opened: the writer of a pipe would notice, and opening a device may have effects.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OutputFault(f'"{path}" is no plain file')
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):  # it has been exchanged since
+        if not stat.S_ISREG(status.st_mode):  # it was replaced since
             raise OutputFault(f'"{path}" is no plain file')
         begin = max(0, status.st_size - max_bytes)
         data = os.pread(descriptor, min(max_bytes, status.st_size), begin)
@@ -61,7 +61,7 @@ def read_end(path: str, max_bytes: int) -> dict[str, object]:
 
 
 def read(directory: Path, expected_owner: str, stream: str, max_bytes: int) -> dict[str, object]:
-    """Become the task's owner, and read. `expected_owner`: who he must be."""
+    """Become the task's owner, and read. `expected_owner`: the task must belong to this user."""
     try:
         config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
         if config.owner != expected_owner:
@@ -71,7 +71,7 @@ def read(directory: Path, expected_owner: str, stream: str, max_bytes: int) -> d
     except (OutputFault, IdentityError, TaskFileError) as fault:
         return {"fault": str(fault)}
     except OSError:
-        return {"fault": "the task is over"}
+        return {"fault": "the task has ended"}
     try:
         return read_end(path, max_bytes)
     except OutputFault as fault:

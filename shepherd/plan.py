@@ -1,7 +1,6 @@
-"""The steps of one task, in order, with all that each needs: `plan(config)` is pure and its list is what tests read.
+"""The steps of one task, in order, with all data that each needs: `plan(config)` is pure, and tests check its list.
 
-Source: sge_shepherd(8) DESCRIPTION (EX-1). `run` carries the steps out; no step looks back into the configuration for
-what to do.
+Source: sge_shepherd(8) DESCRIPTION (EX-1). `run` carries the steps out; a step contains all that it needs of the configuration.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from shepherd.limits import ResourceLimit, method_limits, resource_limits
 from shepherd.methods import SAFE_PATH, Method, MethodError, expand, parse_method, safe_start, split
 from shepherd.outcome import BEFORE, IN
 
-# interfaces of checkpoint(5) whose restart_command takes the place of the job script
+# interfaces of checkpoint(5) whose restart_command replaces the job script
 _RESTARTED_BY_COMMAND = ("hibernator", "cpr")
 _LATER_METHODS = (
     *("pe_stop", "epilog", "suspend_method", "resume_method", "terminate_method"),
     *("ckpt_command", "migr_command", "clean_command"),
 )
-PREPARATION = "preparation"  # what `Contain` and `MakeDirectory` are, as far as others need them
+PREPARATION = "preparation"  # `Contain` and `MakeDirectory`, as a name in `needs` of other steps
 
 
 @dataclass(frozen=True, slots=True)
 class Contain:
-    """Find what will hold the job's processes together: a cgroup, else an additional group id, else their descent."""
+    """Establish the containment of the job's processes: a cgroup, else an additional group id, else their descent."""
 
     cgroups: list[str]
     gid_range: str | None
@@ -51,7 +50,7 @@ class MakeDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a process reads and writes. A path that is a directory gets the default name added."""
+    """The standard files of a process. A path that is a directory gets the default name added."""
 
     stdin: str
     stdout: str
@@ -64,8 +63,8 @@ class Output:
 class Run:
     """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
 
-    `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot even
-    be tried. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it is waited for. `last`: no other process of
+    `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot be
+    started at all. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it may take. `last`: no other process of
     the task is started after it.
     """
 
@@ -91,7 +90,7 @@ class StartSession:
 
 @dataclass(frozen=True, slots=True)
 class EndSession:
-    """Tell the client how the job ended, and wait until it has that and all output."""
+    """Send the client the outcome of the job, and wait until it has that and all output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class RemoveDirectory:
-    """Remove the scratch directory and all in it, whatever happened before."""
+    """Remove the scratch directory with its contents, whatever happened before."""
 
     path: str
 
@@ -117,7 +116,7 @@ Step = Bind | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession 
 
 
 def plan(config: TaskConfig) -> list[Step]:
-    """All steps of the task in their order. Never raises: what cannot be run is a `Run` with an `error`."""
+    """All steps of the task in their order. Never raises: a command that cannot be run is a `Run` with an `error`."""
     memory = total_limit(config, "h_vmem") if config.memory_by_cgroup else None
     processes = config.limits.get("h_maxproc", config.limits.get("s_maxproc")) if config.processes_by_cgroup else None
     steps: list[Step] = [Contain(config.cgroups, config.gid_range, _whole(memory), _whole(processes))]
@@ -146,7 +145,7 @@ def plan(config: TaskConfig) -> list[Step]:
 
 
 def goes_on_after_job(config: TaskConfig) -> bool:
-    """Whether a method follows the job, which may change what is said of its end."""
+    """Whether a method follows the job, which may change the record of its end."""
     return bool(config.clean_command or config.pe_stop or config.epilog)
 
 
@@ -192,7 +191,7 @@ def _method_run(
 
 
 def _environment_of_others(config: TaskConfig) -> dict[str, str]:
-    """Nothing that the job's owner chose but values of variables which no program heeds (EX-20)."""
+    """The environment of a method of another user: from the job's owner only variables that no program interprets (EX-20)."""
     return config.method_environment | {"PATH": SAFE_PATH}
 
 
@@ -223,20 +222,20 @@ def job_limits(config: TaskConfig) -> list[ResourceLimit]:
 
 
 def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
-    """The limits that each process has: where a cgroup limits memory, address space is free (ADR 0070), and where it
-    limits processes, what else its owner runs does not count."""
+    """The limits of each process: where a cgroup limits memory, address space is unlimited (ADR 0070), and where it limits
+    processes, other processes of the owner do not count."""
     by_cgroup = {"vmem": config.memory_by_cgroup, "maxproc": config.processes_by_cgroup}
     return {name: value for name, value in config.limits.items() if not by_cgroup.get(name[2:], False)}
 
 
 def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:
-    """The restart_command, which takes the job's place; $job_pid is the process of the checkpoint. Raises MethodError."""
+    """The restart_command, which replaces the job; $job_pid is the process of the checkpoint. Raises MethodError."""
     arguments = expand(parse_method(text).arguments, config.variables | {"job_pid": str(config.ckpt_pid)})
     return CommandLine(arguments[0], arguments)
 
 
 def _daemon_step(config: TaskConfig, text: str) -> Run:
-    """The job of a client that comes by a configured daemon: root's, which makes itself the user whom it lets in (IA-5)."""
+    """The job of a client that connects by a configured daemon: it runs as root, and becomes the user that it lets in (IA-5)."""
     arguments, error = [""], None
     try:
         arguments = split(text)

@@ -1,7 +1,7 @@
-"""What is made before the first process of a task and taken away after the last: its cgroup or group id, its processors,
-its scratch directory.
+"""The preparation of a task before its first process, undone after the last: its cgroup or group id, its processors, its
+scratch directory.
 
-Owns these steps of the plan. Called by `run`. Raises `Unprepared` for what the task cannot do without.
+Owns these steps of the plan. Called by `run`. Raises `Unprepared` when the task cannot run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shepherd.task_files import ScratchNote, Trace
 
 
 class Unprepared(Exception):
-    """The task cannot be run: failed code of sge_status(5), reason, and whose fault that is (`faults`)."""
+    """The task cannot be run: failed code of sge_status(5), reason, and cause (`faults`)."""
 
     def __init__(self, failed: int, reason: str, fault: str = BY_CODE) -> None:
         super().__init__(reason)
@@ -25,7 +25,7 @@ class Unprepared(Exception):
 
 
 def contain(directory: Path, step: plan.Contain) -> containment.Containment:
-    """Take what holds the job's processes together. Rather no job than one without its limit. Raises Unprepared."""
+    """Establish the containment of the job's processes. A job whose limits cannot be set does not run. Raises Unprepared."""
     try:
         held = containment.establish(directory, step.cgroups, step.gid_range)
     except (containment.NoGroupLeft, ValueError) as error:
@@ -47,7 +47,7 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
 
 
 def bind(processors: list[int], trace: Trace) -> None:
-    """Bind this process, and all that it starts, to processors. A wish: without it the job runs all the same (SO-6)."""
+    """Bind this process, and all that it starts, to processors. If that fails the job runs unbound (SO-6)."""
     try:
         os.sched_setaffinity(0, processors)
     except OSError as error:
@@ -55,8 +55,8 @@ def bind(processors: list[int], trace: Trace) -> None:
 
 
 def make_directory(directory: Path, owner: Identity, path: str) -> str:
-    """Make the scratch directory: as its owner, on whose file server root may be nobody, else as root. Returns its path,
-    which is another one where somebody else sits. Where it is stands in the task's `directory`. Raises Unprepared."""
+    """Make the scratch directory: as its owner, for root may have no rights on a file server, else as root. Returns its path,
+    which differs if `path` belongs to another user. The path is recorded in the task's `directory`. Raises Unprepared."""
     try:
         note = ScratchNote(directory)
         try:
@@ -76,8 +76,8 @@ def _make_as_owner_or_root(owner: Identity, path: str, note: ScratchNote) -> str
 
 
 def remove_directory(owner: Identity, path: str, trace: Trace, inode: int | None = None) -> None:
-    """First as the owner, who may have rights that root has not (on a file server); then what is left, as root. `inode` as
-    `directories.remove` has it."""
+    """Remove the scratch directory: first as the owner, who may have rights that root lacks (on a file server), then as root.
+    `inode`: as of `directories.remove`."""
     try:
         with as_user(owner):
             directories.remove(path, owner.uid, inode)

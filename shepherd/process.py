@@ -1,8 +1,8 @@
-"""Starting one process of the task: by posix_spawn (`spawning`) where that can be, else by fork, with everything between it
-and exec, in the new process.
+"""Starting one process of the task: by posix_spawn (`spawning`) where that is possible, else by fork, with all steps in the new
+process between fork and exec.
 
-Order: session, signals, cgroup, limits and priority (as root), then as the owner: working directory and files, then for
-good the ids, then exec. What goes wrong is told to the shepherd through a pipe that a successful exec closes.
+Order: session, signals, cgroup, limits and priority (as root), then as the owner: working directory and files, then permanently
+the ids, then exec. A failure is reported to the shepherd through a pipe that a successful exec closes.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from shepherd.spawning import spawn
 from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
 
-# An ignored signal stays ignored over exec: neither what Python ignores nor what the daemon was started with (nohup,
-# a background job of a shell) may reach the job. Nothing is ignored later than this; exec itself takes handlers away.
+# An ignored signal stays ignored over exec: neither signals that Python ignores nor those that were ignored when the daemon was
+# started (nohup, a background job of a shell) may be ignored in the job. None is ignored later; exec itself resets handlers.
 _IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
 _REPORT_BYTES = 4096
 _SYSTEM = frozenset(SAFE_PATH.split(":"))
 
 
 class SetupError(Exception):
-    """The program was not reached: failed code of sge_status(5), reason, whose fault that is (`faults`), and as which user it was
-    tried, the one of this moment if not given."""
+    """The program was not reached: failed code of sge_status(5), reason, cause (`faults`), and the user id of the attempt, the
+    present one by default."""
 
     def __init__(self, failed: int, reason: str, fault: str = BY_CODE, uid: int | None = None) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class SetupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """What all processes of one task share. `containment`, `session`: only the job itself enters them."""
+    """The context of all processes of one task. `containment`, `session`: only the job itself enters them."""
 
     owner: Identity
     cwd: str
@@ -60,8 +60,8 @@ class ProcessContext:
 
 
 class StartedProcess:
-    """A started process and, if it is a copy of the shepherd at first, the end of the pipe through which that tells why it did
-    not reach its program."""
+    """A started process and, if it is a copy of the shepherd at first, the read end of the pipe through which it reports why it
+    did not reach its program."""
 
     def __init__(self, pid: int, report: int | None) -> None:
         self.pid = pid
@@ -79,15 +79,15 @@ class StartedProcess:
         return int(code), reason, fault
 
     def forget(self) -> None:
-        """Nobody will ask how it went."""
+        """Close the pipe: the result is not needed."""
         if self._report is not None:
             os.close(self._report)
 
 
 def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) -> StartedProcess:
-    """Start the process of a step, as a copy of the shepherd where it must be one, or where all else fails: that reports why.
+    """Start the process of a step, as a copy of the shepherd where it must be one, or where spawning fails: a copy reports why.
 
-    Raises OSError when the host has no room for another process.
+    Raises OSError when the host cannot have another process.
     """
     environment = run.environment | extra_environment
     if not _must_be_a_copy(run, context):
@@ -99,9 +99,9 @@ def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) 
 
 
 def _must_be_a_copy(run: Run, context: ProcessContext) -> bool:
-    """Whether only a process that is not its program yet can do what this step needs first; else `spawning` will do.
+    """Whether steps have to be taken in the new process before exec; else `spawning` suffices.
 
-    A program of the user's own might keep whoever executes it waiting; root's in the directories of the system do not.
+    The execution of a program of the user might block; that of root's programs in the directories of the system does not.
     """
     waits = run.awaits_client or (run.name == "job" and context.session is not None)
     enters = run.name == "job" and bool(context.containment.cgroups)
@@ -172,7 +172,7 @@ def _become(run: Run, context: ProcessContext, environment: dict[str, str]) -> N
 def _user_of(run: Run, owner: Identity) -> Identity:
     """Raises IdentityError."""
     if run.awaits_client:
-        return find_identity(pwd.getpwuid(os.geteuid()).pw_name)  # root as a rule: the daemon becomes the user whom it lets in
+        return find_identity(pwd.getpwuid(os.geteuid()).pw_name)  # normally root: the daemon becomes the user that it lets in
     return owner if run.user is None else find_identity(run.user)
 
 

@@ -1,7 +1,7 @@
-"""This process as it was before its first task, and whether it is so again after one.
+"""The state of this process before its first task, which is restored after each task.
 
-Owns what a task may have changed in its shepherd: limits, umask, directory, descriptors, pending signals, and what cannot be
-given back: ids, priority, processors, children. Called by `guardian` and `next_task`. Source: adr/0155.
+Owns the attributes of a shepherd that a task may change: limits, umask, directory, descriptors, pending signals, and those that
+cannot be restored: ids, priority, processors, children. Called by `shepherd_process` and `next_task`. Source: adr/0155.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class ProcessBaseline:
 
     def __init__(self, mask: Collection[signal.Signals], kept: Collection[int]) -> None:
         self._mask, self._kept = set(mask), set(kept)
-        self._limits = limits.present()
+        self._limits = limits.read_limits()
         self._stuck: dict[int, tuple[int, int]] = {}
         self._fixed_attributes = _fixed_attributes()
 
     def restore(self, others: Collection[int]) -> bool:
-        """Make this process what it was, but for the descriptors `others`. False: it cannot be made so, and is to end."""
+        """Restore the state of this process, except the descriptors `others`. False: it cannot be restored, and is to end."""
         if _has_children() or _fixed_attributes() != self._fixed_attributes:
             return False
         os.umask(UMASK)
@@ -37,11 +37,11 @@ class ProcessBaseline:
         self._stuck = limits.restore_limits(self._limits)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         while signal.sigtimedwait(self._mask, 0) is not None:
-            pass  # meant for the task that is over
+            pass  # meant for the task that has ended
         return True
 
     def can_run(self, config: TaskConfig) -> bool:
-        """Whether a task asks for the very limits that could not be given back, as without CAP_SYS_RESOURCE (adr/0122)."""
+        """Whether a task requests the same limits that could not be restored, as without CAP_SYS_RESOURCE (adr/0122)."""
         if not self._stuck:
             return True
         requested = limits.values(job_limits(config))
@@ -57,7 +57,8 @@ class ProcessBaseline:
 
 
 def _fixed_attributes() -> tuple[object, ...]:
-    """What no task of an owner changes, though he may, while his job is being started, as it has his ids then (adr/0122)."""
+    """Attributes that no task changes, though its owner could while the job is being started: the process has the owner's ids
+    then (adr/0122)."""
     ids = os.getresuid(), os.getresgid(), sorted(os.getgroups())
     return *ids, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0), os.getsid(0)
 

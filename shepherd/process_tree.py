@@ -1,8 +1,8 @@
-"""Processes as /proc shows them: identity, descent, signalling without hitting a stranger.
+"""Processes as /proc shows them: identity, descent, signalling without hitting an unrelated process.
 
-The shepherd is a child subreaper, so all processes of a job, daemonised or not, descend from it. Nothing here signals a
-process without having seen, with the process held by a pidfd, that it still has the place in the tree for which it was
-chosen: process ids are used again.
+The shepherd is a child subreaper, so all processes of a job, daemonised or not, descend from it. No process is signalled
+before a check, with the process held by a pidfd, that it still has the position in the tree for which it was chosen: process
+ids are reused.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def become_subreaper() -> None:
 
 
 def drop_ambient_capabilities() -> None:
-    """Those that an administrator gave the daemon: a process that is spawned without ever having given up root keeps them."""
+    """Drop ambient capabilities of the daemon: a process that is spawned without ever dropping root would keep them."""
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 
 
 def set_name(name: str) -> None:
-    """What ps and pgrep call this process; cut to 15 characters by the kernel."""
+    """Set the name of this process in ps and pgrep; the kernel cuts it to 15 characters."""
     _prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 @contextmanager
 def end_on_failure() -> Iterator[None]:
-    """A shepherd that cannot do what is in the block ends there and then; its launcher ends what there is of the task."""
+    """End this shepherd at once if the block fails; its launcher then ends the rest of the task."""
     try:
         yield
     except BaseException:
@@ -54,7 +54,7 @@ def end_on_failure() -> Iterator[None]:
 
 @contextmanager
 def kill_after(seconds: float) -> Iterator[None]:
-    """The kernel kills this process when the block takes longer, also where it waits for another one or was stopped.
+    """The kernel kills this process when the block takes longer, also while it waits for another one or is stopped.
 
     Raises OSError. Source: timer_create(2), with SIGKILL, which posix_spawn(3) does not block.
     """
@@ -70,7 +70,7 @@ def kill_after(seconds: float) -> Iterator[None]:
 
 
 def detach() -> None:
-    """Leave everything of whoever started this process behind: its descriptors, wake-up pipe and directory."""
+    """Detach from the parent process: close its descriptors and wake-up pipe, leave its directory."""
     signal.set_wakeup_fd(-1)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -80,7 +80,7 @@ def detach() -> None:
 
 
 def fork_child(do: Callable[[], None]) -> int:
-    """Fork a process for this, which leaves the launcher behind and ends afterwards. Its process id. Raises OSError."""
+    """Fork a process that detaches from the launcher, calls `do` and ends. Returns its process id. Raises OSError."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -133,7 +133,7 @@ def children(pid: int) -> list[int]:
         for thread in os.listdir(f"/proc/{pid}/task"):
             found += [int(child) for child in read_proc(f"/proc/{pid}/task/{thread}/children").split()]
     except OSError:
-        pass  # it has ended meanwhile: its children have a new parent
+        pass  # it ended meanwhile: its children have a new parent
     return found
 
 
@@ -151,7 +151,7 @@ def descendants(root: int, without: Collection[int] = ()) -> dict[int, int]:
 
 
 def send(pid: int, above: Collection[int], number: int) -> bool:
-    """Signal `pid` if its parent is one of `above`; False when it is gone or has another place now."""
+    """Signal `pid` if its parent is one of `above`; False when it is gone or has another parent now."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -168,9 +168,9 @@ def send(pid: int, above: Collection[int], number: int) -> bool:
 
 
 def signal_tree(root: int, number: int, without: Collection[int] = ()) -> int:
-    """Signal everything below `root`, also what is forked meanwhile; returns how many processes got it.
+    """Signal all descendants of `root`, also those that are forked meanwhile; returns how many processes got it.
 
-    A stop is repeated until nothing new appears; other signals go once to each process.
+    A stop is repeated until no new process appears; other signals are sent once to each process.
     """
     reached: set[int] = set()
     while True:
@@ -185,7 +185,7 @@ def signal_tree(root: int, number: int, without: Collection[int] = ()) -> int:
 
 
 def kill_tree(root: int, without: Collection[int] = ()) -> int:
-    """Kill everything below `root`: first stop all, so that nothing forks faster than it is killed."""
+    """Kill all descendants of `root`: first stop all, so that none forks faster than it is killed."""
     count = signal_tree(root, signal.SIGSTOP, without)
     if count:
         signal_tree(root, signal.SIGKILL, without)
@@ -193,7 +193,7 @@ def kill_tree(root: int, without: Collection[int] = ()) -> int:
 
 
 def renice(pids: Iterable[int], nice: int) -> int:
-    """Give processes a nice value; how many took it. One that has gone or must not be changed does not count."""
+    """Set the nice value of processes. Returns the number of those changed; one that is gone, or refused, is skipped."""
     count = 0
     for pid in pids:
         try:
@@ -215,7 +215,7 @@ def reapers() -> set[int]:
 
 
 def boot_time() -> float:
-    """When this host, or the container that it is to us, was started: the start of process 1 in epoch seconds."""
+    """When this host, or the container in which this process runs, was started: the start of process 1 in epoch seconds."""
     since_boot = int(Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
     lines = Path("/proc/stat").read_text().splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("btime ")) + since_boot

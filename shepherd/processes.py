@@ -1,7 +1,7 @@
-"""The processes below a shepherd: which are the job's, collecting, signalling, measuring and killing them.
+"""The processes below a shepherd: which of them belong to the job; reaping, signalling, measuring and killing them.
 
-Owns the system calls of that for `run`, which says when. The shepherd is their subreaper: all that its children leave
-behind becomes its child.
+Owns the system calls for that; `run` decides when. The shepherd is their subreaper: orphans of its children become its
+children.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disap
 
 
 class Processes:
-    """`usage`: of the job. `containment`: what holds its processes together. `ended`: called with process id and status
-    of each child that is collected.
+    """`usage`: of the job. `containment`: of its processes. `ended`: called with process id and status of each child that is
+    reaped.
 
     `job_pid`: process of the job, 0 before it was started. `awaited`: the process whose end is waited for, of the job or
     of a method, else 0. `not_job`: processes of methods and of the session, whose trees are not the job's.
@@ -42,7 +42,7 @@ class Processes:
         return self.awaited != 0 and self.awaited == self.job_pid
 
     def reap(self) -> bool:
-        """Collect all ended children; what a process of the job used is added up. False: no child is left, ended or not."""
+        """Reap all ended children; the usage of processes of the job is added up. False: no child is left, ended or not."""
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -58,7 +58,7 @@ class Processes:
             self.not_job.discard(pid)
 
     def exclude_children(self) -> None:
-        """What runs now is not the job's: daemons of pe_start outlive it."""
+        """Exclude the present children from the job: daemons of pe_start outlive it."""
         self.not_job.update(process_tree.children(os.getpid()))
 
     def signal(self, number: int) -> None:
@@ -83,13 +83,13 @@ class Processes:
             self.usage.sample(pids, time.monotonic(), self.containment.cpu_seconds())
 
     def sweep(self, excluded: Collection[int]) -> None:
-        """End what the job has left behind (EX-7), and collect it, but for the methods of `excluded`."""
+        """Kill and reap the processes that the job has left behind (EX-7), except the methods in `excluded`."""
         self.containment.kill()
         self._end_all(self.not_job.difference(excluded))
         self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
 
     def release(self, directory: Path) -> None:
-        """Give back what held them together."""
+        """Release the containment."""
         try:
             self.containment.release(directory)
         except OSError as error:
@@ -101,7 +101,7 @@ class Processes:
         self._end_all(self.not_job)
 
     def _end_all(self, excluded: Collection[int]) -> None:
-        """Kill all processes but the trees of `excluded`, and wait until they are gone, though not for ever."""
+        """Kill all processes but the trees of `excluded`, and wait until they are gone, for a limited time."""
         until = time.monotonic() + _PATIENCE_S
         while self.reap() and not all(pid in excluded for pid in process_tree.children(os.getpid())):
             left_s = until - time.monotonic()
@@ -111,5 +111,5 @@ class Processes:
             signal.sigtimedwait({signal.SIGCHLD}, min(left_s, _ROUND_S))
 
     def _excluded_roots(self) -> set[int]:
-        """Roots of the trees that are not the job's; a method that is waited for takes the job's place."""
+        """Roots of the trees that do not belong to the job; a method that is waited for counts as the job."""
         return self.not_job - {self.awaited}

@@ -1,6 +1,6 @@
-"""The release that a shepherd was loaded from stays on disk for as long as it runs, though hosts may have a newer one by then.
+"""The release from which a shepherd was loaded stays on disk while it runs, though the host may have a newer one by then.
 
-Owns that one lock. Called by `guardian`. Source: docs/adr/0149.
+Owns that one lock. Called by `shepherd_process`. Source: docs/adr/0149.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A configured daemon (`sshd -i`, `in.rshd` …) that takes the place of the builtin way to a task: its socket and its script.
+"""A configured daemon (`sshd -i`, `in.rshd` …) that replaces the builtin connection to a task: its socket and its script.
 
-The process of the job waits at a port for the client's configured command and becomes the daemon, as inetd(8) would
-start it. The user's command waits in a script of his, with the job's environment, that the client names to the daemon.
+The process of the job waits at a port for the client's configured command and executes the daemon, as inetd(8) would
+start it. The user's command is in a script, with the job's environment, that the client passes to the daemon.
 Called by `process`, and by `run` when the session is opened. Source: remote_startup(5); IA-5.
 """
 
@@ -24,13 +24,13 @@ _CONNECT_S = 60.0
 
 
 class NoConnection(Exception):
-    """Nobody connected in time."""
+    """No client connected in time."""
 
 
 def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
-    """The command of the job for whom the daemon has let in: in the right directory, with the job's environment."""
+    """Write the script with the job's command for the user that the daemon lets in: in the job's directory and environment."""
     if config.command is None:
-        return  # a login: the daemon knows itself what that is
+        return  # a login: the daemon starts the shell itself
     exports = [f"export {name}={shlex.quote(value)}" for name, value in config.environment.items() if name.isidentifier()]
     argv = shlex.join(job_command_line(config).argv)
     lines = ["#!/bin/sh", f"cd {shlex.quote(config.cwd)} || exit", *exports, f"exec {argv}"]
@@ -46,7 +46,8 @@ def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
 def await_client(script: Path, client: str) -> None:
     """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
-    `client`: where the session's client is (`gridengine.session.client_origin`); others are sent away. Raises NoConnection or OSError.
+    `client`: origin of the session's client (`gridengine.session.client_origin`); other connections are closed. Raises
+    NoConnection or OSError.
     """
     with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:
         port = listener.getsockname()[1]
@@ -60,7 +61,7 @@ def await_client(script: Path, client: str) -> None:
                     break
                 connection.close()
         except TimeoutError:
-            text = f"nobody on host {client} connected to port {port} within {_CONNECT_S:.0f} seconds"
+            text = f"no client on host {client} connected to port {port} within {_CONNECT_S:.0f} seconds"
             raise NoConnection(text) from None
     connection.setblocking(True)
     os.dup2(connection.fileno(), 0, inheritable=True)

@@ -1,4 +1,4 @@
-"""One task as its shepherd carries it out: the steps of its plan, what the execd commands meanwhile, what `exit` will say.
+"""The run of one task by its shepherd: the steps of its plan, commands of the execd meanwhile, and the content of `exit`.
 
 It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline.
 Decisions are in `plan`, `control`, `outcome`; its processes are those of `processes`.
@@ -18,8 +18,8 @@ from shepherd import control, plan, preparation, process, process_tree, session,
 from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.config import total_limit, with_tmpdir
 from shepherd.control_methods import ControlMethods
-from shepherd.faults import BY_CODE, fault_of
 from shepherd.environment_file import EnvironmentFile
+from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.method_files import MethodFiles
 from shepherd.methods import MethodError
@@ -30,7 +30,7 @@ COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
 BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
-_END = "end"  # of an operator: as `terminate`, but of a method after the job, too
+_END = "end"  # of an operator: as `terminate`, but ends a method after the job, too
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 
 
@@ -50,12 +50,12 @@ class TaskRun:
         self._checkpoints = Checkpoints(directory, config, trace)
         self._methods = ControlMethods(directory, trace)
         self._start_time = self._end_time = 0.0
-        self._job_since = self._wallclock_s = 0.0  # by a clock that nobody sets
+        self._job_since = self._wallclock_s = 0.0  # by the monotonic clock
         self._commands_read, self._job_over = 0, False
         self._environment_file = EnvironmentFile(directory, owner, trace)
         self._method_files = MethodFiles(directory, config, trace)
         self._session: session.Session | None = None
-        self._until: float | None = None  # when what is waited for has taken too long
+        self._until: float | None = None  # deadline of the step that is waited for
         self._timeout_reason = ""
 
     def run(self) -> dict[str, object]:
@@ -98,7 +98,7 @@ class TaskRun:
             self._abort(f"shepherd failed: {type(error).__name__}: {error}")
 
     def _abort(self, reason: str) -> None:
-        """A step came to no end. Nothing of the job is left running; how it ended and what it used stay, if it has ended."""
+        """A step failed unexpectedly. No process of the job is left running; its exit status and usage stay, if it has ended."""
         process_tree.kill_tree(os.getpid(), () if self._session is None else (self._session.pid,))
         self._current, self._processes.awaited = None, 0
         if self._job_over:
@@ -204,7 +204,8 @@ class TaskRun:
         setup_failed, reason, fault = self._started.setup_failure()
         self._started = None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason or self._timeout_reason, fault)
+        exit_status = 128 + number if number else os.WEXITSTATUS(status)
+        return Ended(exit_status, number, setup_failed, reason or self._timeout_reason, fault)
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
@@ -233,7 +234,7 @@ class TaskRun:
             self._control.killed_by_unknown(self._usage.cpu_s)
         end_reason = task_files.stamped(self._control.death_reason(ended.signal))
         self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
-        if self._start_time:  # before anything that may take long, as what is left of it may to be removed
+        if self._start_time:  # before anything that may take long, as the removal of files
             task_files.write_job_end(self._directory, self._record(), final=not plan.goes_on_after_job(self._config))
         self._method_files.job_ended(self._record)
 
@@ -260,7 +261,7 @@ class TaskRun:
             self._give_up()
 
     def _give_up(self) -> None:
-        """What is waited for has taken too long: the job's slots are not its own for ever."""
+        """The step that is waited for has taken too long: the job must not keep its slots forever."""
         self._until = None
         if self._current is not None:
             self._timeout_reason = task_files.stamped(f"{self._current.name} took longer than {self._current.timeout_s} s")
@@ -305,14 +306,14 @@ class TaskRun:
         self._trace(f"session is process {self._session.pid}")
 
     def _close_session(self) -> None:
-        """A client that is connected gets the rest of the output and the outcome, as long as the job could have run."""
+        """A connected client gets the rest of the output and the outcome, within the time that the job could have run."""
         if self._session is None:
             return
         self._job_over = True
         outcome = self._outcome
         self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.end_reason)
         if self._config.slave and self._control.end_reason:
-            self._session.kill()  # its client is of the same job, and ends with it
+            self._session.kill()  # its client belongs to the same job, and ends with it
         self._until = session.closing_deadline(self._config, self._job_since, time.monotonic())
         while not self._session.has_ended:
             self._wait()
@@ -345,20 +346,20 @@ class TaskRun:
                     task_files.write_usage(self._directory, self._usage.current_values())
                 case control.Measure():
                     self._processes.measure()
-                    vmem = self._processes.containment.memory_bytes() if self._config.memory_by_cgroup else None
+                    held = self._processes.containment
+                    vmem = held.memory_bytes() if self._config.memory_by_cgroup else None
                     vmem = self._usage.vmem if vmem is None else vmem
-                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, self._processes.containment.oom_kills()))
+                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, held.oom_kills()))
                 case control.Note(text):
                     self._trace(text)
 
     def _run_method(self, name: str) -> None:
-        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing. Or one of
-        the checkpointing interface, one of a kind at a time."""
+        """Start a suspend, resume, terminate or checkpointing command, of the latter one of a kind at a time; without waiting."""
         method = self._control.method(name)
         if method is None or not self._processes.is_job_running:
             return
         if self._checkpoints.is_running(name):
-            self._trace(f"{name} is still at work")
+            self._trace(f"{name} is still running")
             return
         variables = self._config.variables | {"job_pid": str(self._processes.job_pid)}
         try:
@@ -372,7 +373,7 @@ class TaskRun:
         self._checkpoints.started(name, started.pid)
 
     def _await_checkpoint(self) -> None:
-        """A job may be over before the command that saves it: that is left to end, unless the job is deleted."""
+        """A job may end before the command that saves it: wait for the command, unless the job is deleted."""
         while self._checkpoints.has_running_commands and (self._control.migrating or not self._control.end_reason):
             received = signal.sigtimedwait(_WAITED_FOR, 1.0)
             if received is not None and received.si_signo == COMMAND_SIGNAL:
@@ -382,7 +383,7 @@ class TaskRun:
             self._processes.reap()
 
     def _clean(self, text: str) -> None:
-        """clean_command, for a job that has run and does not run again; its outcome says nothing (CK-2)."""
+        """clean_command, for a job that has run and is not rerun; its exit status is ignored (CK-2)."""
         if not self._processes.job_pid or self._outcome.runs_again:
             return
         try:
@@ -393,7 +394,7 @@ class TaskRun:
         self._run_to_end(step)
 
     def _sweep(self) -> None:
-        """End what the job has left behind (EX-7), and collect it; also a command that was to save it, for then it is
-        deleted: nothing may be added any more to what clean_command removes (CK-2)."""
+        """Kill and reap the processes that the job has left behind (EX-7); also a command that was to save a job that is deleted:
+        no file may be added to those that clean_command removes (CK-2)."""
         if self._processes.job_pid:
             self._processes.sweep(self._checkpoints.pids)

@@ -2,7 +2,7 @@
 
 The session is a process of its own beside the job (`session_process`), so that the shepherd can go on waiting for
 signals and deadlines. It has the ids of the job's owner, whose bytes alone it handles; only its socket was made as root,
-so that nobody but the host's daemon can connect. Called by `run`. Source: docs/interactive.md.
+so that only the host's daemon can connect. Called by `run`. Source: docs/interactive.md.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from shepherd.remote_daemon import write_script
 from shepherd.session_process import SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal, take_terminal
 
-#: exit status of a job that can never be let in, as its shepherd is dead or has given it up: as if it had been hung up
+#: exit status of a job whose session cannot start, as its shepherd is dead or has given up: as after a hangup
 _HUNG_UP = 128 + signal.SIGHUP
-#: more than any address has
+#: longer than any address
 _ORIGIN_BYTES = 256
 
-#: how a session process ends when the job goes on: nobody was connected for too long, or the client wanted the end
+#: why a session process ends while the job runs, by its exit status
 END_REASONS = {
-    1: "nobody was connected to the interactive session any more",
+    1: "no client was connected to the interactive session any longer",
     2: "the client ended the interactive session",
 }
 
 
 class Session:
-    """A session process and what it shares with the job and the shepherd. `has_ended`: the process has ended. `client`: where the
-    first client is, known in the process of the job once it has entered.
+    """A session process, and its descriptors that are shared with the job and the shepherd. `has_ended`: of the process.
+    `client`: origin of the first client, known in the process of the job after `enter`.
 
-    The shepherd holds `opener`, too: a job whose session ends before anybody has connected is ended by the shepherd, who
-    knows why, and does not end by itself, perhaps before the shepherd has seen the session's end.
+    The shepherd holds `opener`, too: a job whose session ends before a client has connected is ended by the shepherd, which
+    knows the reason, and does not end by itself before the shepherd has seen the session's end.
     """
 
     def __init__(self, pid: int, streams: Streams, gate: int, opener: int, control: int) -> None:
@@ -47,7 +47,7 @@ class Session:
         self._streams, self._gate, self._opener, self._control = streams, gate, opener, control
 
     def enter(self) -> tuple[int, int, int]:
-        """Called in the process of the job: wait until somebody is connected, and return its three descriptors."""
+        """Called in the process of the job: wait until a client is connected, and return the three descriptors of the job."""
         os.close(self._opener)
         self.client = os.read(self._gate, _ORIGIN_BYTES).decode()
         if not self.client:
@@ -57,19 +57,19 @@ class Session:
         return self._streams.job
 
     def job_started(self) -> None:
-        """The job has its descriptors: that its streams end must be seen."""
+        """The job has its descriptors: close the shepherd's copies, so that the end of the streams is seen."""
         self._streams.close_job_ends()
         os.close(self._gate)
 
     def ended(self) -> None:
-        """The process has ended, and what that means for the job was seen to."""
+        """The process has ended, and the job was ended or is over."""
         self.has_ended = True
         os.close(self._opener)
 
     def finish(self, exit_status: int, failed: int, reason: str, linger: bool) -> None:
-        """Tell the client how the job has ended, behind all of its output; the process ends when the client has it.
+        """Send the client the outcome of the job, after all of its output; the process ends when the client has it.
 
-        `linger`: it is waited for if it is not connected now. For a job that was deleted nobody waits.
+        `linger`: wait for a client that is not connected now; not for a job that was deleted.
         """
         outcome = {"exit_status": exit_status, "failed": failed, "reason": reason}
         try:
@@ -79,14 +79,14 @@ class Session:
         os.close(self._control)
 
     def kill(self) -> None:
-        """End the process, whatever the client has got."""
+        """End the process, even if the client has not got everything."""
         if not self.has_ended:
             os.kill(self.pid, signal.SIGKILL)
 
 
 def closing_deadline(config: TaskConfig, began: float, now: float) -> float | None:
-    """Until when a client may take the end of its job, None for ever: the owner can stop the client's process. `began`: when
-    the job did; all by the monotonic clock, s."""
+    """Deadline for a client to take the outcome of its job, None for no limit: the owner can stop the client's process. `began`:
+    start of the job; all by the monotonic clock, s."""
     ends = [] if config.method_timeout_s is None else [now + config.method_timeout_s]
     h_rt = config.limits.get("h_rt")
     if h_rt is not None:
@@ -122,7 +122,7 @@ def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
 
 
 def _listen(directory: Path) -> socket.socket:
-    """The socket `session` in the task's directory; by way of the directory's descriptor, as paths of sockets are short."""
+    """Listen on the socket `session` in the task's directory, through the directory's descriptor: paths of sockets are short."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     mask = os.umask(0o177)

@@ -1,8 +1,8 @@
-"""The process that holds the streams of an interactive task and speaks with its client, over one connection after another.
+"""The process that holds the streams of an interactive task and serves its client, over one connection after another.
 
-Owns the loop between the job's streams and the client's frames (`gridengine.session`). It runs as the job's owner. When
-the client is gone it keeps everything and waits for the next one, for `session_grace_s`; a job whose output nobody takes
-is held up by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
+Owns the loop between the job's streams and the client's frames (`gridengine.session`). It runs as the job's owner. When the
+client is gone it keeps all data and waits for the next connection, for `session_grace_s`; a job whose output is not taken is
+blocked by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from gridengine.session import BrokenSession, Inbox, Outbox
 from gridengine.task_file import TaskConfig
 from shepherd.streams import Streams, set_window_size
 
-#: exit statuses: the client has everything; nobody came for too long; the client wants the task to end
+#: exit statuses: the client has everything; no client came in time; the client requested the end of the task
 FINISHED, ABANDONED, ENDED = 0, 1, 2
 
 _GREETING_S = 10.0
 _GREETING_BYTES = 4096
-_END_OF_FILE = b"\x04"  # what a user types at a terminal
+_END_OF_FILE = b"\x04"  # as typed at a terminal
 _READ, _WRITE = select.POLLIN, select.POLLOUT
 
 
 class SessionProcess:
-    """`opener`: told where the first client is when it comes, which lets the job begin. `control`: the shepherd's line with the
-    outcome; its end without one means that the shepherd is dead."""
+    """`opener`: gets the origin of the first client when it connects, which lets the job start. `control`: the shepherd sends the
+    outcome here; its end without one means that the shepherd is dead."""
 
     def __init__(
         self, listener: socket.socket, streams: Streams, opener: int, control: int, config: TaskConfig
@@ -45,12 +45,12 @@ class SessionProcess:
         self._outbox = Outbox(session.OUTPUT_WINDOW, session.SCROLLBACK_BYTES if streams.terminal else 0)
         self._inbox = Inbox()
         self._unsent_bytes = b""
-        self._input: deque[bytes] = deque()  # frames that the job has not taken; b"" is the end
+        self._input: deque[bytes] = deque()  # frames that the job has not read; b"" is the end
         self._input_open = True
         self._consumed = self._acknowledged = 0
         self._unacknowledged_bytes = 0
         self._outputs = dict(streams.outputs)
-        self._outcome: bytes | None = None  # the job is over; what is still in the pipes is all there is
+        self._outcome: bytes | None = None  # the job has ended; the pipes hold the rest of its output
         self._exit_sent = False
         self._client = 0  # number of the client that is or was connected
         self._deadline = time.monotonic() + self._grace_s
@@ -114,13 +114,13 @@ class SessionProcess:
     # --- the job --------------------------------------------------------------------------------------------------
 
     def _read_output(self, descriptor: int) -> bool:
-        """Take what is there; False when there is no more for now, or ever."""
+        """Read available output; False when there is none now, or no more at all."""
         try:
             data = os.read(descriptor, session.CHUNK)
         except BlockingIOError:
             return False
         except OSError as error:
-            if error.errno != errno.EIO:  # of a terminal that nobody has open any more
+            if error.errno != errno.EIO:  # of a terminal that no process has open any longer
                 raise
             data = b""
         if data:
@@ -130,13 +130,13 @@ class SessionProcess:
         return False
 
     def _drain(self) -> None:
-        """The job is over and its processes are gone: when the pipes are empty, tell the client how it ended."""
+        """The job has ended and its processes are gone: when the pipes are empty, send the client the outcome."""
         for descriptor in list(self._outputs):
             more = True
             while more and self._outbox.has_room:
                 more = self._read_output(descriptor)
             if more:
-                return  # the client has to take some first
+                return  # the client has to receive some first
             self._outputs.pop(descriptor, None)
         assert self._outcome is not None
         self._outbox.put(session.EXIT, self._outcome)
@@ -158,7 +158,7 @@ class SessionProcess:
         except BlockingIOError:
             return
         except OSError:
-            self._close_input()  # nobody reads it
+            self._close_input()  # no process reads it
 
     def _close_input(self) -> None:
         self._input_open = False
@@ -178,7 +178,7 @@ class SessionProcess:
     # --- the client -----------------------------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        """A new connection takes the place of the old one. The daemon at the other end has checked whose it is."""
+        """A new connection replaces the old one. The daemon at the other end has checked the client's ticket."""
         connection, _ = self._listener.accept()
         connection.settimeout(_GREETING_S)
         try:
@@ -203,12 +203,12 @@ class SessionProcess:
         try:
             os.write(opener, origin.encode())
         except BrokenPipeError:
-            pass  # the job could not start; the client will hear it
+            pass  # the job could not start; the client will get the outcome
         os.close(opener)
         self._opener = None
 
     def _answer_greeting(self, greeting: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a greeting: a client that comes anew gets a number of its own, and the one before is dismissed."""
+        """The answer to a greeting: a new client gets a number of its own, and the one before is disconnected."""
         if greeting["attempt"] != self._attempt:
             return {"refused": "it is another attempt of the task that runs"}
         client, received = greeting.get("client"), greeting.get("received")
@@ -234,10 +234,10 @@ class SessionProcess:
         try:
             connection.send(self._unsent_bytes + session.encode_frame(session.SUPERSEDED))
         except OSError:
-            return  # it will be told when it comes back
+            return  # it is refused when it reconnects
 
     def _receive(self, connection: socket.socket) -> bool:
-        """Take what the client sent; False when it wants the task to end."""
+        """Take the client's frames; False when it requests the end of the task."""
         try:
             data = connection.recv(2 * session.CHUNK)
             if not data:
@@ -281,7 +281,7 @@ class SessionProcess:
         self._unsent_bytes = data[sent:]
 
     def _disconnect(self) -> None:
-        """The client is gone, perhaps not for ever."""
+        """The client is gone, and may reconnect."""
         assert self._connection is not None
         self._connection.close()
         self._connection, self._unsent_bytes = None, b""
@@ -289,7 +289,7 @@ class SessionProcess:
 
 
 def _read_line(connection: socket.socket) -> bytes:
-    """A line, byte by byte: what follows it belongs to the frames."""
+    """Read a line, byte by byte: the bytes after it belong to the frames."""
     line = b""
     while not line.endswith(b"\n") and len(line) < _GREETING_BYTES:
         byte = connection.recv(1)

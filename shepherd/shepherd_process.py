@@ -1,7 +1,6 @@
-"""The shepherd of a task, a process forked by the launcher: from claiming the task to leaving its `exit` file, and on to the
-next one.
+"""The process of a shepherd, forked by the launcher: it claims a task, writes its `exit` file, and goes on with the next one.
 
-Owns that something is always written there, whatever goes wrong. Called by `launcher`; the task itself is `run`'s.
+Owns that `exit` is always written, whatever goes wrong. Called by `launcher`; `run` carries the task out.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from shepherd.usage import JobUsage
 
 
 def shepherd(directory: Path) -> None:
-    """Be the shepherd of the task in `directory`, from the first to the last moment, and of others that the launcher has for it
-    afterwards. Returns when all is done.
+    """Be the shepherd of the task in `directory`, from its start to its end, and then of others that the launcher has for it.
+    Returns when all have ended.
 
-    Must run in a process of its own. Whatever happens, nothing of a job is left running and its `exit` gets written.
+    Must run in a process of its own. Whatever happens, no process of a job is left running and its `exit` gets written.
     """
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -46,9 +45,9 @@ def shepherd(directory: Path) -> None:
 
 
 def _serve(directory: Path, config: TaskConfig | None, own: str | None) -> TaskConfig | None:
-    """Claim a task and see it to its end. Returns its configuration when this process is fit for another one of the kind.
+    """Claim a task and run it to its end. Returns its configuration when this process can run another task of the kind.
 
-    What a shepherd cannot even claim that has had tasks already, it leaves alone: the launcher has a new one for it.
+    A shepherd that has run tasks before leaves a task alone that it cannot claim: the launcher has a new shepherd for it.
     """
     try:
         if not (task_files.claim(directory) if own is None else task_files.claim_again(directory, own)):

@@ -1,8 +1,9 @@
 """Starting a process of the task without a copy of the shepherd: posix_spawn(3), which shares the shepherd's pages until exec.
 
-What posix_spawn cannot do in the new process the shepherd takes on before: the owner's directory, umask and limits, then,
-for the very call, his groups and real ids, which POSIX_SPAWN_RESETIDS makes the only ones of the new process. Effective and
-saved user id of the shepherd stay root's. Called by `process`, which says for what this may be done. Source: adr/0122.
+The steps that posix_spawn cannot take in the new process the shepherd takes itself before: the owner's directory, umask and
+limits, then, just for the call, the owner's groups and real ids, which POSIX_SPAWN_RESETIDS makes the only ones of the new
+process. Effective and saved user id of the shepherd stay root's. Called by `process`, which decides when this is possible.
+Source: adr/0122.
 """
 
 from __future__ import annotations
@@ -14,18 +15,17 @@ from contextlib import contextmanager
 from shepherd import limits
 from shepherd.identity import Identity, as_user, real_ids
 from shepherd.plan import Run
-from shepherd.process_tree import kill_after, end_on_failure
+from shepherd.process_tree import end_on_failure, kill_after
 from shepherd.standard_files import OpenError, close_files, open_files
 
-#: far more than the start of a program of the system takes; whoever keeps the shepherd there for longer ends it
+#: far more than the start of a program of the system takes; a shepherd that is blocked there for longer ends
 _LONGEST_START_S = 60.0
 
 
 def spawn(
     run: Run, environment: dict[str, str], owner: Identity, gid: int | None, location: tuple[str, int], ignored: Sequence[int]
 ) -> int | None:
-    """Start the process of a step as the job's owner; None: it cannot be done so, and what cannot is not asked here.
-
+    """Start the process of a step as the job's owner; None: it failed, and the reason is found by the start as a copy.
     `gid`: additional group id; `location`: working directory and umask; `ignored`: signals that get their default action.
     """
     directory, umask = location
@@ -57,7 +57,7 @@ def spawn(
 
 @contextmanager
 def _preserve_directory_and_umask() -> Iterator[None]:
-    """Directory and umask of this process are afterwards what they were."""
+    """Restore directory and umask of this process after the block."""
     location, umask = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), os.umask(0o077)
     try:
         yield

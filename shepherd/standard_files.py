@@ -1,8 +1,8 @@
 """Standard input, output and error of a process of the task.
 
 Called in the new process, with the effective ids of the job's owner, so that a user cannot reach files of others.
-Output is appended to what is there, as 8.1.9 does: a rerun keeps what the first run wrote. Deviation: what a method writes
-into a pipe of the user's is lost; there its end, and the job's slots, would be in his hands.
+Output is appended to existing files, as in 8.1.9: a rerun keeps the output of the first run. Deviation: output of a method to
+a pipe of the user is lost; else the reader of the pipe could block the method, and keep the job's slots.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class OpenError(Exception):
 def open_files(
     output: Output, environment: dict[str, str], stdin: int | None, of_job: bool = True, may_block: bool = True
 ) -> tuple[int, int, int]:
-    """Open the three files and say in `environment` where output goes. `stdin`: an open descriptor to use instead.
-    `of_job`: False for a method, which no pipe of the user's may hold up. `may_block`: False for none but plain files and
-    /dev/null, since a pipe or a device may keep whoever opens it waiting.
+    """Open the three files and set the paths of output in `environment`. `stdin`: an open descriptor to use instead.
+    `of_job`: False for a method, which no pipe of the user may block. `may_block`: False allows only plain files and
+    /dev/null, since opening a pipe or a device may block.
 
     Source: sge_submit(1) -i -o -e -j (SO-12); SGE_STDOUT_PATH, SGE_STDERR_PATH (EN-1). Raises OpenError.
     """
@@ -48,7 +48,7 @@ def open_files(
 
 
 def _check_differs_from_input(stdin: int, path: str, what: str) -> None:
-    """A file that is read while it is written to is lost, or fills the disk. Raises OpenError. Source: O."""
+    """Refuse a file that is both read and written: it is lost, or fills the disk. Raises OpenError. Source: O."""
     held = os.fstat(stdin)
     with suppress(OSError):  # there is none yet
         if stat.S_ISREG(held.st_mode) and os.path.samestat(held, os.stat(path)):
@@ -56,7 +56,7 @@ def _check_differs_from_input(stdin: int, path: str, what: str) -> None:
 
 
 def close_files(files: Collection[int]) -> None:
-    """What a file server says now is for those who write."""
+    """Close the files; errors of a file server concern their writers."""
     for descriptor in set(files):
         with suppress(OSError):
             os.close(descriptor)
@@ -69,7 +69,7 @@ def install(stdin: int, stdout: int, stderr: int) -> None:
 
 
 def file_in(path: str, default_name: str | None) -> str:
-    """The file that a path means: within a directory the one of the default name. As the job's owner."""
+    """The file of a path: within a directory the one of the default name. As the job's owner."""
     return os.path.join(path, default_name) if default_name and os.path.isdir(path) else path
 
 
@@ -100,7 +100,7 @@ def _open(path: str, flags: int, what: str, may_block: bool = True) -> int:
 
 
 def _open_plain(path: str, flags: int) -> int:
-    """Raises OSError for what is not a plain file, untouched: a pipe's other end would see it being opened."""
+    """Open a plain file. Raises OSError for any other, without opening it: the other end of a pipe would notice."""
     try:
         plain = stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:

@@ -17,8 +17,8 @@ from gridengine.session import ERROR, OUTPUT, WindowSize
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """`job`: what becomes 0, 1 and 2 of the job. `input`, `outputs`: the session's ends, each output with the kind of its
-    frames; a terminal has one descriptor for both."""
+    """`job`: the descriptors that become 0, 1 and 2 of the job. `input`, `outputs`: the session's ends, each output with the kind
+    of its frames; a terminal has one descriptor for both."""
 
     job: tuple[int, int, int]
     input: int
@@ -62,5 +62,5 @@ def take_terminal(slave: int) -> None:
 
 
 def set_window_size(master: int, size: WindowSize) -> None:
-    """The foreground processes are told by SIGWINCH, if it is another size."""
+    """Set the size of a terminal; the kernel sends SIGWINCH to the foreground processes if it has changed."""
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("4H", *size))

@@ -1,6 +1,6 @@
 """The files of a task in `active_jobs/JOB.TASK/` (docs/architecture.md section 5.2): writing and reading them.
 
-Owns names and formats. Readers never see a half-written file: what others wait for appears by rename or link.
+Owns names and formats. Readers never see a half-written file: files that others wait for appear by rename or link.
 Called by the shepherd, and by the launcher for the tasks whose shepherd it did not fork or that died.
 """
 
@@ -46,13 +46,13 @@ def claim(directory: Path) -> bool:
     try:
         return claim_again(directory, temporary)
     finally:
-        # what the link says holds, also where the disk takes no more changes
+        # the claim is valid, also where the disk takes no more changes
         with suppress(OSError):
             os.unlink(temporary)
 
 
 def claim_again(directory: Path, own: str) -> bool:
-    """The same with a file `own` that says which process this is (`keep_claim`). Raises OSError."""
+    """The same with a file `own` that identifies this process (`keep_claim`). Raises OSError."""
     try:
         os.link(own, f"{directory}/{PID}")
     except FileExistsError:
@@ -61,7 +61,7 @@ def claim_again(directory: Path, own: str) -> bool:
 
 
 def keep_claim(directory: Path, spool: Path) -> str:
-    """Keep the `pid` of this process beyond the task in `directory`, for later ones; the path. Raises OSError."""
+    """Keep the `pid` of this process after the task in `directory`, for later tasks. Returns its path. Raises OSError."""
     own = f"{spool}/{SHEPHERDS}/{os.getpid()}"
     os.makedirs(f"{spool}/{SHEPHERDS}", 0o700, exist_ok=True)
     with suppress(FileNotFoundError):
@@ -71,27 +71,27 @@ def keep_claim(directory: Path, spool: Path) -> str:
 
 
 def drop_claim(spool: Path, pid: int) -> None:
-    """A shepherd is dead, and needs its `pid` no more."""
+    """A shepherd is dead: remove its kept `pid`."""
     with suppress(OSError):
         os.unlink(f"{spool}/{SHEPHERDS}/{pid}")
 
 
 def drop_claims(spool: Path) -> None:
-    """A new launcher gives no shepherd of an earlier one another task."""
+    """Remove all kept `pid` files: a new launcher assigns no task to a shepherd of an earlier one."""
     with suppress(OSError):
         for name in os.listdir(f"{spool}/{SHEPHERDS}"):
             os.unlink(f"{spool}/{SHEPHERDS}/{name}")
 
 
 def job_begins(directory: Path) -> None:
-    """Write `job_pid` without a process yet: whatever happens from now on, the job may have run."""
+    """Write `job_pid` without a process yet: from now on the job may have run."""
     with suppress(OSError):
         replace(directory / JOB_PID, _process_line("-", 0))
 
 
 def write_process(path: Path, pid: int) -> None:
-    """Write `job_pid`: process id and its start time in clock ticks. A job whose file cannot be written goes on: whoever
-    has to bury it finds its processes by their marks.
+    """Write `job_pid`: process id and its start time in clock ticks. A job whose file cannot be written goes on: a launcher that
+    has to finalise it finds its processes by their marks.
     """
     with suppress(OSError):
         line = _process_line(str(pid), start_ticks(pid) or 0)
@@ -102,7 +102,7 @@ def write_process(path: Path, pid: int) -> None:
 
 
 def _process_line(pid: str, ticks: int) -> bytes:
-    """Of one length, so that one is written over the other."""
+    """The line, of fixed length, so that a new one overwrites it."""
     return f"{pid} {ticks}".ljust(_PROCESS_BYTES).encode() + b"\n"
 
 
@@ -130,15 +130,15 @@ def read_checkpoint(directory: Path) -> int:
 
 
 class ScratchNote:
-    """The file `scratch`, a line `INODE PATH` for each place where the scratch directory was to be made, the last one being
-    where it is. The inode is 0 from before it is made until it is there, so that no crash leaves one that nobody knows of.
+    """The file `scratch`, a line `INODE PATH` for each path at which the scratch directory was to be made; the last one is that
+    of the directory. The inode is 0 until the directory is made, so that no crash leaves a directory without a record.
     """
 
     def __init__(self, directory: Path) -> None:
         self._descriptor = _open_new(directory, SCRATCH)
 
     def __call__(self, path: str, inode: int = 0) -> None:
-        """Note where it is about to be made, or with its inode that it is. Raises OSError."""
+        """Note the path of a directory that is about to be made, or with its inode of one that is. Raises OSError."""
         line = f"{inode} {path}\n".encode()
         if os.write(self._descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -176,7 +176,7 @@ def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -
 
 
 def add_fault(directory: Path, text: str) -> None:
-    """Append a line to `faults`, which the execd says in its messages: something went wrong that does not end the task."""
+    """Append a line to `faults`, which the execd logs in its messages: a fault that does not end the task."""
     line = " ".join(text.split())
     with suppress(OSError), open(directory / FAULTS, "a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"{line}\n")
@@ -194,11 +194,11 @@ def read_usage(directory: Path) -> dict[str, float]:
 
 
 def write_job_end(directory: Path, record: dict[str, object], final: bool = False) -> None:
-    """Write what `exit` would say now that the job has ended, for the case that the shepherd or the host does not live to write
-    that; on disk when this returns, unless there is no room. `final`: no method follows that could change it.
+    """Write the record of the job's end, as `exit` would be now, in case the shepherd or the host dies before `exit` is written;
+    on disk when this returns, unless the disk is full. `final`: no method follows that could change it.
 
-    One sync is enough for content and name, since the file has its name by then. So a host that loses its power before may
-    show that name with what an earlier task left: the record says whose it is.
+    One sync is enough for content and name, since the file has its name by then. So a host that loses its power before may have
+    that name with the content of an earlier task: the record names its task.
     """
     known = record | {_FINAL: final, _TASK: directory.name} | _execds_own(directory)
     with suppress(OSError):
@@ -213,7 +213,7 @@ def write_job_end(directory: Path, record: dict[str, object], final: bool = Fals
 
 
 def read_job_end(directory: Path) -> dict[str, Any]:
-    """What `exit` would have said at the end of the job; empty where nobody has seen it end."""
+    """The record of the job's end; empty where there is none."""
     found = _read_json(directory / JOB_END)
     return found if found.get(_TASK, directory.name) == directory.name else {}
 
@@ -224,7 +224,7 @@ def is_final(job_end: dict[str, Any]) -> bool:
 
 
 def _execds_own(directory: Path) -> dict[str, object]:
-    """By which the execd knows the task after a crash (`gridengine.task_file.EXECD`)."""
+    """The execd's own record of the task, for after a crash (`gridengine.task_file.EXECD`)."""
     known = _read_json(directory / EXECD)
     return {EXECD: known} if known else {}
 
@@ -242,7 +242,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def content(path: Path) -> bytes:
-    """Of a small file, with the fewest system calls: each task pays for them. Raises OSError."""
+    """Content of a small file, with the fewest system calls: each task pays for them. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = part = os.read(descriptor, _READ_BYTES)
@@ -255,8 +255,8 @@ def content(path: Path) -> bytes:
 
 
 def write_exit(directory: Path, record: dict[str, object]) -> None:
-    """Write `exit`, the last thing that happens in a task's directory; nobody else reads how the job ended. What is on disk
-    already, as the end of most jobs, only gets its name."""
+    """Write `exit`, the last write to a task's directory; readable for this user alone. A record that is on disk already, as of
+    most jobs, is only renamed."""
     known = read_job_end(directory)
     if is_final(known) and known.items() >= record.items():
         os.rename(directory / JOB_END, directory / EXIT)
@@ -265,8 +265,8 @@ def write_exit(directory: Path, record: dict[str, object]) -> None:
 
 
 def leave_exit(directory: Path, record: dict[str, object]) -> None:
-    """Write `exit`; as long as the disk does not take it, wait and try again: how the job ended is known here alone.
-    Returns also when somebody has removed the directory.
+    """Write `exit`; while the disk is full, wait and retry: only this process knows the job's end. Returns also when the
+    directory was removed.
     """
     while True:
         try:
@@ -279,7 +279,8 @@ def leave_exit(directory: Path, record: dict[str, object]) -> None:
 
 
 def add_command(directory: Path, command: str) -> None:
-    """Append a command for the shepherd, who reads them in order when it gets COMMAND_SIGNAL. Whole, or OSError."""
+    """Append a command for the shepherd, which reads them in order when it gets COMMAND_SIGNAL. Raises OSError; a line is never
+    written in part."""
     descriptor = os.open(directory / COMMANDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         line = f"{command}\n".encode()
@@ -306,7 +307,7 @@ def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
 
 
 def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
-    """A text with the stamp of this moment, user and process (`gridengine.failed`); "" of no text."""
+    """A text stamped with the present time, user and process (`gridengine.failed`); "" for no text."""
     if not text:
         return ""
     uid = os.geteuid() if uid is None else uid
@@ -315,9 +316,9 @@ def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
 
 
 class Trace:
-    """The `trace` file: one line for each thing that the shepherd does. Losing lines never stops a job.
+    """The `trace` file: one line for each action of the shepherd. Losing lines never stops a job.
 
-    It shows the arguments of the job and its methods, which are for nobody else to read.
+    It shows the arguments of the job and its methods, which no other user may read.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -334,7 +335,7 @@ class Trace:
 
 
 def _open_new(directory: Path, name: str) -> int:
-    """A file to append lines to: the one that is there, else what an earlier task has left for it, emptied, else a new one."""
+    """Open a file to append lines to: the existing one, else the recycled one of an earlier task, emptied, else a new one."""
     path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
     try:
         os.rename(f"{path}{DRAFT}", path)
@@ -344,7 +345,7 @@ def _open_new(directory: Path, name: str) -> int:
 
 
 def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> int:
-    """Over what is there, rather than into a new file: see `daemons.execd.recycled_directories`. Its descriptor."""
+    """Overwrite an existing file rather than make a new one: see `daemons.execd.recycled_directories`. Returns its descriptor."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         if os.write(descriptor, data) < len(data):
@@ -359,7 +360,7 @@ def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> 
 
 
 def _sync(directory: Path) -> None:
-    """Names of files in it are on disk when this returns. Raises OSError."""
+    """Sync a directory: names of files in it are on disk when this returns. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What a job has used: from the kernel when processes end, from /proc while they run (EX-8).
+"""The usage of a job: from the kernel when processes end, from /proc while they run (EX-8).
 
 Owns the sums. cpu in seconds, mem in GB s (integral of virtual memory over time), io in GB, sizes in bytes; ru_* as in
 getrusage(2). Source: sge_accounting(5). The shepherd feeds it; nothing here waits or signals.
@@ -15,8 +15,8 @@ from shepherd.process_tree import read_proc, stat_fields
 GIGABYTE = 2**30
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# When every job is measured, in seconds since its start, so that records of short ones say something of their memory;
-# later measurements are those that limits need or that the execd asks for (EX-8).
+# When every job is measured, in seconds since its start, so that records of short ones contain their memory; later measurements
+# are those that limits need or that the execd requests (EX-8).
 EARLY_S = (1, 3, 7, 15, 31)
 _SUMMED = (
     "ru_utime ru_stime ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals "
@@ -47,17 +47,17 @@ class JobUsage:
         self._early = [now + seconds for seconds in EARLY_S]
 
     def deadline(self) -> float | None:
-        """When the job is to be measured without anybody asking, monotonic time; None: not any more."""
+        """Monotonic time of the next early measurement; None: there is no further one."""
         return self._early[0] if self._early else None
 
     def due(self, now: float) -> bool:
-        """Whether that moment has come. Several that have passed count once."""
+        """Whether that time has come. Several that have passed count once."""
         later = [at for at in self._early if at > now]
         come, self._early = len(later) < len(self._early), later
         return come
 
     def ended(self, now: float) -> None:
-        """The job is over: what it was last seen to have, it had to the end."""
+        """The job has ended: the memory of the last measurement counts to the end."""
         if self._sampled_at is not None:
             self.mem_gb_s += self.vmem / GIGABYTE * (now - self._sampled_at)
             self._sampled_at = None
@@ -86,7 +86,7 @@ class JobUsage:
             rss += int(fields[21]) * _PAGE
             io += io_bytes(pid)
         if self._sampled_at is not None:
-            before = self.vmem if self.maxvmem else vmem  # of the time before the first measurement nothing is known
+            before = self.vmem if self.maxvmem else vmem  # nothing is known of the time before the first measurement
             self.mem_gb_s += (before + vmem) / 2 / GIGABYTE * (now - self._sampled_at)
         self._sampled_at, self.vmem, self.rss = now, vmem, rss
         self._io = max(self._io, self._ended_io + io)
@@ -94,7 +94,7 @@ class JobUsage:
         self.cpu_s = max(self.cpu_s, cpu_s if cgroup_cpu_s is None else cgroup_cpu_s)
 
     def note_memory(self, size: int) -> None:
-        """The job had at least so many bytes at a time, whether a sample has seen that or not."""
+        """The job used at least `size` bytes at a time, though no sample may have seen that."""
         self.maxvmem = max(self.maxvmem, size)
 
     def current_values(self) -> dict[str, float]:

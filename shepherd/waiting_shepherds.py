@@ -1,8 +1,8 @@
-"""Shepherds that wait for their next task, as the launcher sees them: who may wait, who is there, who gets a task.
+"""Shepherds that wait for their next task, in the launcher: which may wait, which are waiting, and which gets a task.
 
 Owns the socket on which they report (docs/architecture.md section 5.1). A shepherd serves one owner alone, from its first
-task to its last. It is a child of this launcher, which is how the launcher knows of its death; whoever else connects is
-turned away. Must not know files of tasks. Called by `launcher`; the other side is `next_task`. Source: adr/0155.
+task to its last. It is a child of this launcher, which is how the launcher knows of its death; connections of other processes
+are closed. Must not know files of tasks. Called by `launcher`; the other side is `next_task`. Source: adr/0155.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 
 from shepherd.next_task import MESSAGE_BYTES, OVER, SOCKET
 
-#: what a shepherd that waits has of memory for itself, bytes, and which share of the host's all of them may have
+#: memory of a waiting shepherd that is not shared, bytes, and the share of the host's memory for all of them
 _SIZE, _SHARE = 3 * 2**20, 0.01
 _MIN_WAITING, _MAX_WAITING = 8, 128
 _CREDENTIALS = struct.Struct("3i")  # process, user, group: struct ucred of unix(7)
 
 
 def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """A socket for this user alone, in place of that of an earlier launcher. Raises OSError."""
+    """Listen on a socket for this user alone, in place of that of an earlier launcher. Raises OSError."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK)
     before = os.umask(0o177)
@@ -37,29 +37,29 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 
 def max_waiting() -> int:
-    """How many shepherds may wait on this host; of more the one that has waited longest ends."""
+    """How many shepherds may wait on this host; if there are more, the one that has waited longest ends."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(_MIN_WAITING, min(int(memory * _SHARE / _SIZE), _MAX_WAITING))
 
 
 class WaitingShepherds:
-    """`on_task_end(pid)`: the task of this shepherd is over, as its files say. Nothing here waits."""
+    """`on_task_end(pid)`: the task of this shepherd has ended, and its files are written. No method blocks."""
 
     def __init__(self, spool: Path, poll: select.epoll, on_task_end: Callable[[int], None]) -> None:
         self._path, self._poll, self._on_task_end, self._most = spool / SOCKET, poll, on_task_end, max_waiting()
         self._listener: socket.socket | None = None
-        self._owners: dict[int, str] = {}  # shepherds that may wait when their task is over
+        self._owners: dict[int, str] = {}  # shepherds that may wait when their task has ended
         self._reused: set[int] = set()  # shepherds whose task is not their first
         self._connections: dict[int, tuple[int, socket.socket]] = {}  # descriptor -> shepherd and connection
-        self._waiting: dict[int, int] = {}  # shepherd -> descriptor, those who came first in front
+        self._waiting: dict[int, int] = {}  # shepherd -> descriptor, the longest waiting first
 
     def open(self) -> None:
-        """Let shepherds come. Raises OSError."""
+        """Accept connections of shepherds. Raises OSError."""
         self._listener = listen(self._path, socket.SOCK_SEQPACKET)
         self._poll.register(self._listener, select.EPOLLIN)
 
     def close(self) -> None:
-        """Those who wait end, and the others when their task is over."""
+        """Close all connections: waiting shepherds end, and the others when their task has ended."""
         for descriptor in list(self._connections):
             self._drop(descriptor)
         if self._listener is not None:
@@ -76,7 +76,7 @@ class WaitingShepherds:
         self._owners[pid] = owner
 
     def hand_over(self, directory: str, owner: str) -> int:
-        """Give a task of this owner to the shepherd that came last, and return its process id; 0: nobody waits."""
+        """Assign a task of this owner to the shepherd that came last, and return its process id; 0: none waits."""
         for pid in reversed(self._waiting):
             if self._owners[pid] != owner:
                 continue
@@ -91,7 +91,7 @@ class WaitingShepherds:
         return 0
 
     def ended(self, pid: int) -> str:
-        """A shepherd is dead. Its owner if it had been given a task here, which it may not have begun; else ""."""
+        """A shepherd is dead. Returns its owner if it was assigned a task here, which it may not have claimed; else ""."""
         for descriptor in [descriptor for descriptor, (of, _) in self._connections.items() if of == pid]:
             self._drop(descriptor)
         owner = self._owners.pop(pid, "")
@@ -101,7 +101,7 @@ class WaitingShepherds:
         return owner
 
     def ready(self, descriptor: int) -> None:
-        """Something came at one of the descriptors."""
+        """One of the descriptors is readable."""
         if descriptor in self._connections:
             self._receive(descriptor)
         else:

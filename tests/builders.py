@@ -15,6 +15,7 @@ from gridengine.orders import Orders
 from gridengine.placement.charges import charges
 from gridengine.placement.verify import explain
 from gridengine.ranges import Ranges
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
@@ -25,7 +26,6 @@ from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
 from gridengine.state.parts import pack_jobs, pack_state
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from tests.default_cell import default_objects
 
 NOW = 1_800_000_000.0

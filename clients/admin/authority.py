@@ -28,7 +28,7 @@ from clients.admin.certificate import (
     validity,
 )
 from clients.admin.refusal import Refusal
-from gridengine.joining import JoinRecord, join_directory, read_record, encode_record, read_records
+from gridengine.joining import JoinRecord, encode_record, join_directory, read_record, read_records
 
 #: what earlier versions had in common/secrets, the same for all hosts
 _SHARED_SECRETS = ("ray_token", "gdi_key", "tls.key")

@@ -30,10 +30,10 @@ from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
     check_mail,
     check_master_clock,
+    check_orphans,
     check_qmaster,
     check_sensors,
     check_standing,
-    check_orphans,
     check_users,
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of

@@ -24,10 +24,10 @@ from daemons.dbwriter.database import DatabaseFault
 from daemons.dbwriter.queries import OURS, QueryFault, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
-from daemons.runtime.request_bodies import RequestBodyError, read_pieces
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import peer_credentials
 from daemons.runtime.http_listener import HttpListeners
+from daemons.runtime.listener import peer_credentials
+from daemons.runtime.request_bodies import RequestBodyError, read_pieces
 from gridengine import arco
 
 #: questions that are answered at once, and of one user; more of them are refused

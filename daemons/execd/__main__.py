@@ -37,7 +37,7 @@ def serve(
     host_name: Annotated[
         str, typer.Option("--host-name", help="Be this host of the cell, not the machine's own.")
     ] = "",
-    version: Annotated[bool, typer.Option("--version", help="Only say which release this is.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the release and exit.")] = False,
 ) -> None:
     """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host.
 
@@ -79,7 +79,7 @@ async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup, r
 
 
 def _binary_path() -> str:
-    """Where the programs are, for SGE_BINARY_PATH; "" when they are not installed."""
+    """The directory of the programs, for SGE_BINARY_PATH; "" when they are not installed."""
     started = Path(sys.argv[0]).absolute()
     found = str(started) if started.name == PROGRAM else shutil.which("qsub")
     return str(Path(found).parent) if found else ""

@@ -20,10 +20,10 @@ import msgspec
 from daemons.execd import recycled_directories
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
-from daemons.execd.task_record import TaskRecord, write_record, remembered, read_record_at_end
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
+from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
 from gridengine import task_file
 from gridengine.delivery import Ended, Start
 from gridengine.errors import plain_fault
@@ -36,7 +36,7 @@ from gridengine.task_key import TaskKey
 _log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
-#: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
+#: execd_params KEEP_ACTIVE: the task has ended and is acknowledged, its directory is left for administrators (EX-13)
 _KEPT = "kept"
 
 
@@ -55,7 +55,7 @@ _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def find_account(owner: str) -> Account:
-    """The job's owner as this host knows him. StartFault: unknown, or not allowed without root (EX-4, EX-19)."""
+    """The account of the job's owner on this host. StartFault: unknown, or not allowed without root (EX-4, EX-19)."""
     try:
         entry = pwd.getpwnam(owner)
     except KeyError:
@@ -83,7 +83,7 @@ def create(
 ) -> Path:
     """Make the task's directory, complete, under its final name. StartFault.
 
-    What an earlier attempt left there is replaced; the caller has seen to it that nothing of it runs.
+    The remains of an earlier attempt are replaced; the caller has ensured that none of its processes runs.
     """
     directory = site.task_directory(start.key)
     draft = directory.with_name(f".{directory.name}")
@@ -91,7 +91,7 @@ def create(
         config = task_config(start, site, configuration, account, find_home, restraint)
         if not recycled_directories.take(site.recycled_jobs, draft):
             _make_empty(draft)
-        # the environment is in it: nobody else may read it
+        # it contains the environment: no other user may read it
         recycled_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
         write_record(draft, start, restraint, confinement(restraint, config.limits))
         if start.pe_name:
@@ -123,9 +123,9 @@ def read_tasks(site: HostSite) -> dict[TaskKey, TaskRecord]:
 
 
 def _read_known(site: HostSite, directory: Path) -> TaskRecord | None:
-    """What is known of the task there. Where the host lost its power before the task's own file was on disk, that says nothing or
-    is an earlier task's; the end of the job is there first if it counts."""
-    for read in (read_record_at_end, remembered):
+    """The record of the task there, None if it cannot be read. Where the host lost its power before the task's own file was on
+    disk, that file is empty or of an earlier task; the record of the end of the job, if there is one, was on disk before."""
+    for read in (read_record_at_end, read_record):
         try:
             known = read(directory)
         except (OSError, msgspec.DecodeError, KeyError):
@@ -136,7 +136,7 @@ def _read_known(site: HostSite, directory: Path) -> TaskRecord | None:
 
 
 def read_end(key: TaskKey, directory: Path) -> Ended | None:
-    """What the shepherd wrote about the task's end; None when it has not (yet). An unreadable file is an end, too."""
+    """The shepherd's record of the task's end; None when there is none (yet). An unreadable file is an end, too."""
     try:
         data = (directory / "exit").read_bytes()
     except FileNotFoundError:
@@ -148,13 +148,13 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
 
 
 def read_allocation(directory: Path) -> Allocation:
-    """What the task was given. Raises OSError, TaskFileError."""
+    """The slots and limits allocated to the task. Raises OSError, TaskFileError."""
     config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
 
 
 def reserved_usage(directory: Path, seconds: float) -> dict[str, float]:
-    """What the task had of the host in that time. What a crash of the host has made unreadable says nothing."""
+    """The usage that the task had reserved on the host in that time; {} where a crash of the host made its file unreadable."""
     try:
         return reserved(read_allocation(directory), seconds)
     except (OSError, task_file.TaskFileError) as error:
@@ -163,13 +163,13 @@ def reserved_usage(directory: Path, seconds: float) -> dict[str, float]:
 
 
 def read_holder(directory: Path) -> tuple[str, float]:
-    """Owner and time of submission (epoch s) of the job whose task this is. Raises OSError, msgspec.DecodeError."""
-    known = remembered(directory)
+    """Owner and time of submission (epoch s) of the task's job. Raises OSError, msgspec.DecodeError."""
+    known = read_record(directory)
     return known.origin.owner, known.submitted
 
 
 def running_seconds(directory: Path, since_boot_s: float) -> float:
-    """How long the job runs, 0 when it has not begun. By its start in ticks since boot: nobody sets that clock."""
+    """How long the job has been running, 0 before its start. By its start in ticks since boot: that clock is never set."""
     try:
         ticks = int((directory / "job_pid").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -178,7 +178,7 @@ def running_seconds(directory: Path, since_boot_s: float) -> float:
 
 
 def read_usage(directory: Path) -> Usage | None:
-    """The usage that the shepherd measured last; None when it never did."""
+    """The last usage that the shepherd measured; None before the first measurement."""
     try:
         return msgspec.json.decode((directory / "usage").read_bytes(), type=Usage, strict=False)
     except (OSError, msgspec.MsgspecError):
@@ -186,7 +186,7 @@ def read_usage(directory: Path) -> Usage | None:
 
 
 def read_checkpoint(directory: Path) -> int:
-    """Process id of the job in the checkpoint that was made of it, 0 as long as there is none."""
+    """Process id of the job in its checkpoint, 0 while there is none."""
     try:
         return int((directory / "checkpoint").read_text())
     except (OSError, ValueError):
@@ -194,15 +194,15 @@ def read_checkpoint(directory: Path) -> int:
 
 
 def remove(site: HostSite, directory: Path, keep: bool) -> None:
-    """Remove a task's files, or keep them for another task. `keep`: leave the directory (EX-13)."""
+    """Remove a task's directory, or recycle it for another task. `keep`: leave the directory (EX-13)."""
     if keep and directory.exists():
         (directory / _KEPT).touch()
     else:
-        recycled_directories.keep(site.recycled_jobs, directory)
+        recycled_directories.recycle(site.recycled_jobs, directory)
 
 
 def set_kept_aside(site: HostSite) -> list[Path]:
-    """Directories that KEEP_ACTIVE has left, under names that no task gets; for `remove_all`, which may take long."""
+    """Rename the directories that KEEP_ACTIVE has left to names that no task gets; for `remove_all`, which may take long."""
     taken = []
     for kept in site.active_jobs.glob(f"[0-9]*/{_KEPT}"):
         directory = kept.parent
@@ -214,7 +214,7 @@ def set_kept_aside(site: HostSite) -> list[Path]:
 
 
 def remove_all(directories: list[Path]) -> None:
-    """Remove them with all that is in them, so far as that is possible."""
+    """Remove the directories with all their contents, as far as that is possible."""
     for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
 

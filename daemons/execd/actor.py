@@ -21,16 +21,16 @@ import ray
 
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
-from daemons.execd.health import Health
-from daemons.execd.saved_configuration import read_configuration, save_configuration
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, write_faults, sensor_starter, configured_sensors
-from daemons.execd.output_reader import OutputReader
+from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.backoff import keep_running
+from daemons.execd.health import Health
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
+from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
+from daemons.execd.saved_configuration import read_configuration, save_configuration
 from daemons.execd.site import PID_FILE, incarnation, read_site
 from daemons.execd.tasks import NotNow, Tasks
-from daemons.execd.attempt_log import AttemptLog
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 #: longest time that a call to the qmaster may take, seconds
 _CALL_S = 30.0
-#: until the qmaster has told the configuration; sge_conf(5) load_report_time
+#: until the qmaster has sent the configuration; sge_conf(5) load_report_time
 _LOAD_REPORT_S = 40.0
 #: time for the answer to a shutdown to get away, and for jobs that end with the daemon to be reported as ended
 _SHUT_DOWN_S, _LAST_ENDS_S = 0.2, 3.0
@@ -109,11 +109,11 @@ class ExecdActor:
         self._background = {
             asyncio.get_running_loop().create_task(keep_running(name, work))
             for name, work in (
-                ("the link to the launcher", self._tasks.launcher.run),
+                ("the connection to the launcher", self._tasks.launcher.run),
                 ("reports to the qmaster", self._reporter.run),
                 ("load reports", self._report_load),
                 ("the measurement of usage", self._measure_usage),
-                ("the look at the spool directory", self._health.run),
+                ("the check of the spool directory", self._health.run),
             )
         }
 
@@ -134,7 +134,7 @@ class ExecdActor:
         return encode(Batch(acknowledgements=answers))
 
     async def _answer(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
-        """Carry an instruction out; what goes wrong with it is told of it alone."""
+        """Carry an instruction out; its failure affects its own acknowledgement alone."""
         try:
             return await self._carry_out(instruction, batch)
         except (NotNow, TimeoutError) as reason:
@@ -144,13 +144,13 @@ class ExecdActor:
             return Acknowledgement(False, EARLY, f"{type(error).__name__}: {error}")
 
     async def read_output(self, data: bytes) -> bytes:
-        """The end of what a task writes (`OutputRequest` -> `OutputTail`), as its owner may read it."""
+        """Read the end of a task's output (`OutputRequest` -> `OutputTail`), with the rights of its owner."""
         return await self._outputs.answer(data)
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
         """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej.
 
-        Their ends are still reported, so far as they come soon; nothing else is said or done any more.
+        Their ends are still reported if they come soon; nothing else is reported or carried out.
         """
         self._closing = True
         pid = announce_end(self._site.spool / PID_FILE)
@@ -173,7 +173,7 @@ class ExecdActor:
             case Signal():
                 answer = await self._tasks.signal(instruction)
                 if not answer.ok:
-                    self._reporter.send_everything()  # the qmaster believes in a task that is not here
+                    self._reporter.send_everything()  # the qmaster expects a task that is not here
                 return answer
             case Renice():
                 return await self._tasks.renice(instruction)
@@ -183,17 +183,17 @@ class ExecdActor:
                 return self._configure(instruction)
 
     async def _start(self, start: Start, batch: Batch) -> Acknowledgement:
-        """Start a task; if its directory cannot be made, find out whether any could."""
+        """Start a task; if its directory cannot be made, check whether the host can make any."""
         answer = await self._tasks.start(start, batch.master, batch.scripts.get(start.job.id))
         if answer.failed == BEFORE_CONFIG:
             answer.host_faults = await self._health.check()
         return answer
 
     def _configure(self, instruction: Configure) -> Acknowledgement:
-        """Take a configuration over. A qmaster that (re)started sends it, so it hears everything again."""
+        """Apply a configuration. A qmaster that has (re)started sends it, so all reports are sent to it again."""
         try:
             save_configuration(self._site.spool, instruction.configuration)
-        except OSError as error:  # a full disk: it is in force all the same
+        except OSError as error:  # a full disk: the configuration is in force all the same
             _log.error("cannot keep the configuration: %s", plain_fault(error))
         self._apply(HostConfiguration.of(instruction.configuration))
         self._reporter.send_everything()
@@ -216,7 +216,7 @@ class ExecdActor:
         self._reporter.add(*(report for report in reports if not self._closing or isinstance(report, Ended)))
 
     def _full_reports(self) -> list[Report]:
-        """What the other side must know after a restart of either."""
+        """The reports that the qmaster needs after a restart of either side."""
         return [self._tasks.inventory(incarnation()), self._load.full(time.time()), HostFaults(self._health.faults)]
 
     def _forget(self, keys: list[TaskKey]) -> None:
@@ -225,7 +225,7 @@ class ExecdActor:
         forgetting.add_done_callback(self._background.discard)
 
     def _read_sensors(self) -> load.SensorValues:
-        """What load sensors say of this host, and of others by their unique names."""
+        """Values that load sensors report for this host, and for others by their unique names."""
         others: dict[str, dict[str, str]] = {}
         for name, values in self._sensors.figures().items():
             others.setdefault(self._names.unique(name), {}).update(values)
@@ -235,7 +235,7 @@ class ExecdActor:
         return self._restraints.cores_in_use
 
     def _report_sensed_load(self) -> None:
-        """Load sensors have spoken, or cores changed hands."""
+        """Report that values of load sensors, or cores in use, have changed."""
         self._report(self._load.sensed(time.time()))
 
     def _unknown_hosts(self, hosts: list[str]) -> None:
@@ -283,9 +283,9 @@ class ExecdActor:
 
 
 def _lock_alone(path: Path) -> int:
-    """Wait until no other actor of this host lives, and keep others out for as long as this process does.
+    """Wait until no other actor of this host lives, and lock others out while this process does.
 
-    An actor whose node has been killed dies with it; until then two would have their own idea of what is on disk.
+    An actor whose node has been killed dies with it; until then two actors would change the same files.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)

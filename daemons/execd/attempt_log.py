@@ -1,10 +1,11 @@
-"""The tries that this host has had, and how far it has followed its master: why no task begins a second time.
+"""The attempts that have ended on this host, and the last instructions of the qmaster: why no task starts a second time.
 
-Owns the file `attempt_log` of the host's spool. In it are the last word of a master that was obeyed, and every try whose directory
-was removed, with the revision by which the master must know so. Words of masters are ordered by (incarnation, revision); one
-older than the last is refused. So a try may be struck off once a word of its revision or a later one has come: whatever
-asks for it was said before. The file is only appended to, and written anew when this process starts and when most of it is
-struck off. Must not know Ray. Called by `tasks`, `reporter` and the actor. Source: docs/architecture.md section 5, adr/0090.
+Owns the file `tries` of the host's spool. It holds the stamp of the last message of a master that was obeyed, and every attempt
+whose directory was removed, with the revision from which on the master knows of its end. Messages of masters are ordered by
+(incarnation, revision); one older than the last is refused. So an attempt may be forgotten once a message of its revision or a
+later one has come: any start of it would be older. The file is only appended to, and rewritten when this process starts and when
+most of its lines are obsolete. Must not know Ray. Called by `tasks`, `reporter` and the actor. Source: docs/architecture.md
+section 5, adr/0090.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
-#: lines struck off that the file may hold before it is written anew
+#: obsolete lines that the file may hold before it is rewritten
 _WASTE = 2000
 _MASTER, _LIFE, _ATTEMPT = "master", "life", "try"
 
 
 @dataclass(frozen=True, slots=True)
 class _EndedAttempt:
-    """A try that is over. `submitted`: epoch seconds, tells its job from another of the same number; `revision`: by which
-    the master knows."""
+    """An attempt that has ended. `submitted`: epoch seconds, distinguishes its job from another of the same number; `revision`:
+    of the master's state, from which on the master knows of the end."""
 
     submitted: float
     revision: int
 
 
 class AttemptLog:
-    """What the file says, and what has come since. `now_ms`: by the clock of the host; every object is a life of it.
+    """The content of the file, with all changes since. `now_ms`: by the clock of the host; every object is a life of the host.
 
-    `master`: the last word that was obeyed.
+    `master`: the stamp of the last message that was obeyed.
     """
 
     def __init__(self, path: Path, now_ms: int) -> None:
         self._path = path
         self.master: Stamp = (0, 0)
-        self._heard_revision = 0  # highest revision in any word of the master: what it said, it knows
+        self._heard_revision = 0  # highest revision in any message of the master: it knows all up to that one
         self._ended: dict[TaskKey, _EndedAttempt] = {}
         self._unwritten: list[str] = []
         self._lines = 0
@@ -53,10 +54,10 @@ class AttemptLog:
         self._life, self._number = max(before + 1, now_ms), 0
         self._rewrite()
 
-    # --- words of the master --------------------------------------------------------------------------------------
+    # --- messages of the master -----------------------------------------------------------------------------------
 
     def obey(self, stamp: Stamp) -> bool:
-        """Whether a word of the master may be followed: none that is later was. Strikes off what nobody can ask for now."""
+        """Whether a message of the master may be obeyed: no later one was. Forgets attempts that can no longer be started."""
         if not self.is_current(stamp):
             return False
         newer = stamp[0] > self.master[0]
@@ -71,38 +72,39 @@ class AttemptLog:
         return True
 
     def is_current(self, stamp: Stamp) -> bool:
-        """Whether no later word has been obeyed."""
+        """Whether no later message has been obeyed."""
         return stamp >= self.master
 
     # --- reports --------------------------------------------------------------------------------------------------
 
     def make_batch(self, reports: list[Report]) -> Batch:
-        """Reports as they are sent: in the order of their numbers, to the master that this host obeys."""
+        """The batch of these reports: with the next number, for the master that this host obeys."""
         self._number += 1
         return Batch(reports=reports, master=self.master, host=(self._life, self._number))
 
     def accept_answer(self, answer: Batch, with_inventory: bool) -> bool:
-        """Whether the answer to reports counts. `with_inventory`: they held an inventory, before which nothing was to be said."""
+        """Whether the answer to reports is valid. `with_inventory`: they held an inventory, so that instructions from before the
+        answer are no longer obeyed."""
         if answer.master[0] < self.master[0]:
             return False
         if with_inventory or answer.master[0] > self.master[0]:
             self.obey(max(self.master, answer.master))
         if answer.host[0] > self._life:
-            self._life = answer.host[0] + 1  # the disk, or the clock, was set back
+            self._life = answer.host[0] + 1  # the disk was restored, or the clock was set back
         self._heard_revision = max(self._heard_revision, answer.master[1])
         return not answer.refused
 
-    # --- tries ----------------------------------------------------------------------------------------------------
+    # --- attempts -------------------------------------------------------------------------------------------------
 
     def has_ended(self, key: TaskKey, submitted: float) -> bool:
-        """Whether this try has been here, or a later one of its task, and is over."""
+        """Whether this attempt, or a later one of its task, has ended here."""
         return any(
             ended.submitted == submitted and (other == key or other[:2] == key[:2] and other.attempt > key.attempt)
             for other, ended in self._ended.items()
         )
 
     def add(self, submitted: Mapping[TaskKey, float]) -> None:
-        """Note tries that are over, each with the submit time of its job; to be called before their directories go."""
+        """Note attempts that have ended, each with the submit time of its job; call it before their directories are removed."""
         for key, time in submitted.items():
             self._ended[key] = _EndedAttempt(time, self._heard_revision)
         self._append([self._line(key) for key in submitted])
@@ -114,7 +116,7 @@ class AttemptLog:
         return json.dumps([_ATTEMPT, list(key), ended.submitted, ended.revision])
 
     def _append(self, lines: list[str]) -> None:
-        """Add lines durably; those that a full disk does not take are known in memory, and go before the next ones."""
+        """Add lines durably; lines that do not fit on a full disk stay in memory, and are written before the next ones."""
         self._unwritten += lines
         data = "".join(f"{line}\n" for line in self._unwritten).encode()
         try:
@@ -141,13 +143,13 @@ class AttemptLog:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(self._path)
-        except OSError as error:  # a full disk: the old file says enough
+        except OSError as error:  # a full disk: the old file holds enough
             _log.error("cannot write %s: %s", temporary, plain_fault(error))
             return
         self._lines = len(lines)
 
     def _read(self) -> int:
-        """Take the file over; the last life of the host. A line that a crash has torn was not relied on."""
+        """Read the file. Returns the last life of the host. A line that a crash has torn was not acknowledged."""
         life = 0
         try:
             text = self._path.read_text(errors="replace")

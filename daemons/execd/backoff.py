@@ -1,7 +1,7 @@
-"""How long an exec host waits before it tries again what has failed: longer each time, and every host another time.
+"""Exponential backoff with jitter: how long an exec host waits before it retries what has failed.
 
-A hundred hosts lose the same master at the same moment; without chance they would all come back in one.
-Called by the supervisor, the execd actor and whoever watches the head.
+A hundred hosts lose the same master at the same moment; without jitter they would all reconnect in the same moment.
+Called by the supervisor, the execd actor and `ray_head`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 10.0
 STABLE_S = 30.0
-"""Work that lasted this long has not failed at once: the next pause is the first one again, and its fault is news."""
+"""Work that lasted this long was stable: the next pause is the first one again, and its next failure is logged."""
 
 _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 
@@ -27,16 +27,16 @@ _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 def backoff_s(failures: int, jitter: float, first_s: float, longest_s: float) -> float:
     """Seconds to wait after so many failures in a row (1 or more): between half and all of a time that doubles from `first_s`.
 
-    `jitter`: from 0 to 1, another one for each host and each try. No pause is longer than `longest_s`.
+    `jitter`: from 0 to 1, a different one for each host and each attempt. No pause is longer than `longest_s`.
     """
     whole = min(longest_s, first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
     return whole * (1.0 + jitter) / 2.0
 
 
 async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Do `work` for ever: when it ends or fails it is started again, ever later if that happens at once.
+    """Do `work` forever: when it ends or fails it is restarted, with growing pauses if that happens at once.
 
-    A fault is logged when it is news, with a traceback where it is a bug; the same one again and again is one line.
+    A failure is logged once until it changes, with a traceback where it is a bug.
     """
     failures, known = 0, ""
     clock = asyncio.get_running_loop().time
@@ -51,6 +51,6 @@ async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
         text = f"{type(fault).__name__}: {plain_fault(fault)}" if fault is not None else ""
         if fault is not None and (stable or text != known):
             bug = not isinstance(fault, (OSError, CellFault, RayNodeFault))
-            _log.error("%s failed, it is started again: %s", name, plain_fault(fault), exc_info=fault if bug else None)
+            _log.error("%s failed, it is restarted: %s", name, plain_fault(fault), exc_info=fault if bug else None)
         known = text
         await asyncio.sleep(backoff_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))

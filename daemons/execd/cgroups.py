@@ -1,7 +1,7 @@
 """Where this host lets the daemon make cgroups, and whether they limit memory and processes (execd_params USE_CGROUPS).
 
-Owns looking at the kernel's hierarchies (v2, else v1) and making the cell's own directory in each, in which shepherds
-make one a task. Says why when there is none: jobs are then held by other means. Called by the execd actor.
+Owns examining the kernel's hierarchies (v2, else v1) and making the cell's own directory in each, in which shepherds
+make one for each task. Gives the reason when there is none: jobs are then limited by other means. Called by the execd actor.
 Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8) SGE_CGROUP_DIR (the name `sge.CELL`); EX-6.
 """
 

@@ -1,6 +1,6 @@
-"""Where the last tasks that ended here wrote to, so that their owners can still read it: the task's `config`, in memory.
+"""The output files of the last tasks that ended here, so that their owners can still read them: the task's `config`, in memory.
 
-Owns how many are kept; a daemon that starts again knows of none. Called by `tasks` and `output_reader`. Source: adr/0138.
+Owns how many are kept; a daemon that restarts knows of none. Called by `tasks` and `output_reader`. Source: adr/0138.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class EndedOutputs:
         self._configs: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 
     def note(self, key: TaskKey, directory: Path) -> None:
-        """The task is over, and its directory is about to go."""
+        """The task has ended, and its directory is about to be removed."""
         try:
             config = b"" if isinstance(key, SlaveKey) else read_stored_config(lambda name: (directory / name).read_bytes())
         except OSError:
@@ -43,7 +43,7 @@ class EndedOutputs:
 
     @contextmanager
     def directory(self, key: TaskKey) -> Iterator[Path]:
-        """A directory of root's with the `config`, without the task's environment, for as long as somebody reads."""
+        """A directory of root with the `config`, without the task's environment, while its output is read."""
         content = json.loads(self._configs[key.job, key.task])
         with TemporaryDirectory(prefix="ended-task-") as name:
             (Path(name) / CONFIG).write_text(json.dumps({**content, "environment": {}, "method_environment": {}}))

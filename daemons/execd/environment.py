@@ -14,19 +14,19 @@ from daemons.runtime import identity
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 
-#: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
+#: PATH of a job unless the user exports another. Source: O (the manual's /usr/ucb is not there).
 DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
 #: JOB_SCRIPT of interactive jobs (O)
 _INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh": "INTERACTIVE"}
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
-#: Variables of the user's with this prefix reach methods of other users, too; no program knows such a name.
+#: Variables of the user with this prefix are passed to methods of other users, too; no program interprets such a name.
 METHOD_PREFIX = "SGE_METHOD_"
 _OWNERS_DIRECTORIES = ("TMPDIR", "TMP")
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The job's owner as this host knows him."""
+    """The account of the job's owner on this host."""
 
     name: str
     uid: int
@@ -38,7 +38,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class TaskPaths:
-    """Where this task is carried out: paths on this host, and the interpreter."""
+    """Paths of this task on this host, and its interpreter."""
 
     directory: str
     script: str
@@ -53,9 +53,9 @@ def job_environment(
 ) -> dict[str, str]:
     """The complete environment of a task.
 
-    In order, the later ones winning: what the daemon inherited (INHERIT_ENV), defaults, what the user exported (for a
-    slave task first with the job, then with it), and
-    what belongs to Grid Engine and to the password database, which no user may override.
+    In order, the later ones winning: the environment that the daemon inherited (INHERIT_ENV), defaults, the variables that the
+    user exported (for a slave task first with the job, then with it), and those of Grid Engine and of the password database,
+    which no user may override.
     """
     inherited = _daemon_variables(site, configuration)
     library_path = inherited.pop(_LIBRARY_PATH, "")
@@ -78,10 +78,10 @@ def job_environment(
 def method_environment(
     start: Start, site: HostSite, configuration: HostConfiguration, paths: TaskPaths
 ) -> dict[str, str]:
-    """What a method that runs as another user than the job's owner finds: names that are Grid Engine's alone, and of the
-    user's own those under METHOD_PREFIX. The shepherd adds PATH and what belongs to the method's user.
+    """The environment of a method that runs as another user than the job's owner: variables of Grid Engine, and those of the
+    user with METHOD_PREFIX. The shepherd adds PATH and the variables of the method's user.
 
-    No TMPDIR: it is the owner's, who could put links in another user's way there.
+    No TMPDIR: it belongs to the owner, who could place links for another user there.
     Deviation: 8.1.9 passes on all of the job's but a list of names (adr/0098). Source: sge_conf(5) SECURITY (EX-20).
     """
     chosen = {name: value for name, value in start.environment.items() if name.startswith(METHOD_PREFIX)}
@@ -92,9 +92,9 @@ def method_environment(
 
 
 def _daemon_variables(site: HostSite, configuration: HostConfiguration) -> dict[str, str]:
-    """What a job has of the environment in which the daemon was started: with INHERIT_ENV true all, with false nothing.
+    """The part of the daemon's start environment that a job inherits: with INHERIT_ENV true all, with false nothing.
 
-    Deviation: without INHERIT_ENV 8.1.9 hands on all of it, which may hold what is root's alone.
+    Deviation: without INHERIT_ENV 8.1.9 passes on all of it, which may hold variables for root alone.
     """
     if configuration.execd_params.inherit_env is None:
         return identity.inherited(site.inherited)

@@ -1,4 +1,4 @@
-"""Delegated file staging: prolog and epilog copy a job's files from and to other hosts, told where by `$fs_*` variables.
+"""Delegated file staging: prolog and epilog copy a job's files from and to other hosts, as given by `$fs_*` variables.
 
 Pure. Owns which streams are staged and by which paths. Called by `task_config`. Source: sge_conf(5)
 delegated_file_staging, prolog; drmaa_transfer_files (EX-21).
@@ -18,7 +18,7 @@ _LETTERS = {"stdin": "i", "stdout": "o", "stderr": "e"}
 
 @dataclass(frozen=True, slots=True)
 class StagedStream:
-    """One stream: where its file comes from or goes to, and its place on the execution host meanwhile."""
+    """One stream: source or destination of its file, and its temporary path on the execution host."""
 
     host: str
     path: str
@@ -26,9 +26,9 @@ class StagedStream:
 
 
 def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[str, StagedStream]:
-    """The streams that the job asked for (`transfer_files`) and for which it gave a path; stderr not when merged.
+    """The streams that the job requested (`transfer_files`) and for which it has a path; stderr not when merged.
 
-    The host is the one of `host:path`, else the submit host. The files meet in `tmpdir`, which lives from before the
+    The host is the one of `host:path`, else the submit host. The files are in `tmpdir`, which exists from before the
     prolog until after the epilog.
     """
     found = {}
@@ -41,7 +41,7 @@ def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[
 
 
 def redirect_staged(files: StandardFiles, staged: dict[str, StagedStream]) -> StandardFiles:
-    """The files with the staged ones at their temporary places."""
+    """The files, the staged ones at their temporary paths."""
     return dataclasses.replace(files, **{stream: each.tmp_path for stream, each in staged.items()})
 
 

@@ -1,6 +1,6 @@
-"""Whether this host can take tasks at all: its spool directory must take files.
+"""Whether this host can run tasks at all: its spool directory must be writable.
 
-Owns the look and the telling; what it means for queue instances is the qmaster's. Called by the execd actor.
+Owns the check and the report; the qmaster decides what follows for queue instances. Called by the execd actor.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gridengine.delivery import HostFaults
 
 _log = logging.getLogger(__name__)
 
-#: the space that a task's directory takes, with room for what its shepherd writes; bytes
+#: the space that a task's directory takes, with the files that its shepherd writes; bytes
 _PROBE_BYTES = 65536
-#: seconds between two looks: as long as nothing is wrong, and until it is mended
+#: seconds between two checks: while there is no fault, and while there is one
 _PAUSE_S, _FAULTY_PAUSE_S = 20.0, 1.0
 
 
 def spool_fault(site: HostSite) -> str:
-    """Why the spool directory takes no files, "" if it does. Blocks for a moment."""
+    """Why no files can be written to the spool directory, "" if they can. Blocks for a moment."""
     for directory in (site.active_jobs, site.spool):  # either may be a mount of its own
         probe = directory / ".probe"
         try:
@@ -40,14 +40,14 @@ def spool_fault(site: HostSite) -> str:
 
 
 class Health:
-    """What is wrong with the host; `report` is told when that changes."""
+    """The faults of the host; `report` is called when they change."""
 
     def __init__(self, site: HostSite, report: Callable[[HostFaults], None]) -> None:
         self._site, self._report = site, report
         self.faults: list[str] = []
 
     async def check(self) -> list[str]:
-        """Look now. Returns what is wrong."""
+        """Check now. Returns the faults."""
         fault = await asyncio.to_thread(spool_fault, self._site)
         faults = [fault] if fault else []
         if faults != self.faults:
@@ -60,6 +60,6 @@ class Health:
         return faults
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check forever."""
         while True:
             await asyncio.sleep(_FAULTY_PAUSE_S if await self.check() else _PAUSE_S)

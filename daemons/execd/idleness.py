@@ -1,4 +1,4 @@
-"""How often a running task's usage is measured: a task that does nothing costs a host nearly nothing.
+"""How often a running task's usage is measured: an idle task costs a host nearly nothing.
 
 Pure. Called by `tasks` once a round, a round being the load report interval (EX-8).
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from gridengine.state.jobs import Usage
 
-#: a task that does nothing is measured every so many rounds; one that did something since the last time, in each
+#: an idle task is measured every so many rounds; one that was active since the last measurement, in each
 _MOST_ROUNDS = 4
-#: CPU seconds that are nothing: a clock tick of the kernel
+#: CPU seconds below which a task is idle: a clock tick of the kernel
 _IDLE_CPU_S = 0.01
 
 
 class Idleness:
-    """Of one task: the rounds that it is left out for, doubled with every measurement that shows nothing new."""
+    """The rounds in which one task is skipped, doubled with every measurement without a change."""
 
     def __init__(self) -> None:
         self._last: Usage | None = None
@@ -22,7 +22,7 @@ class Idleness:
         self._left = 0
 
     def is_due(self) -> bool:
-        """Whether to measure the task in the round that begins now."""
+        """Whether to measure the task in the round that starts now."""
         if self._left:
             self._left -= 1
             return False

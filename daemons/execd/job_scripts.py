@@ -1,9 +1,9 @@
 """The scripts of jobs on this host: `job_scripts/JOB`, one for all tasks of a job.
 
-Owns these files. Under root they are root's, readable for the job's owner alone by an access list (acl(5)), so that no job can
-change what its later tasks run, nor have the daemon read what it made of its script; where the file system has no such lists,
-for the group that the job runs with. What the daemon has written itself and nobody has
-touched since is trusted by its status alone. Blocking file work, all of it short. Called by `tasks`.
+Owns these files. Under root they belong to root, readable for the job's owner alone by an access list (acl(5)), so that a job
+cannot change the script of its later tasks, nor have the daemon read a script that it has changed; where the file system has no
+such lists, for the group that the job runs with. A file that the daemon has written itself and whose status has not changed since
+is trusted without reading it. Blocking file work, all of it short. Called by `tasks`.
 Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
 """
 
@@ -20,26 +20,26 @@ Fingerprint = tuple[int, ...]
 
 
 class Reader(NamedTuple):
-    """Who runs a job's script, and with which group."""
+    """The user that runs a job's script, and the group."""
 
     uid: int
     gid: int
 
 
 class JobScripts:
-    """`directory`: where they are."""
+    """`directory`: of the scripts."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._written: dict[int, tuple[Reader, Fingerprint]] = {}  # who it is for, and how it looked
+        self._written: dict[int, tuple[Reader, Fingerprint]] = {}  # its reader, and its status when it was written
 
     def has(self, job_id: int, reader: Reader) -> bool:
-        """Whether the job's script is here for this user and group, as it was written in the life of this process."""
+        """Whether the job's script is here for this user and group, unchanged since this process has written it."""
         written = self._written.get(job_id)
         return written is not None and written == (reader, _fingerprint(self._path(job_id)))
 
     def write(self, job_id: int, script: bytes, reader: Reader) -> None:
-        """Put a script in its place, by rename: a shell that runs goes on reading what it began. Raises OSError."""
+        """Write a script, by rename: a running shell continues to read the old file. Raises OSError."""
         path = self._path(job_id)
         temporary = path.with_name(f".{path.name}")
         write_new(temporary, script, _MODE)
@@ -56,7 +56,7 @@ class JobScripts:
         self._path(job_id).unlink(missing_ok=True)
 
     def keep_only(self, jobs: set[int]) -> None:
-        """Remove the scripts of all other jobs, and what was not written to its end."""
+        """Remove the scripts of all other jobs, and incomplete files."""
         for path in self._directory.iterdir():
             if not path.name.isdecimal() or int(path.name) not in jobs:
                 path.unlink(missing_ok=True)
@@ -66,7 +66,7 @@ class JobScripts:
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Write a file that is nobody else's, in place of what was there. Raises OSError."""
+    """Write a new file of this process's user, in place of any that was there. Raises OSError."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
@@ -85,13 +85,16 @@ def _grant_access(path: Path, uid: int) -> None:
     """
     undefined_id, read_execute = 0xFFFFFFFF, 5
     owner, user, group, mask, others = 0x01, 0x02, 0x04, 0x10, 0x20
-    entries = ((owner, read_execute, undefined_id), (user, read_execute, uid), (group, 0, undefined_id), (mask, read_execute, undefined_id))
-    listed = b"".join(struct.pack("<HHI", *entry) for entry in (*entries, (others, 0, undefined_id)))
+    entries = (
+        *((owner, read_execute, undefined_id), (user, read_execute, uid), (group, 0, undefined_id)),
+        *((mask, read_execute, undefined_id), (others, 0, undefined_id)),
+    )
+    listed = b"".join(struct.pack("<HHI", *entry) for entry in entries)
     os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + listed)
 
 
 def _fingerprint(path: Path) -> Fingerprint:
-    """What changes whenever somebody touches the file; empty when there is none."""
+    """The status of the file, which differs after any change; () when there is no file."""
     try:
         status = path.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The connection to the launcher: requests to start and to signal tasks, and word of shepherds that have ended.
+"""The connection to the launcher: requests to start and to signal tasks, and notifications of shepherds that have ended.
 
 Owns the protocol's client side (docs/architecture.md 5.1) and reconnecting. Knows tasks only by their directories.
 Called by `tasks`, on the execd actor's event loop.
@@ -22,7 +22,7 @@ _LINE_LIMIT = 64 * 1024 * 1024  # a list of all running directories is one line
 
 
 class LauncherLost(Exception):
-    """There is no launcher at the moment, or it went away before it answered: ask again."""
+    """There is no launcher at the moment, or it ended before it answered: the request has to be repeated."""
 
 
 class LauncherClient:
@@ -37,7 +37,7 @@ class LauncherClient:
         self._waiting: deque[asyncio.Future[Message]] = deque()  # the launcher answers in order
 
     async def run(self) -> None:
-        """Keep the connection for ever."""
+        """Keep the connection forever."""
         while True:
             try:
                 reader, self._writer = await asyncio.open_unix_connection(str(self._socket), limit=_LINE_LIMIT)
@@ -55,7 +55,7 @@ class LauncherClient:
     async def start(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
         """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError.
 
-        `owner`: of the task, which may get a shepherd that has had others of his; "": it gets a new one.
+        `owner`: of the task, which may get a shepherd that has run others of this owner; "": it gets a new one.
         """
         answer = await self._request({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd, "owner": owner})
         if answer.get("op") != "started":
@@ -63,7 +63,7 @@ class LauncherClient:
 
     async def signal(self, directory: str, command: str) -> bool:
         """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost, also when the disk is full and
-        the shepherd cannot be told.
+        the command cannot be written.
         """
         answer = await self._request({"op": "signal", "directory": directory, "command": command})
         if answer.get("again"):

@@ -1,7 +1,7 @@
-"""The load values of a host: what they are called, what they mean and how they are printed.
+"""The load values of a host: their names, their meaning and their number formats.
 
-`load_values` is pure arithmetic over a `Reading`; `read` is the one place that asks psutil and /sys. `LoadReporter`
-says which values, those of load sensors included, are news. Called by the execd actor.
+`load_values` is pure arithmetic over a `Reading`; only `read` uses psutil and /sys. `LoadReporter` finds the values, those
+of load sensors included, that have changed. Called by the execd actor.
 Source: load_parameters(5), LS-1; number formats O.
 """
 
@@ -24,7 +24,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the operating system says. Loads as in uptime(1); memory and swap in bytes; cpu in percent of all cores;
+    """Measurements of the operating system. Loads as in uptime(1); memory and swap in bytes; cpu in percent of all cores;
     `topology`: of the processors that are online.
     """
 
@@ -38,7 +38,7 @@ class Reading:
 
 
 def read() -> Reading:
-    """Read the host. CPU use is that since the last call."""
+    """Measure the host. CPU use is that since the last call."""
     memory, swap = psutil.virtual_memory(), psutil.swap_memory()
     return Reading(
         load=os.getloadavg(),
@@ -84,7 +84,7 @@ def load_values(reading: Reading, cores_in_use: Collection[Core] = ()) -> dict[s
 
 
 SensorValues = tuple[dict[str, str], dict[str, dict[str, str]]]
-"""What load sensors say of the own host, and of others and the cluster ("global"): host -> values."""
+"""Values of load sensors for the own host, and for others and the cluster ("global"): host -> values."""
 
 
 def _no_sensor_values() -> SensorValues:
@@ -92,9 +92,9 @@ def _no_sensor_values() -> SensorValues:
 
 
 class LoadReporter:
-    """Makes load reports: everything at first and on demand, later only what has changed.
+    """Makes load reports: all values at first and on demand, later only those that have changed.
 
-    `sensed()`: the values of load sensors; one of the own host takes the place of the host's own of that name.
+    `sensed()`: the values of load sensors; one for the own host replaces the host's own of that name.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class LoadReporter:
         self._last_reported_others: dict[str, dict[str, str]] = {}
 
     def full(self, now: float) -> Load:
-        """All values; those that it does not name have ceased."""
+        """All values; values that it does not name have ceased."""
         self._reading = self._reader()
         own, others = self._read_sensors()
         self._last_reported, self._last_reported_others = self._values() | own, dict(others)
         return Load(now, dict(self._last_reported), full=True, incarnation=self._incarnation, others=others)
 
     def changes(self, now: float) -> Load:
-        """What has changed since the last report; it is sent even when nothing has: the host lives."""
+        """The values that have changed since the last report; it is sent even when none has: the host lives."""
         self._reading = self._reader()
         return self.sensed(now)
 
@@ -126,7 +126,7 @@ class LoadReporter:
         return {} if self._reading is None else load_values(self._reading, self._cores_in_use())
 
     def sensed(self, now: float) -> Load:
-        """The same without a look at the host: what load sensors have just said, and cores, need not wait."""
+        """The same without a new measurement of the host: changes of load sensors' values, and of cores in use, need not wait."""
         own, others = self._read_sensors()
         values = self._values() | own
         changed, removed = _difference(self._last_reported, values)
@@ -148,13 +148,13 @@ class LoadReporter:
         )
 
     def unknown_hosts(self, hosts: list[str]) -> None:
-        """The qmaster does not know these hosts: what is said of them is told again, for it may know them then."""
+        """The qmaster does not know these hosts: their values are reported again, for it may know them then."""
         for host in hosts:
             self._last_reported_others.pop(host, None)
 
 
 def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Values that are new or others, and the names of those that have ceased."""
+    """Values that are new or have changed, and the names of those that have ceased."""
     return {name: value for name, value in now.items() if before.get(name) != value}, [n for n in before if n not in now]
 
 
@@ -163,7 +163,7 @@ def _megabytes(size: int) -> str:
 
 
 def host_topology() -> Topology:
-    """The processors that are online; where the kernel does not say, one socket of single cores."""
+    """The processors that are online; where the kernel does not show their topology, one socket of single cores."""
     found = []
     for directory in _CPUS.glob("cpu[0-9]*"):
         try:

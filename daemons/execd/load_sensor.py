@@ -1,8 +1,8 @@
-"""One load sensor: its process, the conversation with it, and the values of its last report.
+"""One load sensor: its process, the protocol with it, and the values of its last report.
 
-Owns the protocol of sge_execd(8) LOAD SENSORS: a newline asks, `begin` (or `start`), lines `host:name:value` and `end`
-answer, `quit` ends. A sensor is not trusted: whatever it does costs a line in the log and its own values, nothing more.
-Which sensors there are is `daemons.execd.load_sensors`'. Source: LS-2, LS-3, LS-4.
+Owns the protocol of sge_execd(8) LOAD SENSORS: a newline requests a report, `begin` (or `start`), lines `host:name:value` and
+`end` are the report, `quit` ends the sensor. A sensor is not trusted: a faulty one costs a line in the log and its own values,
+nothing more. `daemons.execd.load_sensors` decides which sensors run. Source: LS-2, LS-3, LS-4.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Figures = dict[str, dict[str, str]]
 PATIENCE_S = 60.0
 """How long a sensor may take to answer: long enough for one that asks a slow license server."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S, STABLE_S = 1.0, 300.0, 60.0
-"""Pauses before a restart, doubled each time; a process that lived STABLE_S begins anew with the first."""
+"""Pauses before a restart, doubled each time; after a process that lived STABLE_S the first pause is used again."""
 MAX_LINES, MAX_LINE_BYTES = 10_000, 4096
-"""What a sensor may print from one question to the next."""
+"""Limits of the output of a sensor between two requests."""
 _QUIT_S = 1.0
 #: a process that ends closes its pipes first; one that has only closed them lives longer than this
 _STATUS_S = 1.0
@@ -40,7 +40,7 @@ class SensorFault(Exception):
 
 
 class ReportReader:
-    """Takes what a sensor prints apart. `note_fault(kind, text)`: of lines that are left out."""
+    """Parses the output of a sensor. `note_fault(kind, text)`: called for lines that are ignored."""
 
     def __init__(self, note_fault: Callable[[str, str], None]) -> None:
         self._note_fault = note_fault
@@ -48,11 +48,11 @@ class ReportReader:
         self._lines = 0
 
     def asked(self) -> None:
-        """A question was put: the sensor may print again."""
+        """A report was requested: the sensor may print again."""
         self._lines = 0
 
     def feed(self, line: bytes) -> Figures | None:
-        """Take one line; the report with its last one. What is outside of a report has no meaning. Raises SensorFault."""
+        """Take one line. Returns the report with its last line. Lines outside of a report are ignored. Raises SensorFault."""
         self._lines += 1
         if self._lines > MAX_LINES:
             raise SensorFault(f"prints more than {MAX_LINES} lines at once")
@@ -80,8 +80,8 @@ class ReportReader:
 class LoadSensor:
     """A sensor that is kept running by `run` until that is cancelled.
 
-    figures: of its last report, nothing while it gives none. faults: kind -> what is wrong now. `start(path)` makes its
-    process, may raise OSError; `on_news()`: figures have changed; `on_faults()`: faults may have.
+    figures: of its last report, empty while there is none. faults: kind -> fault now. `start(path)` makes its process, may
+    raise OSError; `on_news()`: figures have changed; `on_faults()`: faults may have changed.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class LoadSensor:
         self._recent_kinds: set[str] = set()  # kinds of faults that were seen since the last report
 
     def ask(self) -> None:
-        """Ask for a report, and look whether the program was replaced. A question that waits already counts for both."""
+        """Request a report, and check whether the program was replaced. A request that is pending already counts for both."""
         self._asked.set()
 
     def note_fault(self, kind: str, text: str) -> None:
-        """Keep what is wrong until a report comes without it; log it once a kind for as long as the program stays the same."""
+        """Keep a fault until a report comes without it; log it once a kind while the program stays the same."""
         self._recent_kinds.add(kind)
         self.faults[kind] = text
         self._on_faults()
@@ -118,7 +118,8 @@ class LoadSensor:
             _log.warning("load sensor %s %s", self.path, text)
 
     async def run(self) -> None:
-        """Keep the sensor: when it ends or misbehaves it is started again, ever later; at once when its file is newer."""
+        """Keep the sensor running: when it ends or misbehaves it is restarted with growing pauses; at once when its file is
+        newer."""
         loop = asyncio.get_running_loop()
         pause_s = self._first_pause_s
         while True:
@@ -137,7 +138,7 @@ class LoadSensor:
                     pause_s = self._first_pause_s
                 await self._wait_for_replacement(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-            _log.info("load sensor %s is started again", self.path)
+            _log.info("load sensor %s is restarted", self.path)
 
     async def _wait_for_replacement(self, pause_s: float) -> None:
         """Wait, but no longer than until the program is replaced."""
@@ -148,7 +149,7 @@ class LoadSensor:
                     await self._asked.wait()
 
     async def _converse(self) -> str:
-        """Talk with one process until it ends, misbehaves or is outdated; what there is to complain of."""
+        """Request reports of one process until it ends, misbehaves or is outdated. Returns its fault."""
         try:
             process = await self._start(self.path)
         except OSError as error:
@@ -171,7 +172,7 @@ class LoadSensor:
             await _quit(process)
 
     async def _send_requests(self, process: Process, reader: ReportReader) -> str:
-        """Put every question, and wait for its answer."""
+        """Send every request, and wait for its report."""
         stdin = process.stdin
         assert stdin is not None
         while True:
@@ -189,11 +190,11 @@ class LoadSensor:
             except TimeoutError:
                 return f"has not answered for {self._patience_s:g} s"
             except OSError:
-                await asyncio.sleep(2 * _STATUS_S)  # one that has ended does not listen either: its status says more
+                await asyncio.sleep(2 * _STATUS_S)  # one that has ended does not read either: its exit status tells more
                 return "does not listen"
 
     async def _read_reports(self, process: Process, reader: ReportReader) -> str:
-        """Take every answer. Raises SensorFault."""
+        """Take every report. Raises SensorFault."""
         assert process.stdout is not None
         while True:
             try:
@@ -206,14 +207,14 @@ class LoadSensor:
                         await process.wait()
                 return "has closed its output" if process.returncode is None else f"ended with status {process.returncode}"
             figures = reader.feed(line)
-            # a sensor that prints unasked answers the next question with what it prints then
+            # a report without a request is ignored: the next request is answered by the output that follows it
             if figures is not None and not self._answered.is_set():
                 self._has_reported = True
                 self._answered.set()
                 self.take_report(figures)
 
     def take_report(self, figures: Figures) -> None:
-        """Take a report; of what was wrong, what has been seen since the report before it still is."""
+        """Take a report; faults that were not seen since the report before it are cleared."""
         self.faults = {kind: text for kind, text in self.faults.items() if kind in self._recent_kinds}
         self._recent_kinds.clear()
         self._on_faults()
@@ -245,7 +246,7 @@ async def start_process(path: str, user: str, environment: Mapping[str, str]) ->
 
 
 async def _quit(process: Process) -> None:
-    """Have a process quit; one that does not is killed with all that it has started."""
+    """Have a process quit; one that does not is killed with all its children."""
     try:
         if process.returncode is None:
             with suppress(OSError, RuntimeError, TimeoutError):

@@ -1,4 +1,4 @@
-"""The load sensors of a host: which ones there are, and what they say together.
+"""The load sensors of a host: the list of them, and their values together.
 
 Owns the list: those of `load_sensor` in the configuration in force, `qloadsensor` of the cell's common directory, and
 `qidle` of it where USE_QIDLE says so. Called by the execd actor. Source: sge_conf(5) load_sensor, USE_QIDLE; LS-3, LS-4.
@@ -39,8 +39,8 @@ def configured_sensors(configuration: HostConfiguration | None, common: Path) ->
 
 
 class LoadSensors:
-    """All sensors of a host. `configured_paths()`: paths of those that are to run; `on_news()`: what they say has changed;
-    `note(faults)`: what is wrong with them, one sentence each, has changed.
+    """All sensors of a host. `configured_paths()`: paths of the sensors that are to run; `on_news()`: their values have changed;
+    `note(faults)`: their faults, one sentence each, have changed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class LoadSensors:
         self._ending: set[asyncio.Task[None]] = set()
 
     def ask(self) -> None:
-        """Ask all for a report; those that are new are started, those that are no longer wanted end."""
+        """Request a report of all; new sensors are started, those that are no longer configured end."""
         configured_paths = self._configured_paths()
         for path in self._sensors.keys() - set(configured_paths):
             ending = self._running.pop(path)
@@ -88,7 +88,8 @@ class LoadSensors:
         await asyncio.gather(*running, return_exceptions=True)
 
     def figures(self) -> Figures:
-        """What all say, hosts as they name them; of two that give the same value the later in the list counts."""
+        """The values of all sensors, by hosts as they name them; of two for the same value that of the later sensor in the list
+        is used."""
         found: Figures = {}
         for sensor in self._sensors.values():
             for host, values in sensor.figures.items():
@@ -96,7 +97,7 @@ class LoadSensors:
         return found
 
     def unknown_hosts(self, hosts: Iterable[str], unique: Callable[[str], str]) -> None:
-        """The qmaster has no such hosts: complain of the sensors that name them. `unique`: see `SensorHostNames`."""
+        """The qmaster has no such hosts: note a fault of the sensors that name them. `unique`: see `SensorHostNames`."""
         unknown = set(hosts)
         for sensor in self._sensors.values():
             named = sorted(host for host in sensor.figures if unique(host) in unknown)
@@ -105,7 +106,7 @@ class LoadSensors:
 
 
 def write_faults(spool: Path, faults: list[str]) -> None:
-    """Write what is wrong with the sensors where `gridengine doctor` reads it. A disk that takes no files is `health`'s."""
+    """Write the faults of the sensors to the file that `gridengine doctor` reads. `health` reports a disk that is full."""
     draft = spool / f"{SENSOR_FAULTS_FILE}.draft"
     with suppress(OSError):
         draft.write_text("".join(f"{fault}\n" for fault in faults))
@@ -113,9 +114,9 @@ def write_faults(spool: Path, faults: list[str]) -> None:
 
 
 class SensorHostNames:
-    """Which host a sensor means: the own one by any of its names and addresses, else by the cell's aliases (GC-5).
+    """Resolves the host names of sensors: the own host by any of its names and addresses, others by the cell's aliases (GC-5).
 
-    No resolver is asked, whose silence would hold up the daemon: the addresses are those of the host's own interfaces.
+    No resolver is used, whose silence would block the daemon: the addresses are those of the host's own interfaces.
     """
 
     def __init__(self, cell: Cell, host: str) -> None:
@@ -129,25 +130,25 @@ class SensorHostNames:
         if name.lower() == GLOBAL:
             return GLOBAL
         unique = self._cell.unique_name(name)
-        # a machine may play several hosts of a cell: what is another host's alias is not a name of this one
+        # a machine may be several hosts of a cell: an alias of another host is not a name of this one
         if unique.lower() == self._host.lower() or name in self._addresses or (unique == name and self._is_own(name.lower())):
             return self._host
         return unique
 
     def _is_own(self, name: str) -> bool:
-        """Whether this is a name of the own host: one of its names, or one with a domain where the cell knows it without."""
+        """Whether this is a name of the own host: one of its names, or its name with a domain where the cell has it without."""
         return name in self._own or ("." not in self._host and name.partition(".")[0] == self._host.lower())
 
 
 def _own_addresses() -> list[str]:
-    """Addresses by which others reach this machine, without a zone; none of the loopback, which each machine has."""
+    """Addresses of this machine's interfaces, without a zone; none of the loopback, which each machine has."""
     found = [entry.address.partition("%")[0] for entries in psutil.net_if_addrs().values() for entry in entries]
     return [address for address in found if not address.startswith("127.") and address != "::1"]
 
 
 def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Process]]:
-    """How the host starts a sensor: as the admin user, with the daemon's environment where it is that user's own, and
-    SGE_HOST, its unique name."""
+    """The function that starts a sensor: as the admin user, with the daemon's environment where it runs as that user, and
+    SGE_HOST, the host's unique name."""
 
     def start(path: str) -> Awaitable[Process]:
         environment = {**_base_environment(cell.admin_user, site), **cell.environment(), "SGE_HOST": site.host}
@@ -157,7 +158,7 @@ def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Proc
 
 
 def _base_environment(user: str, site: HostSite) -> Mapping[str, str]:
-    """What root had when it started the daemon is not for a sensor of another user. Raises SyntaxFault."""
+    """The daemon's environment; root's is not passed to a sensor of another user. Raises SyntaxFault."""
     if os.geteuid() != 0:
         return site.inherited
     runs_as = identity.named(user)

@@ -1,7 +1,7 @@
-"""Reading the end of what tasks write, for their owners: a process for each reading, which is the owner's.
+"""Reading the end of tasks' output for their owners: a process for each reading, which runs as the owner.
 
-Owns how many such processes there may be, and how long they may take. What they may read, and how they find it, is
-`shepherd.output_tail`. Called by the execd actor; who may ask is the qmaster's to decide. Source: adr/0138.
+Owns the number of such processes, and their time limit. `shepherd.output_tail` finds and reads the file. Called by the execd
+actor; the qmaster checks the rights of its clients. Source: adr/0138.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from daemons.execd.ended_outputs import EndedOutputs
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.identity import inherited
-from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, decode_output_request, encode
+from gridengine.delivery import OutputRequest, OutputTail, decode_output_request, decode_output_tail, encode
 from gridengine.task_key import TaskKey
 
 MAX_READINGS, MAX_READINGS_PER_OWNER = 16, 4
-"""Readings at a time, in all and of one owner. One that a file server holds up counts until it is really gone."""
+"""Readings at a time, in all and of one owner. One that a file server blocks counts until its process has ended."""
 TIMEOUT_S = 4.0
 _KILL_S = 0.5
-"""How long one that is killed is waited for before whoever asks is answered without it."""
+"""How long to wait for a killed process before the request is answered without it."""
 
 ReadProcess = Callable[[list[str]], Awaitable[asyncio.subprocess.Process]]
 """Arguments of `shepherd.output_tail` -> its process, whose stdout can be read."""
 
 
 async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:
-    """The process, with nothing of the daemon's environment but what anybody may have. Raises OSError."""
+    """Start the process, with the public part of the daemon's environment alone. Raises OSError."""
     return await children.begin(
         *module_command("shepherd.output_tail"),
         *arguments,
@@ -45,7 +45,7 @@ async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:
 
 
 class OutputReader:
-    """`directories`: of the tasks on this host; `ended`: of tasks that were here, which are asked for as attempt 0."""
+    """`directories`: of the tasks on this host; `ended`: of tasks that have ended here, which are requested as attempt 0."""
 
     def __init__(
         self,
@@ -59,22 +59,22 @@ class OutputReader:
         self._readings: set[asyncio.Task[OutputTail]] = set()
 
     async def answer(self, data: bytes) -> bytes:
-        """What is read for an encoded `OutputRequest`, as an encoded `OutputTail`; within `timeout_s`."""
+        """Answer an encoded `OutputRequest` with an encoded `OutputTail`, within `timeout_s`."""
         request = decode_output_request(data)
         directory = self._directories.get(request.key)
         is_ended = not request.key.attempt and request.key in self._ended
         if directory is None and not is_ended:
-            past = "where the task wrote is no longer known" if not request.key.attempt else "the task is not on its host any more"
+            past = "where the task wrote is no longer known" if not request.key.attempt else "the task is no longer on its host"
             return encode(OutputTail(fault=past))
         if self._running.total() >= MAX_READINGS or self._running[request.owner] >= MAX_READINGS_PER_OWNER:
-            return encode(OutputTail(fault="the host reads too many files already: look again in a moment"))
+            return encode(OutputTail(fault="the host reads too many files already: try again in a moment"))
         if directory is not None:
             return encode(await self._read_in_time(directory, request))
         with self._ended.directory(request.key) as copied:
             return encode(await self._read_in_time(copied, request))
 
     async def _read_in_time(self, directory: Path, request: OutputRequest) -> OutputTail:
-        """Whoever waits is answered in time, also when the process cannot be ended yet."""
+        """Return in time, also when the process cannot be ended yet."""
         self._running[request.owner] += 1
         reading = asyncio.get_running_loop().create_task(self._read(directory, request))
         self._readings.add(reading)

@@ -1,8 +1,8 @@
-"""Whether the head of the cell's Ray cluster is still there, as an exec host sees it within milliseconds.
+"""Detects within milliseconds, on an exec host, that the head of the cell's Ray cluster has ended.
 
-Ray's own processes do not end when their head dies: for seconds they ask whoever listens at its address, thousands of times
-a second, and so keep a new head from coming up. This holds one silent TCP connection to the head and tells when nobody
-listens there any more. It must not take a cut cable for an end: only a head that answers "no" is gone, Ray itself judges
+Ray's own processes do not end when their head dies: for seconds they send requests to its address, thousands of times a second,
+and so prevent a new head from starting. This module holds one idle TCP connection to the head and returns when no process
+listens there any longer. A cut cable is not an end: the head has ended only when connections are refused; Ray itself judges
 silence. Called by the supervisor. Source: docs/adr/0148.
 """
 
@@ -15,15 +15,15 @@ import socket
 from daemons.execd.backoff import backoff_s
 
 _CONNECT_S = 4.0
-#: a connection that lasted longer than this was a good one: the head closes one that says nothing after minutes
+#: a connection that lasted longer than this was a good one: the head closes idle ones after minutes
 _GOOD_S = 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
-#: a host that lost its power closes nothing: it is asked when nothing was heard for this many seconds, so often
+#: a host that lost its power closes nothing: keepalive probes after this many seconds of silence, so many of them
 _KEEPALIVE = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
 
 
 async def wait_until_head_gone(head: str) -> None:
-    """Return when connections to `head` ("ADDRESS:PORT") are refused. Waits as long as it cannot be reached at all."""
+    """Return when connections to `head` ("ADDRESS:PORT") are refused. Waits while the head cannot be reached at all."""
     loop = asyncio.get_running_loop()
     failures = 0
     while True:
@@ -33,7 +33,7 @@ async def wait_until_head_gone(head: str) -> None:
         except ConnectionRefusedError:
             return
         except (OSError, TimeoutError):
-            pass  # no road, or the connection was broken: asked again
+            pass  # no route, or the connection broke: connect again
         if loop.time() - began > _GOOD_S:
             failures = 0
             continue
@@ -42,7 +42,7 @@ async def wait_until_head_gone(head: str) -> None:
 
 
 async def _wait_until_closed(head: str) -> None:
-    """Connect, and return or raise OSError when the other side has closed the connection, or does not live."""
+    """Connect, and return or raise OSError when the other side has closed the connection, or is dead."""
     address, _, port = head.rpartition(":")
     async with asyncio.timeout(_CONNECT_S):
         reader, writer = await asyncio.open_connection(address, int(port))

@@ -1,8 +1,8 @@
-"""Directories of tasks that are over, kept for tasks to come with their files in them.
+"""Recycled directories of tasks that have ended, kept with their files for later tasks.
 
-Why: ext4 gives no inode away again for five minutes after a deletion, and looks at all such before each new file. On a host
-whose tasks are short that look is most of what a task costs (adr/0155). A kept file bears the name under which the next
-shepherd, or the execd, writes it anew from its first byte; nothing reads it before that. Only what every task has is kept.
+Why: ext4 does not reuse an inode for five minutes after a deletion, and scans all such inodes before each new file. On a host
+whose tasks are short that scan is most of the cost of a task (adr/0155). A recycled file bears the name under which the next
+shepherd, or the execd, overwrites it from its first byte; nothing reads it before that. Only files that every task has are kept.
 Blocking file work. Called by `active_jobs`.
 """
 
@@ -14,17 +14,17 @@ from pathlib import Path
 
 from gridengine.task_file import DRAFT
 
-#: directories that are kept at most: 40 kB each
+#: the most directories that are kept: 40 kB each
 MAX_DIRECTORIES = 128
 _WRITTEN_IN_PLACE = frozenset(("config", "execd"))
 _BY_RENAME = frozenset(("trace", "exit", "job_pid", "addgrpid", "cgroup", "scratch"))
-_EXIT = "exit"  # how the last task ended, and where it wrote
-_LINKS = frozenset(("pid",))  # a link to what is the shepherd's own
+_EXIT = "exit"  # the end of the last task, and its output paths
+_LINKS = frozenset(("pid",))  # a hard link to a file of the shepherd
 _ORDINARY = _WRITTEN_IN_PLACE | _BY_RENAME | _LINKS | {f"{name}{DRAFT}" for name in _BY_RENAME}
 
 
 def take(recycled: Path, directory: Path) -> bool:
-    """Make a spare directory the one at `directory`, where there is none; False: there is no spare one."""
+    """Move a recycled directory to `directory`, which must not exist. Returns False when there is no recycled one."""
     try:
         with os.scandir(recycled) as entries:
             entry = next(entries, None)
@@ -36,8 +36,8 @@ def take(recycled: Path, directory: Path) -> bool:
     return True
 
 
-def keep(recycled: Path, directory: Path) -> None:
-    """Put the directory of a task that is over aside, or remove it if it has more in it than others, or enough are there."""
+def recycle(recycled: Path, directory: Path) -> None:
+    """Recycle the directory of a task that has ended, or remove it if it has unusual files in it, or enough are there."""
     try:
         with os.scandir(directory) as entries:
             names = {entry.name for entry in entries}
@@ -55,7 +55,7 @@ def keep(recycled: Path, directory: Path) -> None:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Write a file of root's alone, in place of what a spare directory has there. Raises OSError."""
+    """Write a file for root alone, over that of a recycled directory. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         view = memoryview(data)

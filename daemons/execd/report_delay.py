@@ -9,21 +9,21 @@ from gridengine.delivery import Ended, Report, Started
 from gridengine.task_key import TaskKey
 
 STARTED_DELAY_S = 1.0
-"""A start, of which the answer to the instruction has told already: this is in case that answer is lost."""
+"""A start, which the answer to the instruction has reported already: this report is needed only if that answer is lost."""
 ENDED_DELAY_S = 0.02
-"""An end while there are other young tasks, which may be as short."""
+"""An end while there are other young tasks, which may end as soon."""
 YOUNG_S = 1.0
-"""A task is young for so long."""
+"""A task is young for this time after its start."""
 
 
 class ReportDelay:
-    """Which tasks of this host began a moment ago, as its reports say. `now`: seconds of a clock that is never set."""
+    """Tasks of this host that started a moment ago, by its reports. `now`: seconds of a clock that is never set."""
 
     def __init__(self) -> None:
         self._young: dict[TaskKey, float] = {}
 
     def delay_s(self, report: Report, now: float) -> float:
-        """How long a report that is made now waits, 0 for not at all."""
+        """Seconds that a report that is made now waits, 0 for not at all."""
         if isinstance(report, Started):
             self._young[report.key] = now
             return STARTED_DELAY_S
@@ -34,7 +34,7 @@ class ReportDelay:
         return 0.0
 
     def _forget_old(self, now: float) -> None:
-        """They are in the order in which they began."""
+        """They are in the order of their starts."""
         for key, began in list(self._young.items()):
             if now - began <= YOUNG_S:
                 return

@@ -1,4 +1,4 @@
-"""What the host has to tell the qmaster: gathered, sent in one call at a time, kept until it is acknowledged.
+"""Reports of the host to the qmaster: gathered, sent in one call at a time, kept until they are acknowledged.
 
 Owns order, batching and repetition of reports. Pure but for waiting; sending comes in as a function, so it knows
 neither Ray nor the qmaster. Called by `tasks` and the actor. Source: docs/architecture.md section 5.
@@ -10,8 +10,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from daemons.execd.report_delay import ReportDelay
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.report_delay import ReportDelay
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
@@ -27,13 +27,13 @@ _BATCH = 5000
 
 
 class _NotTaken(Exception):
-    """The answer says that the reports were not taken, or is not that of the qmaster that this host obeys."""
+    """The reports were refused, or the answer is not of the qmaster that this host obeys."""
 
 
 class Reporter:
-    """Reports on their way. `send(data)` gives the verdicts' bytes or raises; `full()` makes what a (re)started side
-    must hear first: the inventory and all load values. `attempt_log` puts reports into their order and weighs the answers.
-    `on_acknowledged(keys)`: the qmaster has the ends of these tasks; `on_forget(keys)`: tasks that are to go;
+    """Reports that are being sent. `send(data)` returns the verdicts' bytes or raises; `full()` makes the first reports after a
+    (re)start of either side: the inventory and all load values. `attempt_log` orders reports and checks the answers.
+    `on_acknowledged(keys)`: the qmaster has the ends of these tasks; `on_forget(keys)`: tasks that are to be removed;
     `on_orphans(keys)`: tasks that the qmaster does not know; `on_unknown(hosts)`: load was reported of hosts that do not exist.
     """
 
@@ -60,7 +60,7 @@ class Reporter:
         self._in_touch_s = INFINITY
 
     def configure(self, configuration: HostConfiguration) -> None:
-        """A host of which nothing is heard for reschedule_unknown may have its tasks placed elsewhere."""
+        """Tasks of a host that is silent for reschedule_unknown may be placed elsewhere."""
         self._in_touch_s = configuration.reschedule_unknown_s or INFINITY
 
     def add(self, *reports: Report) -> None:
@@ -74,17 +74,17 @@ class Reporter:
             self._news.set()
 
     def send_everything(self) -> None:
-        """Begin with the inventory and a full load report again: the qmaster has (re)started, or may have lost us."""
+        """Send the inventory and a full load report again: the qmaster has (re)started, or may have taken the host for lost."""
         self._full_requested = True
         self._inventoried.clear()
         self._news.set()
 
     async def wait_until_inventoried(self) -> None:
-        """Return at a moment when the qmaster has answered the inventory. A task begun while one is on its way would not be
-        in it, and the qmaster would take it for lost.
+        """Return at a moment when the qmaster has answered the inventory. A task that started while an inventory is being sent
+        would not be in it, and the qmaster would take it for lost.
 
-        When nothing was answered for so long that a task may be placed elsewhere, everything is told first: what the qmaster
-        had said before its answer counts no more, also what is still on its way.
+        When nothing was answered for so long that a task may be placed elsewhere, the inventory is sent first: instructions from
+        before its answer are no longer obeyed, also those that are still being delivered.
         """
         if self._inventoried.is_set() and asyncio.get_running_loop().time() - self._answered_at > self._in_touch_s:
             self.send_everything()
@@ -92,13 +92,13 @@ class Reporter:
             await self._inventoried.wait()
 
     async def run(self) -> None:
-        """Send for ever; what could not be delivered is repeated, after a while at intervals of 3 s."""
+        """Send forever; reports that could not be delivered are repeated, with pauses that grow to 3 s."""
         pause_s = _FIRST_PAUSE_S
         while True:
             await self._news.wait()
             self._news.clear()
             if not self._pending and not self._full_requested:
-                continue  # it went with others
+                continue  # it was sent together with others
             if await self._deliver():
                 pause_s = _FIRST_PAUSE_S
             else:
@@ -119,9 +119,9 @@ class Reporter:
             answer = decode(await self._send(encode(self._attempt_log.make_batch([*first, *batch]))))
             if not self._attempt_log.accept_answer(answer, with_inventory=bool(first)):
                 raise _NotTaken("another qmaster is there, or these reports came late")
-        except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
+        except Exception as error:  # whatever Ray raises: qmaster, its node or the network is down
             _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), describe_call_fault(error))
-            # what came meanwhile is newer; usage and load will be measured again
+            # reports that came meanwhile are newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
             self._full_requested = True
             return False

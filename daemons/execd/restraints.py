@@ -1,8 +1,8 @@
-"""What holds a task within its bounds on this host beside plain limits: processor cores, GPUs and cgroups.
+"""Restraints of a task on this host beside plain limits: processor cores, GPUs and cgroups.
 
-Owns which core and which GPU belongs to which task: it is a task's as long as anything of the task may run, and after a restart
-the files of the tasks say whose it is. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5) ENABLE_BINDING,
-USE_CGROUPS; EX-18, SO-6; adr/0168.
+Owns the assignment of cores and GPUs to tasks: a core is assigned while any process of its task may run, and after a restart
+the assignments are read from the files of the tasks. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5)
+ENABLE_BINDING, USE_CGROUPS; EX-18, SO-6; adr/0168.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """What one task gets. `kind`: `set`, `env` or `pe` of -binding; `processors`: the kernel's numbers of its cores.
+    """The restraints of one task. `kind`: `set`, `env` or `pe` of -binding; `processors`: the kernel's numbers of its cores.
 
     `cgroups`: None unless USE_CGROUPS is on. `gpus`: numbers of its GPUs.
     """
@@ -41,7 +41,7 @@ class Restraint:
 
 
 class Restraints:
-    """Of one host. `permitted`: the processors that the daemon itself may use; cores beyond them are given to nobody."""
+    """Of one host. `permitted`: the processors that the daemon itself may use; cores beyond them are never assigned."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Restraints:
         return {core for cores in self._assigned.values() for core in cores}
 
     def configure(self, configuration: HostConfiguration) -> None:
-        """Take USE_CGROUPS over; when it is switched on, the host is looked at again and the finding is logged."""
+        """Apply USE_CGROUPS; when it is switched on, the host is examined again and the finding is logged."""
         requested = configuration.execd_params.use_cgroups
         if requested and self._cgroups is None:
             self._cgroups = self._find_cgroups(self._cell)
@@ -73,7 +73,7 @@ class Restraints:
             self._cgroups = None
 
     def assign(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
-        """What a task that is to be started gets; it is its own until `release`. Slave tasks get none of their own."""
+        """Assign the restraints of a task that is to be started, until `release`. Slave tasks get none of their own."""
         return replace(self._cores(start, configuration, host), cgroups=self._cgroups, gpus=self._devices(start))
 
     def _cores(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
@@ -89,7 +89,7 @@ class Restraints:
         return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "")
 
     def _devices(self, start: Start) -> tuple[int, ...]:
-        """The GPUs with the lowest numbers that nobody has: the qmaster counts that there are as many."""
+        """The free GPUs with the lowest numbers: the qmaster has booked no more than there are."""
         if not start.gpus:
             return ()
         mine = _of_attempt(self._gpus, start.key)
@@ -99,14 +99,14 @@ class Restraints:
         self._gpus[start.key] = mine
         return mine
 
-    def keep(self, key: TaskKey, cores: Collection[Core], gpus: Collection[int] = ()) -> None:
-        """A task that an earlier execd started has these."""
+    def restore(self, key: TaskKey, cores: Collection[Core], gpus: Collection[int] = ()) -> None:
+        """Restore the assignment of a task that an earlier execd started."""
         self._assigned[key] = tuple(cores)
         if gpus:
             self._gpus[key] = tuple(gpus)
 
     def release(self, key: TaskKey) -> bool:
-        """Nothing of the task runs any more; whether that frees a core."""
+        """No process of the task runs any longer. Returns whether that frees a core."""
         self._gpus.pop(key, None)
         before = self.cores_in_use
         self._assigned.pop(key, None)
@@ -114,12 +114,12 @@ class Restraints:
 
 
 def _of_attempt(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | None:
-    """What the job's master or another slave task of it has here: it is for all of its slots."""
+    """The assignment of the job's master or another slave task of it here: it covers all of its slots."""
     return next((numbers for other, numbers in given.items() if other.master == key.master), None)
 
 
 def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:
-    """What qstat -j says of it: the cores, and which of both ways its memory is limited if USE_CGROUPS is on."""
+    """The confinement that qstat -j shows: the cores, and the way in which memory is limited if USE_CGROUPS is on."""
     memory, cgroups = "", restraint.cgroups
     if cgroups is not None and limits.get("h_vmem") is not None:
         by_process = f"h_vmem by address space, not by cgroup: {cgroups.obstacle}"

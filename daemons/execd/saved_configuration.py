@@ -1,7 +1,7 @@
 """The configuration of an exec host that is in force, kept in its spool.
 
-Owns that file. Apart from `site`, which the supervisor reads as well: the types of all configuration objects are half of what it
-would load. Called by the execd actor. Source: sge_conf(5).
+Owns that file. Separate from `site`, which the supervisor imports as well: the types of all configuration objects would double
+what it loads. Called by the execd actor. Source: sge_conf(5).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FILE = "configuration.json"
 
 
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
-    """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""
+    """Save the configuration in force: an actor that restarts uses it until the qmaster sends one."""
     replace_json(spool / _FILE, dict(text))
 
 

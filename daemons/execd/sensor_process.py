@@ -1,4 +1,4 @@
-"""The first moments of a load sensor's process: it takes the admin user's ids, ends with its parent, and becomes the sensor.
+"""The start of a load sensor's process: it takes the admin user's ids, is made to end with its parent, and executes the sensor.
 
 A program of its own because these steps must not be taken between fork and exec of a process with threads. Started by
 `daemons.execd.load_sensor` as `python -m daemons.execd.sensor_process PARENT USER PATH`. Source: sge_execd(8) LOAD SENSORS.
@@ -19,7 +19,7 @@ _NOT_EXECUTED = 126
 
 
 def main(arguments: list[str]) -> None:
-    """Become the program at PATH as USER (where this is root). PARENT: process id; its death is the sensor's."""
+    """Execute the program at PATH as USER (where this is root). PARENT: process id; the sensor ends with it."""
     parent, user, path = int(arguments[0]), arguments[1], arguments[2]
     if os.geteuid() == 0:
         identity.named(user).become()

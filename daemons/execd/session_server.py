@@ -1,7 +1,7 @@
-"""The door to interactive sessions: TLS connections of clients, passed through to the session of the task they have a ticket for.
+"""The listener for interactive sessions: TLS connections of clients, passed through to the session of the task of their ticket.
 
-Owns the port and the checking of tickets; the bytes behind the greeting it does not look at. Runs in the supervisor's
-event loop: when that ends the sessions stay, and clients come again. Source: docs/interactive.md; IA-1, IA-10.
+Owns the port and the checking of tickets; bytes after the greeting are passed on unread. Runs in the supervisor's event
+loop: when that ends the sessions stay, and clients reconnect. Source: docs/interactive.md; IA-1, IA-10.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from daemons.execd.active_jobs import read_holder
 from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_socket
 from daemons.runtime.keys import exec_host_keys
+from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_socket
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
 from gridengine import session
@@ -32,23 +32,23 @@ from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
-#: how long a client waits here for a task that has just been given to the host; then it may ask again
+#: how long a client waits here for a task that has just been dispatched to the host, and the polling interval; then it may retry
 _SESSION_TIMEOUT_S, _POLL_S = 2.0, 0.01
 _CHUNK = 2**17
 _LINE_BYTES = 4096
-#: seconds without a sign of life after which the client's host is asked whether it still is there, and between two askings
+#: seconds of silence after which keepalive probes are sent to the client's host, and between two probes
 _IDLE_S, _ASK_S = 30, 10
 
 
 class Greeting(msgspec.Struct):
-    """A client's first line; the rest of it is for the session."""
+    """A client's first line; its other fields are for the session."""
 
     task: TaskKey
     ticket: str
 
 
 class SessionServer:
-    """`port`: where it listens, 0 before. `limiter`: of the connections of this process."""
+    """`port`: the port on which it listens, 0 before. `limiter`: of the connections of this process."""
 
     def __init__(self, cell: Cell, host: str, limiter: ConnectionLimiter) -> None:
         self._cell, self._host, self._limiter = cell, host, limiter
@@ -71,7 +71,7 @@ class SessionServer:
                 task.cancel()
 
     def _listener(self) -> socket.socket:
-        """On this host's own address, at the port that it had before or the first that nobody has."""
+        """On this host's own address, at the port that it had before or the first free one."""
         address = self._cell.address(self._host)
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:
@@ -95,7 +95,7 @@ class SessionServer:
             _keep_alive(writer)
             await self._connect(reader, writer, connection)
         except (OSError, ssl.SSLError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client went away, or said nothing that can be used
+            pass  # the client disconnected, or its greeting is invalid
         except Exception:
             _log.exception("a session of a client failed")
         finally:
@@ -103,7 +103,7 @@ class SessionServer:
             connection.note_closed()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
-        line = await reader.readuntil(b"\n")  # the door gives it some seconds
+        line = await reader.readuntil(b"\n")  # the listener allows it some seconds
         try:
             greeting = msgspec.json.decode(line, type=Greeting, dec_hook=decode_hook)
         except msgspec.DecodeError:
@@ -134,10 +134,10 @@ class SessionServer:
     def _deny(self, writer: asyncio.StreamWriter, peer: str, task: TaskKey) -> None:
         text = f"a client of {peer} without a ticket for task {task[0]}.{task[1]} was refused"
         self._limiter.log_throttle.note(f"ticket {peer}", text)
-        _refuse(writer, "denied: this is no ticket for the session")
+        _refuse(writer, "denied: not a valid ticket for the session")
 
     async def _session_of(self, directory: Path) -> socket.socket | None:
-        """A connection to the session in a task's directory, which may be about to appear; None when there is none."""
+        """A connection to the session in a task's directory, which may still appear; None when there is none."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _SESSION_TIMEOUT_S
         while True:
@@ -150,7 +150,7 @@ class SessionServer:
 
 
 def _belongs_to(holder: Holder, directory: Path) -> bool:
-    """Whether the task in this directory is of the job that a ticket was given for, not of a later one of its number."""
+    """Whether the task in this directory is of the ticket's job, not of a later job of the same number."""
     try:
         return read_holder(directory) == holder
     except (OSError, msgspec.DecodeError):
@@ -158,7 +158,7 @@ def _belongs_to(holder: Holder, directory: Path) -> bool:
 
 
 def _connected(path: Path) -> socket.socket:
-    """By way of the directory's descriptor: paths of sockets are limited to 107 bytes. Raises OSError."""
+    """Connect through the directory's descriptor: paths of sockets are limited to 107 bytes. Raises OSError."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     descriptor = -1
     try:
@@ -180,7 +180,7 @@ def _origin(writer: asyncio.StreamWriter) -> str:
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """A client's host that is gone without a word must be noticed. Source: tcp(7)."""
+    """Detect a client's host that is gone without closing the connection. Source: tcp(7)."""
     connection: Any = writer.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _IDLE_S)
@@ -189,7 +189,7 @@ def _keep_alive(writer: asyncio.StreamWriter) -> None:
 
 
 def _refuse(writer: asyncio.StreamWriter, reason: str, again: bool = False) -> None:
-    """`again`: asking again, here or where the qmaster says then, may help."""
+    """`again`: a retry, here or at the host that the qmaster names then, may succeed."""
     writer.write(json.dumps({"refused": reason, "again": again}).encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""What an execution host knows before any job arrives: names, directories, the daemon's own environment.
+"""The site of an execution host, known before any job arrives: names, directories, the daemon's own environment.
 
 Owns the spool directory's layout. Reads files, decides nothing.
 Called by the supervisor (writes `site.json`) and by the execd actor. Source: docs/architecture.md 3, sge_conf(5).
@@ -18,7 +18,7 @@ from gridengine.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = architecture(os.uname().machine)
-#: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
+#: Variables of systemd, Ray and Python that belong to the daemon and never to a job.
 _DAEMON_VARIABLES = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
 _STATE = "site.json"
 PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
@@ -28,7 +28,7 @@ PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 class HostSite:
     """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs.
 
-    `process_share`: of the host's process numbers, what one job, or one user, gets unless H_MAXPROC says otherwise.
+    `process_share`: the number of processes that one job, or one user, may have unless H_MAXPROC is set.
     """
 
     host: str
@@ -61,14 +61,14 @@ class HostSite:
 
 
 def incarnation() -> str:
-    """The identity of the boot: each boot of the host has another (EX-10). In a container the start of its first process."""
+    """The identity of the boot: it differs with each boot of the host (EX-10). In a container the start of its first process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
     return f"{boot}-{started}"
 
 
 def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
-    """A quarter of the processes and threads that this host can have at a time; None where the kernel does not tell.
+    """A quarter of the processes and threads that this host can have at a time; None where the kernel does not show them.
 
     Deviation: 8.1.9 leaves processes unlimited; one job can then take all of them, and no daemon starts another.
     """
@@ -85,7 +85,7 @@ def task_directory(active_jobs: Path, key: TaskKey) -> Path:
 
 
 def prepare_spool(spool: Path) -> None:
-    """Make the spool directory of a host. Jobs run their scripts by path, so everybody may pass through it."""
+    """Make the spool directory of a host. Jobs run their scripts by path, so all users may traverse it."""
     for directory in (spool, spool / "active_jobs", spool / "job_scripts"):
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         directory.chmod(0o755)
@@ -93,9 +93,9 @@ def prepare_spool(spool: Path) -> None:
 
 
 def link_programs(root: Path, binary_path: str) -> None:
-    """Let those who look for Grid Engine at `$SGE_ROOT/bin/$ARC`, as OpenMPI does for qrsh, find it there.
+    """Link the programs at `$SGE_ROOT/bin/$ARC`, where other software, as OpenMPI for qrsh, looks for them.
 
-    What is there stays, unless it is a link that leads nowhere; a root directory that takes no files is left alone.
+    An existing file stays, unless it is a dangling link; a read-only root directory is left alone.
     """
     link = root / "bin" / ARCHITECTURE
     if not binary_path or link.exists():
@@ -113,7 +113,7 @@ def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str
 
 
 def replace_json(path: Path, content: object) -> None:
-    """Write a JSON file for nobody else's eyes, by rename."""
+    """Write a JSON file that only this user can read, by rename."""
     temporary = path.with_suffix(".new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -123,7 +123,7 @@ def replace_json(path: Path, content: object) -> None:
 
 
 def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
-    """Return the site with what the supervisor saved; without that, an empty inherited environment."""
+    """Return the site with the environment that the supervisor saved; an empty one if there is none."""
     try:
         saved = json.loads((spool / _STATE).read_text(encoding="utf-8", errors="surrogateescape"))
         environment, binary_path = dict(saved["environment"]), str(saved["binary_path"])
@@ -141,15 +141,15 @@ def read_cell_id(spool: Path) -> str:
 
 
 def join_cell(spool: Path, cell_id: str) -> str:
-    """Why a host may not join a master of this cell, "" if it may; from the first that it joins it belongs to that cell.
+    """Why a host may not join a master of this cell, "" if it may; a host belongs to the cell of the first master that it joins.
 
-    What runs here is of the cell that it belongs to: another master must not come to decide about it. Raises OSError.
+    Tasks on this host are of the cell that it belongs to: the master of another cell must not decide about them. Raises OSError.
     """
     own, path = read_cell_id(spool), spool / CELL_ID_FILE
     if own and cell_id != own:
         return (
-            f"the qmaster is of the cell {cell_id or 'without an id'}, this host belongs to {own}: it does not join, and what "
-            f"runs here goes on (to give the host away, end that and remove {path})"
+            f"the qmaster is of the cell {cell_id or 'without an id'}, this host belongs to {own}: it does not join, and its "
+            f"tasks go on (to move the host to another cell, end them and remove {path})"
         )
     if cell_id != own:
         draft = path.with_name(f".{path.name}")

@@ -1,6 +1,6 @@
-"""The variables that a script of Slurm's looks for, for jobs that came by sbatch. Pure; called by `environment`.
+"""The variables that a Slurm script expects, for jobs that were submitted by sbatch. Pure; called by `environment`.
 
-No shell is asked and no script is changed: they are there before anything runs, whatever interprets the script.
+They are set before the job starts, whatever interprets the script; no script is changed.
 Source: sbatch(1) of 22.05 OUTPUT ENVIRONMENT VARIABLES; adr/0160.
 """
 
@@ -13,12 +13,12 @@ from gridengine.delivery import Start
 from gridengine.slurm import array_offset, node_list
 from gridengine.state.jobs import Job
 
-#: Open MPI takes a job with SLURM_JOB_ID for one of Slurm's and would start its daemons by srun; it knows Grid Engine as well
+#: Open MPI takes a job with SLURM_JOB_ID for a Slurm job and would start its daemons by srun; it knows Grid Engine as well
 _NO_SRUN = {"OMPI_MCA_plm": "^slurm", "OMPI_MCA_ras": "^slurm", "HYDRA_BOOTSTRAP": "sge", "I_MPI_HYDRA_BOOTSTRAP": "sge"}
 
 
 def slurm_environment(start: Start, site: HostSite) -> dict[str, str]:
-    """What is known here alone; of any other job nothing. What sbatch knew is in the job's own environment."""
+    """The variables known on the host; {} for other jobs. Those known to sbatch are in the job's own environment."""
     job, granted = start.job, start.granted
     offset = array_offset(job.context)
     if offset is None:
@@ -65,12 +65,12 @@ def slurm_environment(start: Start, site: HostSite) -> dict[str, str]:
 
 
 def slurm_start_mode(job: Job) -> str:
-    """Such a script is run by the interpreter of its first line, which its writer relied on; "" for other jobs."""
+    """The start mode of a Slurm script, which is run by the interpreter of its first line; "" for other jobs."""
     return "" if array_offset(job.context) is None else "unix_behavior"
 
 
 def slurm_path(start: Start, binary_path: str) -> str:
-    """What comes first in PATH, with its colon: such a script calls srun and squeue, too. Nothing for other jobs."""
+    """The first directory in PATH, with its colon: a Slurm script calls srun and squeue, too. "" for other jobs."""
     if array_offset(start.job.context) is None or not binary_path:
         return ""
     return f"{posixpath.dirname(binary_path)}/slurm/bin:"

@@ -1,4 +1,4 @@
-"""Where a task reads and writes: the values of -i, -o and -e on this host, with variables expanded.
+"""The standard files of a task: the values of -i, -o and -e on this host, with variables expanded.
 
 Pure. Called by `task_config`; the shepherd opens the files, as the job's owner. Source: sge_submit(1) -o, SO-12.
 """
@@ -13,7 +13,7 @@ from posixpath import join
 from gridengine.slurm import array_offset
 from gridengine.state.jobs import Job, PathOnHost
 
-#: As 8.1.9 does, a name is taken without looking at what follows it: `$JOB_IDx` is the id and an x.
+#: As in 8.1.9, a name is replaced whatever follows it: `$JOB_IDx` is the id and an x.
 _VARIABLE = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _TILDE = re.compile(r"~([^/]*)")
 
@@ -47,7 +47,7 @@ def expand(path: str, variables: Mapping[str, str], home_of: Callable[[str], str
 
 
 def path_variables(job: Job, task_id: int, host: str, home: str) -> dict[str, str]:
-    """The variables of a path. Source: sge_submit(1) -o. TASK_ID of a job that came by sbatch is the number that it says."""
+    """The variables of a path. Source: sge_submit(1) -o. TASK_ID of a job that came by sbatch is the number in its own range."""
     number = task_id - (array_offset(job.context) or 0)
     return {
         "HOME": home,
@@ -55,7 +55,7 @@ def path_variables(job: Job, task_id: int, host: str, home: str) -> dict[str, st
         "JOB_ID": str(job.id),
         "JOB_NAME": job.name,
         "HOSTNAME": host,
-        "TASK_ID": str(number) if job.is_array else "0",  # 0 is what 8.1.9 puts there
+        "TASK_ID": str(number) if job.is_array else "0",  # 0 as in 8.1.9
     }
 
 

@@ -1,6 +1,6 @@
-"""The supervisor of an exec host: keeps its Ray node, launcher, gateway and session server, and says hello.
+"""The supervisor of an exec host: keeps its Ray node, launcher, gateway and session server running, and sends hellos.
 
-Owns their lives; imports no Ray and knows no job. What it starts ends with it, except shepherds and jobs: these go on
+Owns their lives; imports no Ray and knows no job. Its child processes end with it, except shepherds and jobs: these go on
 whatever happens here. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
 """
 
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.execd.backoff import keep_running, backoff_s
+from daemons.execd.backoff import backoff_s, keep_running
 from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import PID_FILE, join_cell, incarnation, read_cell_id
+from daemons.execd.site import PID_FILE, incarnation, join_cell, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.cell import Cell
@@ -43,18 +43,18 @@ from gridengine.units import spoken_time
 
 _log = logging.getLogger(__name__)
 
-#: seconds: between two hellos, that one may take, between tries while the qmaster is away: a hundred hosts are back in 10 s
+#: seconds: between two hellos, for the answer, between retries while the qmaster is down: a hundred hosts are back in 10 s
 _HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
 _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
 #: the longest pause where another host may be the master in a moment
 _HELLO_AGAIN_S = 1.0
-#: seconds: between two starts of something that ends again and again, from the first on; what has lived so long starts anew
+#: seconds that the launcher may take to end before it is killed
 _LAUNCHER_STOP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The Ray cluster of the cell as the qmaster tells it; a new `session` is a new cluster, with another token."""
+    """The Ray cluster of the cell, as named by the qmaster; a new `session` is a new cluster, with another token."""
 
     session: str
     head: str
@@ -62,16 +62,16 @@ class Cluster:
 
 
 class _Refused(NoQmaster):
-    """The qmaster has answered, and it does not take this host."""
+    """The qmaster has answered, and it refuses this host."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, sent=True)
 
 
 class ExecdSupervisor:
-    """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
+    """Keeps all services of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
 
-    `renewal`: how it goes on as another release; `binary_path`: the directory of the installed programs.
+    `renewal`: restarts the daemon as another release; `binary_path`: the directory of the installed programs.
     """
 
     def __init__(self, cell: Cell, host: str, renewal: Renewal, binary_path: str = "") -> None:
@@ -84,7 +84,7 @@ class ExecdSupervisor:
         self._witness = Witness(cell, host)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
-        self._news = asyncio.Event()  # the cluster is another one
+        self._news = asyncio.Event()  # the cluster has changed
         self._node_id, self._pace_s = "", _HELLO_S
         self._hello_wanted = asyncio.Event()
         self._last_error, self._silent_since = "", 0.0
@@ -92,7 +92,7 @@ class ExecdSupervisor:
         self._copy = CellCopy(cell.common)
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
-        """Serve until `stop` is set. `on_serving`: launcher and gateway are there."""
+        """Serve until `stop` is set. `on_serving()` is called when launcher and gateway are running."""
         (self._spool / WORD_FILE).unlink(missing_ok=True)
         work = [
             asyncio.create_task(keep_running("launcher", self._launcher)),
@@ -116,7 +116,7 @@ class ExecdSupervisor:
         on_serving()
 
     async def _is_serving(self) -> bool:
-        """Whether launcher and gateway take connections."""
+        """Whether launcher and gateway accept connections."""
         return await _answers(str(self._spool / "launcher.sock")) and await _answers(str(self._cell.gateway_socket))
 
     # --- children -------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class ExecdSupervisor:
                     await child.wait()
 
     async def _node(self) -> None:
-        """Be a node of the cluster until it ends, its head is gone or the cluster is another one."""
+        """Run a node of the cluster until it ends, its head is gone or the cluster has changed."""
         while self._cluster is None:
             self._news.clear()
             await self._news.wait()
@@ -172,13 +172,13 @@ class ExecdSupervisor:
             self._hello_wanted.set()
             headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
             if (headless or not node.alive) and self._cluster == cluster:
-                self._cluster = None  # wait until the qmaster says again which cluster there is
+                self._cluster = None  # wait until the qmaster names the cluster again
             for task in (running, gone):
                 task.cancel()
             await asyncio.gather(running, gone, return_exceptions=True)
             await node.stop(immediately=headless)
             if is_ending(self._spool / PID_FILE):
-                os.kill(os.getpid(), signal.SIGTERM)  # the actor that was told so has died with the node before it could
+                os.kill(os.getpid(), signal.SIGTERM)  # the actor that was to do this has died with the node
 
     async def _run_node(self, node: RayNode, cluster: Cluster) -> None:
         """Start the node and return when it has ended, or the qmaster has named another cluster."""
@@ -197,14 +197,15 @@ class ExecdSupervisor:
             finally:
                 ended.cancel()
                 changed.cancel()
-        master_restarted = "the master has begun anew: this host joins it again"
-        what = master_restarted if node.alive else "the node of this host has ended: it begins anew"
+        master_restarted = "the master has restarted: this host joins it again"
+        what = master_restarted if node.alive else "the node of this host has ended: it is restarted"
         _log.warning("%s", what, extra=about("host_rejoins"))
 
     # --- the qmaster ----------------------------------------------------------------------------------------------
 
     async def _hello(self) -> None:
-        """Tell the qmaster that this host lives, and learn which Ray cluster to join: every 2 s, a node as it is told."""
+        """Send hellos to the qmaster, whose answers name the Ray cluster to join: every 2 s, once joined at the interval of the
+        answer."""
         failures = 0
         while True:
             self._hello_wanted.clear()
@@ -259,7 +260,7 @@ class ExecdSupervisor:
             raise NoQmaster(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
 
     async def _master_or_shadow_here(self) -> bool:
-        """Whether a daemon that owns the files of this host, or follows the master's by itself, runs here."""
+        """Whether a daemon that owns the files of this host, or replicates the master's by itself, runs here."""
         return any([await _answers(str(self._cell.run_dir / name)) for name in ("seat.sock", "gdi.sock")])
 
     def _set_cluster(self, cluster: Cluster) -> None:
@@ -268,7 +269,7 @@ class ExecdSupervisor:
             self._news.set()
 
     def _note_message(self, message: str) -> None:
-        """Note what the qmaster said, for who starts this host or looks after it (`clients.admin.standing`)."""
+        """Write the qmaster's refusal to a file, for the commands that start or check this host (`clients.admin.standing`)."""
         if message == self._noted_message:
             return
         draft = self._spool / f"{WORD_FILE}.draft"
@@ -277,10 +278,10 @@ class ExecdSupervisor:
             draft.replace(self._spool / WORD_FILE)
             self._noted_message = message
         except OSError as error:
-            _log.warning("cannot note what the qmaster said: %s: %s", error.filename, error.strerror)
+            _log.warning("cannot write the qmaster's refusal: %s: %s", error.filename, error.strerror)
 
     def _log_change(self, error_text: str) -> None:
-        """Log once that the qmaster is away, and once that it is back."""
+        """Log once that the qmaster does not answer, and once that it does again."""
         now = asyncio.get_running_loop().time()
         if error_text and error_text != self._last_error:
             self._silent_since = self._silent_since or now

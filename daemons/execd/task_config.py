@@ -1,4 +1,4 @@
-"""The `config` file of a task: what the shepherd is told, computed from a Start instruction.
+"""The `config` file of a task: the shepherd's configuration, computed from a Start instruction.
 
 Pure. Called by `active_jobs`. Source: docs/architecture.md 5.2; sge_submit(1), queue_conf(5), sge_conf(5), sge_pe(5).
 """
@@ -85,9 +85,9 @@ def task_config(
 def _working_directory(
     start: Start, site: HostSite, account: Account, home_of: Callable[[str], str | None]
 ) -> str:
-    """Where the job works: its own choice, from the home directory on and with the variables of paths; else that (DM-2).
+    """The working directory: that of the job, relative to the home directory and with the variables of paths; else home (DM-2).
 
-    Deviation: 8.1.9 takes what is relative, and the variables, as they are.
+    Deviation: 8.1.9 takes relative paths, and variables, as they are.
     """
     job = start.job
     variables = path_variables(job, start.key.task, site.host, account.home)
@@ -132,7 +132,7 @@ def task_paths(start: Start, site: HostSite, cwd: str, files: StandardFiles) -> 
 def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | None]:
     """The limits in force, per slot: seconds or bytes, None for none.
 
-    The smaller of the job's request, the queue's value (RL-1) and what its reservation leaves (AR-93); those of
+    The smallest of the job's request, the queue's value (RL-1) and the time left of its reservation (AR-93); those of
     execd_params as they are (RL-10).
     """
     result: dict[str, float | None] = {}
@@ -150,11 +150,11 @@ def _finite(value: float) -> float | None:
 
 
 def _program(start: Start, configuration: HostConfiguration, paths: TaskPaths, host: str) -> Program:
-    """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
+    """The command and its interpreter. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
     mode = slurm_start_mode(job) or start.queue.shell_start_mode or configuration.shell_start_mode
     if job.kind != "batch":
-        mode = None  # it says how scripts are started, and there is none (QC-24)
+        mode = None  # it applies to scripts, and there is none (QC-24)
     return Program(
         binary=job.binary,
         script=None if job.binary else paths.script,
@@ -198,7 +198,7 @@ def _methods(start: Start, configuration: HostConfiguration) -> Methods:
 
 
 def _checkpointing(start: Start) -> Checkpointing:
-    """What a checkpointing job is told of its environment; nothing for others. Source: checkpoint(5) (CK-2 to CK-7)."""
+    """The checkpointing environment of a checkpointing job; defaults for others. Source: checkpoint(5) (CK-2 to CK-7)."""
     environment = start.checkpoint
     if environment is None:
         return Checkpointing()
@@ -216,7 +216,7 @@ def _checkpointing(start: Start) -> Checkpointing:
 
 
 def _rules(configuration: HostConfiguration) -> Rules:
-    """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
+    """Settings of the cluster for all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
     parameters, interval_s = configuration.execd_params, configuration.pdc_interval_s
     return Rules(
         gid_range=configuration.gid_range,
@@ -242,7 +242,7 @@ def _confines(restraint: Restraint, limits: dict[str, float | None]) -> Confines
 
 
 def _device_variables(restraint: Restraint) -> dict[str, str]:
-    """Which of the host's devices are the task's. Source: sge_submit(1) -binding, for all three kinds; adr/0168."""
+    """Variables with the devices that are assigned to the task. Source: sge_submit(1) -binding, all three kinds; adr/0168."""
     cores = {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
     return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, restraint.gpus))) if restraint.gpus else {})
 

@@ -1,7 +1,7 @@
-"""What `messages` of an exec host says of its tasks: begun, told something, ended with what they used and why.
+"""The lines on tasks in `messages` of an exec host: starts, commands, ends with usage and reason.
 
-Owns the lines and how loud they are. A start and an ordinary end are info, since there may be hundreds of them in a second; that
-something ended a task is a warning. Called by `tasks`. Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
+Owns the lines and their levels. A start and an ordinary end are info, since there may be hundreds of them in a second; that a
+task was ended from outside is a warning. Called by `tasks`. Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from gridengine.task_key import TaskKey
 from gridengine.units import format_memory
 
 _log = logging.getLogger(__name__)
-#: of a task's directory, written by its shepherd
+#: file in a task's directory, written by its shepherd
 FAULTS = "faults"
 _USED = (("wallclock", "ru_wallclock", "{:.1f} s"), ("cpu", "cpu", "{:.1f} s"), ("maxvmem", "maxvmem", ""))
 
 
 def log_start(start: Start) -> None:
-    """A task was given its directory, and its shepherd is asked for."""
+    """A task has got its directory, and its shepherd is requested."""
     if not _log.isEnabledFor(logging.INFO):
         return
     job, instance = start.job, start.granted[0].instance if start.granted else ""
-    text = f"task {task_name(start.key)} of {job.owner} begins in {instance}, try {start.key.attempt}"
+    text = f"task {task_name(start.key)} of {job.owner} starts in {instance}, attempt {start.key.attempt}"
     _log.info("%s", text, extra=about("task_begins", **_fields(start.key, job.owner), queue=instance))
 
 
 def log_command(key: TaskKey, owner: str, command: str) -> None:
-    """The qmaster wants something of a running task."""
+    """The qmaster sends a command to a running task."""
     if _log.isEnabledFor(logging.INFO):
-        text = f"task {task_name(key)} of {owner or '?'}: the qmaster says {command}"
+        text = f"task {task_name(key)} of {owner or '?'}: command of the qmaster: {command}"
         _log.info("%s", text, extra=about("task_told", **_fields(key, owner), command=command))
 
 
 def log_unwanted(key: TaskKey, owner: str) -> None:
-    """A task runs whose try is over for the qmaster."""
-    text = f"task {task_name(key)} of {owner or '?'} is killed: its try is over for the qmaster"
+    """A task is running whose attempt has ended for the qmaster."""
+    text = f"task {task_name(key)} of {owner or '?'} is killed: its attempt has ended for the qmaster"
     _log.warning("%s", text, extra=about("task_unwanted", **_fields(key, owner)))
 
 
 def log_faults(key: TaskKey, owner: str, directory: Path) -> None:
-    """What the shepherd of a task has noted that went wrong without ending it, such as a suspend_method. Each is said once."""
+    """Faults noted by the shepherd of a task that do not end it, such as a failed suspend_method. Each is logged once."""
     taken = directory / f"{FAULTS}.said"
     try:
         os.rename(directory / FAULTS, taken)
@@ -58,7 +58,7 @@ def log_faults(key: TaskKey, owner: str, directory: Path) -> None:
 
 
 def log_end(end: Ended, owner: str) -> None:
-    """A task is over."""
+    """A task has ended."""
     level = logging.WARNING if end.failed and end.failed != RESCHEDULED else logging.INFO
     if not _log.isEnabledFor(level):
         return
@@ -71,7 +71,7 @@ def log_end(end: Ended, owner: str) -> None:
 
 
 def task_name(key: TaskKey) -> str:
-    """As people call a task: `5.1`, of slave tasks with their number: `5.1, slave task 2`."""
+    """The name of a task for users: `5.1`, of slave tasks with their number: `5.1, slave task 2`."""
     return f"{key[0]}.{key[1]}" + (f", slave task {key[3]}" if len(key) > 3 else "")
 
 

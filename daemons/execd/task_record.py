@@ -1,7 +1,7 @@
-"""What the execd itself has to know of a task after a restart, in a file of its own in the task's directory.
+"""The execd's own record of a task, for after a restart, in a file of its own in the task's directory.
 
-Owns `execd` (docs/architecture.md 5.2): the shepherd is not told of it, and it not of what the shepherd is told. A task that
-an earlier release started has the same in its `config` and `origin`. Blocking file work. Called by `active_jobs`.
+Owns the file `execd` (docs/architecture.md 5.2), which the shepherd does not read; the shepherd's `config` is not repeated in it.
+A task that an earlier release started has the same in its `config` and `origin`. Blocking file work. Called by `active_jobs`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from daemons.execd.restraints import Restraint
 from daemons.execd.recycled_directories import overwrite
+from daemons.execd.restraints import Restraint
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
@@ -22,7 +22,7 @@ from gridengine.topology import Core
 
 
 class TaskRecord(Struct, omit_defaults=True):
-    """Which task it is, the submit time of its job as it was at its start, what it has of the host, and whose it is."""
+    """Key of the task, the submit time of its job as it was at its start, its cores and GPUs on the host, and its origin."""
 
     key: TaskKey
     submitted: float = 0.0
@@ -33,7 +33,7 @@ class TaskRecord(Struct, omit_defaults=True):
 
 
 class _Config(Struct):
-    """What the `config` of an earlier release says besides what the shepherd is told."""
+    """Fields in the `config` of an earlier release that the shepherd does not use."""
 
     job_id: int
     task_id: int
@@ -51,14 +51,14 @@ _decode_origin = msgspec.json.Decoder(Origin).decode
 
 
 def write_record(directory: Path, start: Start, restraint: Restraint, confinement: Confinement | None) -> None:
-    """Write it down for a task that is about to start. Raises OSError."""
+    """Write the record of a task that is about to start. Raises OSError."""
     cores, gpus = list(restraint.cores), list(restraint.gpus)
     known = TaskRecord(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
     overwrite(directory / EXECD, _encode(known))
 
 
-def remembered(directory: Path) -> TaskRecord:
-    """What is known of the task in `directory`. Raises OSError or msgspec.DecodeError: the directory is no task's."""
+def read_record(directory: Path) -> TaskRecord:
+    """The record of the task in `directory`. Raises OSError or msgspec.DecodeError: it is not the directory of a task."""
     try:
         return _decode((directory / EXECD).read_bytes())
     except FileNotFoundError:
@@ -66,8 +66,8 @@ def remembered(directory: Path) -> TaskRecord:
 
 
 def read_record_at_end(directory: Path) -> TaskRecord:
-    """The same by the record of the end of its job, which is on disk where the file of its own may not be yet when the host
-    loses its power. Raises OSError, msgspec.DecodeError, KeyError: there is no such record, or it does not say."""
+    """The same from the record of the end of its job, which is on disk where the file of its own may not be yet when the host
+    loses its power. Raises OSError, msgspec.DecodeError, KeyError: there is no such record, or it has no copy."""
     for name in ("exit", "job_end"):
         try:
             record = msgspec.json.decode((directory / name).read_bytes(), type=dict[str, object])

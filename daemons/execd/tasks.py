@@ -1,7 +1,7 @@
 """The tasks on this host: carrying out instructions, noticing ends, handing both to the reporter.
 
-Owns which tasks are here, in memory a mirror of `active_jobs`: after any restart it is read again, and what the disk
-says counts. Must not know Ray. Called by the execd actor. Source: docs/architecture.md section 5 (EX-9).
+Owns the set of tasks here, in memory a mirror of `active_jobs`: after any restart it is read again from disk, which is
+authoritative. Must not know Ray. Called by the execd actor. Source: docs/architecture.md section 5 (EX-9).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.execd import active_jobs, task_log
+from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
@@ -25,7 +26,6 @@ from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
-from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import (
     Acknowledgement,
     Checkpointed,
@@ -48,7 +48,7 @@ from gridengine.task_key import TaskKey
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
-#: what a shepherd is told for a command of the qmaster
+#: the shepherd's command for a command of the qmaster
 _SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate", "end": "end"}
 #: how long a shepherd may take to write its usage file, and to find out that a method cannot be executed, seconds
 _USAGE_WAIT_S, _METHOD_S = 0.5, 2.0
@@ -59,14 +59,15 @@ _SCRIPT_KEPT_S = 5.0
 
 
 class NotNow(Exception):
-    """The instruction cannot be carried out at the moment, although nothing is wrong with it: to be repeated."""
+    """The instruction is valid, but cannot be carried out at the moment: it has to be repeated."""
 
 
 class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
     def __init__(
-        self, site: HostSite, attempt_log: AttemptLog, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
+        self, site: HostSite, attempt_log: AttemptLog, report: Callable[..., None],
+        restraints: Restraints, cores_changed: Callable[[], None],
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
         self._attempt_log, self._restraints = attempt_log, restraints
@@ -78,28 +79,28 @@ class Tasks:
         self._scripts, self.ended_outputs = JobScripts(site.job_scripts), EndedOutputs()
         self._scripts.keep_only({key[0] for key in on_disk})
         for key, task in on_disk.items():
-            restraints.keep(key, task.cores, task.gpus)
+            restraints.restore(key, task.cores, task.gpus)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._orphans: set[TaskKey] = set()  # the qmaster does not know them
-        self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
-        self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
+        self._ended: set[TaskKey] = set()  # the end is known and is being reported to the qmaster
+        self._forgotten: set[TaskKey] = set()  # the end is not to be reported
         self._usage: dict[TaskKey, Usage] = {}
         self._idle: dict[TaskKey, Idleness] = {}
-        self._checkpointed: set[TaskKey] = set()  # the qmaster is told that there is a checkpoint
+        self._checkpointed: set[TaskKey] = set()  # the checkpoint was reported to the qmaster
         self.launcher = LauncherClient(site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected)
 
     def find_ends(self) -> None:
-        """Report the ends that came while nobody looked."""
+        """Report the ends that came while this daemon was down."""
         for key in list(self.directories):
             self._check_end(key)
 
     # --- instructions ---------------------------------------------------------------------------------------------
 
     async def start(self, start: Start, stamp: Stamp, script: bytes | None = None) -> Acknowledgement:
-        """Run a task, once: a try that is here is acknowledged again, of one that was here it is said that it is over.
+        """Run a task, once: an attempt that is here is acknowledged again, one that has ended here is answered `over`.
 
-        `stamp`: the place of the qmaster's word; `script`: that of the job, None if the host is to have it. Not `ok`: it
+        `stamp`: of the qmaster's message; `script`: that of the job, None if the host should have it already. Not `ok`: it
         cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotNow.
         """
         key, configuration = start.key, self.configuration
@@ -110,7 +111,7 @@ class Tasks:
             _log.error("cannot start task %d.%d: %s", *key[:2], reason)
             return Acknowledgement(False, EARLY, reason)
         if key not in self.directories:
-            # nothing may wait between these looks and the directory
+            # no await may come between these checks and the making of the directory
             if not self._attempt_log.is_current(stamp):
                 raise NotNow("a later instruction of the qmaster has arrived")
             if self._attempt_log.has_ended(key, start.submit_time) or self._is_outdated(start):
@@ -125,21 +126,21 @@ class Tasks:
                 self._release_script(start.job.id)
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
-        directory = str(self.directories[key])
+        directory, wrapper, owner = str(self.directories[key]), configuration.shepherd_cmd, start.job.owner
         try:
-            await self._retry_until_launcher_answers(lambda: self.launcher.start(directory, configuration.shepherd_cmd, start.job.owner))
+            await self._retry_until_launcher_answers(lambda: self.launcher.start(directory, wrapper, owner))
         except ValueError as error:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
-            self._drop(key)  # nothing of it has begun
+            self._drop(key)  # none of its processes has started
             _log.error("cannot start task %d.%d: %s", *key[:2], error)
             return Acknowledgement(False, EARLY, str(error))
-        if key in self.directories and key not in self._ended:  # a short job may be over already
+        if key in self.directories and key not in self._ended:  # a short job may have ended already
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
 
     def _has_script(self, start: Start, script: bytes | None, reader: Reader) -> bool:
-        """Whether the job's script is in its place, or can be put there. Raises StartFault."""
+        """Whether the job's script is on this host, or can be written. Raises StartFault."""
         if not start.script or self._scripts.has(start.job.id, reader):
             return True
         if script is None:
@@ -152,7 +153,7 @@ class Tasks:
         return True
 
     def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
-        """Give the task its directory and what it gets of the host. Raises StartFault."""
+        """Make the task's directory and assign its restraints. Raises StartFault."""
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.StartFault(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
@@ -172,14 +173,14 @@ class Tasks:
             self._cores_changed()
 
     def _is_outdated(self, start: Start) -> bool:
-        """Whether a later attempt of the task is here: this start was long on its way."""
+        """Whether a later attempt of the task is here: this start was delayed."""
         return any(
             other[:2] == start.key[:2] and other.attempt > start.key.attempt and self._submitted.get(other) == start.submit_time
             for other in self.directories
         )
 
     async def remove_earlier_attempts(self, start: Start) -> None:
-        """Before a start: remove what other attempts left; one that still runs is killed. Raises NotNow."""
+        """Before a start: remove the remains of other attempts; one that still runs is killed. Raises NotNow."""
         key, until = start.key, time.monotonic() + _PATIENCE_S
         if self._is_outdated(start):
             return
@@ -214,12 +215,12 @@ class Tasks:
         return Acknowledgement()
 
     async def forget(self, instruction: Forget) -> Acknowledgement:
-        """Remove a task's files; what still runs of it is killed first. Raises NotNow."""
+        """Remove a task's files; its processes are killed first. Raises NotNow."""
         await self._forget(instruction.key)
         return Acknowledgement()
 
     async def forget_all(self, keys: Iterable[TaskKey]) -> None:
-        """Forget tasks as a verdict of the qmaster said. It says so again after the next inventory."""
+        """Forget tasks by a verdict of the qmaster, which repeats it after the next inventory."""
         for key in keys:
             try:
                 await self._forget(key)
@@ -227,12 +228,12 @@ class Tasks:
                 _log.warning("cannot forget task %d.%d: %s", *key[:2], reason)
 
     async def end_all(self, within_s: float) -> None:
-        """End every running task, as `qconf -kej` asks; checkpointing jobs with `s` migrate (CK-5).
+        """End every running task, as by `qconf -kej`; checkpointing jobs with `s` migrate (CK-5).
 
         Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotNow.
         """
         for key in list(self.directories):
-            if key in self.directories:  # another may end while one is told
+            if key in self.directories:  # one may end while the command is passed to another
                 await self._command(key, "shutdown")
         until = time.monotonic() + within_s
         while self.directories and time.monotonic() < until:
@@ -242,7 +243,7 @@ class Tasks:
         directory = self.directories.get(key)
         if directory is None:
             return
-        self._forgotten.add(key)  # it goes when its shepherd has ended
+        self._forgotten.add(key)  # it is removed when its shepherd has ended
         if active_jobs.read_end(key, directory) is not None or not await self._command(key, "kill"):
             if key in self.directories:
                 self._remove([key])
@@ -253,7 +254,7 @@ class Tasks:
         return self._origins.get(key, Origin()).owner
 
     async def _command(self, key: TaskKey, command: str) -> bool:
-        """Tell the task's shepherd; False when none runs. Raises NotNow."""
+        """Pass a command to the task's shepherd; False when none runs. Raises NotNow."""
         path = str(self.directories[key])
         return await self._retry_until_launcher_answers(lambda: self.launcher.signal(path, command))
 
@@ -268,10 +269,10 @@ class Tasks:
                     raise NotNow("the launcher of the host does not run") from None
                 await asyncio.sleep(_RETRY_S)
 
-    # --- what the qmaster knows of ---------------------------------------------------------------------------------
+    # --- inventory and orphans -------------------------------------------------------------------------------------
 
     def inventory(self, incarnation: str) -> Inventory:
-        """All tasks here, and whose they are. The ends of strays are reported again: this qmaster may know them."""
+        """All tasks here, with their origins. The ends of orphans are reported again: this qmaster may know them."""
         again, self._orphans = self._orphans, set()
         for key in sorted(again & self._ended):
             self._ended.discard(key)
@@ -280,7 +281,7 @@ class Tasks:
         return Inventory(keys, incarnation, [self._origins.get(key, Origin()) for key in keys])
 
     def keep_orphans(self, keys: Iterable[TaskKey]) -> None:
-        """Tasks that the qmaster does not know: they go on, and their ends stay here until one does, or has them ended."""
+        """Tasks that the qmaster does not know: they go on, and their ends stay here until a qmaster takes them."""
         for key in keys:
             if key in self.directories and key not in self._orphans:
                 self._orphans.add(key)
@@ -298,7 +299,7 @@ class Tasks:
             self._check_end(key)
 
     def _on_launcher_connected(self, running: list[str]) -> None:
-        """Ends of the time without a connection are on disk."""
+        """Check the tasks whose shepherds ended while there was no connection: their ends are on disk."""
         alive = set(running)
         for key, directory in list(self.directories.items()):
             if str(directory) not in alive:
@@ -326,7 +327,7 @@ class Tasks:
             self._cores_changed()
 
     def _remove(self, keys: list[TaskKey]) -> None:
-        """Remove tasks that are over. That they have been here outlives their directories: a late start finds it."""
+        """Remove tasks that have ended. Their attempts stay noted after their directories are gone, against delayed starts."""
         if keys:
             self._attempt_log.add({key: self._submitted[key] for key in keys})
         for key in keys:
@@ -363,7 +364,7 @@ class Tasks:
     # --- usage ----------------------------------------------------------------------------------------------------
 
     async def measure(self) -> None:
-        """Have the running shepherds measure, and report what has changed (EX-8), first checkpoints too (CK-7)."""
+        """Have the running shepherds measure, and report usage that has changed (EX-8), and first checkpoints (CK-7)."""
         running = [key for key in self.directories if key not in self._ended and self._idle.setdefault(key, Idleness()).is_due()]
         for key in running:
             try:

@@ -1,7 +1,7 @@
-"""A witness: an exec host whose word counts when hosts that may be the master ask for the right to be it.
+"""A witness: an exec host that votes when candidate hosts campaign to become the leader.
 
-Owns the door for them and this host's promise; what may be promised is `gridengine.lease`'s to know. A cell whose master cannot
-be taken over by another host has none, unless it could once: any master that starts may ask what it promised (adr/0174).
+Owns the listener for them and this host's vote record; `gridengine.lease` decides on votes. A cell without failover has no
+witnesses, unless it had failover once: a master that starts may ask for earlier votes (adr/0174).
 Called by the supervisor. Source: docs/adr/0146.
 """
 
@@ -22,15 +22,16 @@ _POLL_S = 2.0
 
 
 class Witness:
-    """That of one exec host. Raises CellFault when its promise cannot be read."""
+    """The witness of one exec host. Raises CellFault when its vote record cannot be read."""
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
-        candidate_record = cell.qmaster_spool_dir / "shadow" / "promise"  # of sge_qmaster and sge_shadowd, while this host may be the master
+        # written by sge_qmaster and sge_shadowd, while this host is a candidate
+        candidate_record = cell.qmaster_spool_dir / "shadow" / "promise"
         self._voter = LeaseVoter(cell.execd_spool(host) / "promise", other=candidate_record)
 
     async def run(self) -> None:
-        """Answer while this host is a witness, until cancelled; one that may be the master answers as such, by another daemon.
+        """Answer while this host is a witness, until cancelled; on a candidate host another daemon answers.
         Raises OSError, CellFault."""
         while True:
             self._voter.load()
@@ -39,12 +40,12 @@ class Witness:
             await asyncio.sleep(_POLL_S)
 
     def _is_witness(self) -> bool:
-        """Whether several other hosts may be the master, or might when this one promised something. Raises CellFault."""
+        """Whether other hosts are candidates, or were when this one has voted. Raises CellFault."""
         candidate_hosts = self._cell.candidate_hosts()
         return self._host not in candidate_hosts and bool(candidate_hosts or self._voter.record.epoch)
 
     async def _serve(self) -> None:
-        """Keep the door open as long as this host is a witness. Raises OSError, CellFault."""
+        """Listen while this host is a witness. Raises OSError, CellFault."""
         messages: dict[str, PeerHandler] = {VOTE_RECORD: self._voter.answer_record_request}
         keys = exec_host_keys(self._cell, self._host)
         serving = serve_peers(self._cell, self._host, keys, {"lease": self._answer_request}, self._voter.load, messages)

@@ -21,7 +21,7 @@ from daemons.qmaster.spooling.cell_identity import settle
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
-from daemons.runtime.keys import master_keys, install_offered_keys
+from daemons.runtime.keys import install_offered_keys, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal

@@ -12,11 +12,11 @@ from math import isfinite
 from gridengine.orders import JobFault, Orders, StartOrder
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.quotas import bookings_of
 from gridengine.placement.requests import CategoryKey, Request, category_key
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
 from gridengine.state.events import AnyEvent

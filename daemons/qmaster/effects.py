@@ -1,6 +1,6 @@
-"""pending_effects(state, host): what a host has still to be told, computed from the state.
+"""pending_effects(state, host): the instructions that a host has still to get, computed from the state.
 
-Owns the difference between what is wanted and what the host has confirmed. Computing it again after any crash is
+Owns the difference between the desired state and what the host has confirmed. Computing it again after any crash is
 the whole of recovery; an instruction that was lost is simply still pending.
 """
 
@@ -21,13 +21,13 @@ from gridengine.state import checkpointing
 from gridengine.state.bookings import host_holder
 from gridengine.state.configured.execution import LIMITS
 from gridengine.state.configured.objects import CheckpointInterface
+from gridengine.state.desired_command import UNSURE, desired_command
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import TriesForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
-from gridengine.state.desired_command import UNSURE, desired_command
 from gridengine.task_key import SlaveKey, TaskKey
 
 _REVERSIBLE_COMMANDS = frozenset(("run", "suspend"))
@@ -60,10 +60,10 @@ def pending_effects(
 
 
 def doubt_events(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent]:
-    """What is to be on record before these are sent: that it is not sure any more what these tasks do.
+    """Events to record before these instructions are sent: it is no longer certain which state these tasks are in.
 
-    A host may suspend a task without the qmaster's ever hearing of it: the answer is lost, or the qmaster dies. If somebody lets
-    the task go on before the host is told again, the qmaster would take it for running, and would tell the host nothing.
+    A host may suspend a task without the qmaster ever learning of it: the answer is lost, or the qmaster dies. If the task is
+    then resumed before the host gets the instruction again, the qmaster would take it for running, and would send nothing.
     """
     events: list[AnyEvent] = []
     for instruction in instructions:
@@ -82,13 +82,13 @@ def doubt_events(state: State, instructions: Sequence[Instruction]) -> list[AnyE
 def slave_effects(
     state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], may_start: bool = True
 ) -> Iterator[OnTask]:
-    """What the host has still to be told of the slave tasks of a task: they do as their master does, and end with it."""
+    """Pending instructions for the slave tasks of a task: they follow the state of their master task, and end with it."""
     for slave in task.slaves.values():
         if slave.host != host or slave.over:
             continue
         key = SlaveKey(job.id, task.id, task.attempt, slave.number)
         master = "kill" if task.master_end is not None else desired_command(state, job, task)
-        # it is neither saved, nor does anything run after it
+        # a slave task is neither checkpointed, nor does a method run after it
         command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
             if not may_start:
@@ -103,7 +103,7 @@ def slave_effects(
 
 
 def make_start(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:
-    """The whole of a task for its host; `instance`: the one whose attributes count, if not the master's."""
+    """The start instruction of a task; `instance`: the one whose attributes apply, if not that of the master task."""
     instance = instance or task.granted[0].instance
     config = state.configs[instance]
     pe = state.pes.get(task.pe)
@@ -146,7 +146,7 @@ def _processors(state: State, task: Task) -> dict[str, str]:
 
 
 def _gpus(state: State, task: Task, host: str) -> int:
-    """How many GPUs of a host the task was charged with."""
+    """Number of GPUs of a host that are booked for the task."""
     holder = host_holder(host)
     return round(sum(amounts.get(GPUS, 0.0) for who, amounts in state.bookings_of(task) if who == holder))
 
@@ -160,7 +160,7 @@ def _time_limit(state: State, job: Job, task: Task) -> float:
 def acknowledgement_events(
     state: State, host: str, instructions: Sequence[Instruction], answers: list[Acknowledgement], now: float
 ) -> tuple[list[AnyEvent], list[Ended]]:
-    """Events of what a host confirmed, and ends of tasks that it could not start."""
+    """Events for the instructions that a host confirmed, and ends of tasks that it could not start."""
     events: list[AnyEvent] = []
     failures: list[Ended] = []
     forgotten: list[TaskKey] = []
@@ -194,9 +194,9 @@ def acknowledgement_events(
 
 
 def _failure(key: TaskKey, answer: Acknowledgement, now: float) -> Ended:
-    """The end of a try that its host did not start, or of one that was over without a word of its end."""
+    """The end of an attempt that its host did not start, or of one that ended there without a record."""
     if answer.over:
-        reason = "its host had it, and has no record of its end"
+        reason = "its host started it before, and has no record of its end"
         return Ended(key, LOST, 128 + 9, 9, reason, start_time=now, end_time=now)
     failed, faults = answer.failed, answer.host_faults
     return Ended(key, failed, reason=answer.reason, start_time=now, end_time=now, host_faults=faults)

@@ -26,6 +26,7 @@ from daemons.qmaster.follow.overdue import end_overdue
 from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
 from daemons.qmaster.follow.reservation_states import may_trouble, next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
+from daemons.qmaster.replication_queue import ReplicationQueue
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
@@ -37,16 +38,15 @@ from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
 from daemons.qmaster.tell.share_log import ShareLog
 from daemons.qmaster.tell.story import Line, as_text, lines
-from daemons.qmaster.replication_queue import ReplicationQueue
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.hosts import OrphanTask
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from gridengine.state.volatile import carry_over
 from gridengine.task_key import TaskKey
 
@@ -127,7 +127,7 @@ class Master:
         )
 
     def _log_new_orphans(self, host: str, before: list[OrphanTask]) -> None:
-        """Log the strays of a host that it did not have before."""
+        """Log the orphan tasks of a host that it did not have before."""
         known = self.state.hosts.get(host)
         for orphan in known.orphans if known is not None and known.orphans is not before else ():
             if orphan not in before:

@@ -18,13 +18,13 @@ import aiohttp
 from aiohttp import web
 
 from daemons.runtime import idempotency
-from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import peer_credentials, open_unix_socket
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, abort_answer, finish_answer, refusal_response
+from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.locks import try_lock
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
+from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
 from gridengine.protocol import MASTER_REACHED
 
 #: seconds between two attempts of a second execd on the same machine to take over the socket

@@ -19,9 +19,9 @@ from aiohttp import web
 
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.keys import Keys
+from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.qmaster_client import describe_failure
 
 _log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ import msgspec
 from dateutil.tz import tzlocal
 
 from daemons.runtime.cell import read_cell
-from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.messages import open_messages
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from daemons.schedd.instance_table import InstanceTable, InstanceRow, InstanceGroup
-from daemons.schedd.candidate_heap import HeapEntry, CandidateHeap
+from daemons.schedd.candidate_heap import CandidateHeap, HeapEntry
+from daemons.schedd.instance_table import InstanceGroup, InstanceRow, InstanceTable
 from daemons.schedd.queue_order import site_order
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import (
+    free_slots,
     host_refusal,
     instance_refusal,
     is_reported,
     load_refusal,
     queue_refusal,
-    free_slots,
     soft_violations,
     unknown_resources,
 )
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.requests import Demand, Request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.bookings import CLUSTER

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from daemons.schedd.load_formula import CompiledFormula
 from gridengine.placement.calendar_windows import CalendarWindows
-from gridengine.placement.ledger import Ledger
-from gridengine.placement.obstacles import obstacle
-from gridengine.placement.natural_order import natural_order
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.natural_order import natural_order
+from gridengine.placement.obstacles import obstacle
 from gridengine.state.bookings import Holder, holders_at
 from gridengine.state.queues import InstanceConfig
 

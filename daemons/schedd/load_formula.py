@@ -5,9 +5,9 @@ Owns its evaluation; the grammar is in `gridengine.syntax.load_formula`. Source:
 
 from __future__ import annotations
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import host_available
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.syntax.load_formula import parse_load_formula
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from daemons.schedd.instance_table import InstanceRow
 from daemons.schedd.categories import Category
+from daemons.schedd.instance_table import InstanceRow
 from daemons.schedd.view import View
 from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
 from gridengine.placement.ledger import Ledger

@@ -6,10 +6,10 @@ Owns the copy and checks its revision. Called by the actor.
 from __future__ import annotations
 
 from daemons.schedd.view import View
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import decode_events
 from gridengine.state.parts import Assembly
-from gridengine.state.affected import Affected
 
 
 class Mirror:

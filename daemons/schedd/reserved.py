@@ -7,9 +7,9 @@ Called through `daemons.schedd.view` like the other categories. Source: AR-60, A
 from __future__ import annotations
 
 from daemons.schedd.categories import Category
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reserved import place_reserved, reserved_request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.jobs import Grant, Job
 

@@ -6,21 +6,21 @@ Called by the mirror and by `daemons.schedd.cycle`.
 
 from __future__ import annotations
 
-from daemons.schedd.instance_table import InstanceTable, InstanceRow
-from daemons.schedd.categories import Category, CandidateHeapKey
+from daemons.schedd.candidate_heap import CandidateHeap
+from daemons.schedd.categories import CandidateHeapKey, Category
+from daemons.schedd.instance_table import InstanceRow, InstanceTable
 from daemons.schedd.job_groups import JobGroups
 from daemons.schedd.load_corrections import LoadCorrections
-from daemons.schedd.candidate_heap import CandidateHeap
 from daemons.schedd.reserved import AnyCategory, ReservedCategory
 from gridengine.placement.access import user_sets_of
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import quota_attributes
 from gridengine.placement.requests import CategoryKey, category_key
-from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.state.affected import Affected
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 
 UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "share_tree", "user", "checkpoint"))
 """Kinds of objects on which queue instances and categories do not depend."""

@@ -17,8 +17,8 @@ import typer
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.listener import open_tcp_socket, open_unix_socket
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_client import read_credentials

@@ -17,11 +17,11 @@ import msgspec
 
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
 from gridengine.mirroring import HEARTBEAT_S, Beat, Committed, Line, Measures, WholeState, decode_line
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
-from gridengine.state.affected import Affected
 
 _log = logging.getLogger(__name__)
 PATIENCE_S = 5 * HEARTBEAT_S

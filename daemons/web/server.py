@@ -19,9 +19,9 @@ from dateutil.tz import tzlocal
 
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connection_limiter import ConnectionLimiter
-from daemons.runtime.listener import Listener
 from daemons.runtime.http_listener import serve_app
 from daemons.runtime.keys import own_keys
+from daemons.runtime.listener import Listener
 from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, QmasterClient
 from daemons.web.access.guard import Guard
 from daemons.web.access.links import Links, LinkServer

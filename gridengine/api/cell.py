@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from gridengine import json_text
 from gridengine.api import operations, wire
 from gridengine.api.answers import CellEvent, JobEnd, RequestDenied, StreamEnded
-from gridengine.api.job_follower import PAUSE_S, JobFollower
 from gridengine.api.connection import CellConnection
+from gridengine.api.job_follower import PAUSE_S, JobFollower
 from gridengine.api.operations import Operation
 from gridengine.api.transport import select_transport
 from gridengine.api.wire import Answer, Unreachable

@@ -12,8 +12,8 @@ from datetime import UTC, tzinfo
 from msgspec import Struct
 
 from gridengine.instance_name import host_of
-from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_job, causes_of_instances, group_reasons, sort_causes
-from gridengine.placement.expected_start import expected_start, not_before, calendar_opening
+from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_instances, causes_of_job, group_reasons, sort_causes
+from gridengine.placement.expected_start import calendar_opening, expected_start, not_before
 from gridengine.placement.occupants import occupants
 from gridengine.placement.reasons import Reason
 from gridengine.placement.smallest_change import Change, smallest_change, without_requests

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from gridengine.placement.access import user_sets_of, users_allowed
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import (
     host_refusal,
@@ -25,7 +26,6 @@ from gridengine.placement.match import (
 from gridengine.placement.natural_order import natural_order
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import WindowUse

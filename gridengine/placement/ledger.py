@@ -11,7 +11,7 @@ from copy import copy
 
 from gridengine.load_values import STATIC_LOAD
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import UseWithReservations, BookedUse, UseWithGrants, Use
+from gridengine.placement.use import BookedUse, Use, UseWithGrants, UseWithReservations
 from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings
 from gridengine.state.configured.objects import ComplexEntry

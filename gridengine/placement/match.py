@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gridengine.placement.access import project_allowed, users_allowed
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.reasons import ReservedFor, Reason
+from gridengine.placement.reasons import Reason, ReservedFor
 from gridengine.placement.requests import Demand, Request
-from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.values import Offer, Value, slots_in
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at

@@ -7,10 +7,10 @@ Owns the two rules. Called by the scheduler, by `-w p`, and by the queries that 
 from __future__ import annotations
 
 from gridengine.instance_name import host_of
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reasons import Reason, Violation
 from gridengine.placement.resources import available
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import RELATIONS, Offer, Value, format_value, typed_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.objects import ExecHost

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from gridengine.errors import SyntaxFault
 from gridengine.placement.access import user_sets_of
-from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
+from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
 from gridengine.ranges import parse_slot_ranges

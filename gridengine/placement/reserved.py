@@ -7,12 +7,12 @@ Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
 
 from __future__ import annotations
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import soft_violations, static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.reservations import AdvanceReservation

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gridengine.placement.share_tree import Path, ActiveNode, ShareTree, weighted
+from gridengine.placement.share_tree import ActiveNode, Path, ShareTree, weighted
 from gridengine.state.share_usage import ShareUsage, share_usage
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node

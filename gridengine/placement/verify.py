@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.calendar_windows import CalendarWindows
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
@@ -18,7 +19,6 @@ from gridengine.placement.pending import waiting_reason
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import place_reserved, reservation_waits, reserved_request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant, Job, Task

@@ -47,7 +47,7 @@ class Host(Struct, omit_defaults=True):
     #: tasks and slave tasks of finished attempts that the host has still to kill and forget (QF-14, TI-5)
     abandoned: list[TaskKey] = field(default_factory=list)
     #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
-    orphans: list[OrphanTask] = field(default_factory=list)
+    orphans: list[OrphanTask] = field(default_factory=list, name="strays")
     #: why it takes no jobs, whatever its queues say: all of its instances show d (adr/0153)
     drained: HostDrain | None = None
 

@@ -13,7 +13,7 @@ from gridengine.state.machines.job import PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.state import State
 
-_OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "strays")
+_OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "orphans")
 
 
 def carry_over(old: State, new: State) -> None:

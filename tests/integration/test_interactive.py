@@ -253,7 +253,7 @@ def test_a_ticket_of_an_earlier_job_of_the_number_opens_nothing(
     assert owner
     for holder in ((owner, submitted - 1), ("somebody", submitted)):
         earlier = {**place, "ticket": session_ticket(key, task, holder)}
-        with pytest.raises(SessionRefused, match="no ticket"):
+        with pytest.raises(SessionRefused, match="not a valid ticket"):
             connect(earlier, {"client": None, "received": None, "size": None})
     demo_cell.must("qdel", str(job))
     client.communicate(timeout=PATIENCE_S)

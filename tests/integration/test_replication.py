@@ -20,8 +20,8 @@ from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.http_listener import HttpListeners
+from daemons.runtime.listener import open_unix_socket
 from tests.harness import MASTER
 from tests.integration.cells import PATIENCE_S
 from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables

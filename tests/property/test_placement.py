@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
 from gridengine.orders import Orders
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.quotas import bookings_of, limit_value, rule_name, rule_of
 from gridengine.placement.requests import Request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state.bookings import Holder

@@ -15,8 +15,8 @@ import pytest
 
 from gridengine.delivery import Load
 from gridengine.placement import timeline
-from gridengine.placement.granting import Granting
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
+from gridengine.placement.granting import Granting
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import UseWithReservations
 from gridengine.state.bookings import CLUSTER, Holder

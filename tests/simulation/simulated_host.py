@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.execd.reporter import Reporter
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.reporter import Reporter
 from gridengine.delivery import (
     Acknowledgement,
     Batch,

@@ -19,9 +19,9 @@ from daemons.qmaster.decide.hosts import reports
 from daemons.qmaster.decide.hosts.orphans import Standing, find_standing
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve import batches
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable
@@ -61,7 +61,7 @@ def _leaves_behind(patch: pytest.MonkeyPatch) -> None:
         found = find_standing(*arguments, **named)
         return Standing.UNKNOWN if found is Standing.OVER else found
 
-    patch.setattr(reports, "standing", unanswered)
+    patch.setattr(reports, "find_standing", unanswered)
 
 
 def _does_not_sync(patch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def sound() -> None:
     [
         pytest.param(_leaks, "invariants", 0, id="a requeued task keeps its slots booked"),
         pytest.param(_puts(AttemptLog, "is_current", lambda *_: True), "attempts|once", 5, id="instructions in any order"),
-        pytest.param(_puts(ReportSequencer, "takes", lambda *_: True), "calm|once", 0, id="reports in any order"),
+        pytest.param(_puts(ReportSequencer, "accept", lambda *_: True), "calm|once", 0, id="reports in any order"),
         pytest.param(_leaves_behind, "left over", 5, id="a host is not told what it is to forget"),
         pytest.param(_does_not_sync, "restored|lost|doubled", 2, id="the spool is not synced"),
         pytest.param(_goes_on_with_a_full_disk, "restored|lost|window|doubled", 3, id="a full disk"),
@@ -162,7 +162,9 @@ def sound() -> None:
         pytest.param(_puts(reservation.ReservationGranted, "durable", False), "window|restored|ends", 0, id="no reservation is"),
         pytest.param(_differs_in_a_mirror, "mirror|restored", 2, id="a mirror is not what the master is"),
         pytest.param(_puts(Dispatcher, "wake", lambda *_: None), "ends", 0, id="a host is told nothing"),
-        pytest.param(_puts(ReportSequencer, "begins", lambda *_: True), "calm", 0, id="a host is configured again and again"),
+        pytest.param(
+            _puts(ReportSequencer, "is_first_of_life", lambda *_: True), "calm", 0, id="a host is configured again and again"
+        ),
     ],
 )  # fmt: skip
 def test_a_planted_bug_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant, rules: str, seed: int) -> None:

@@ -21,7 +21,7 @@ SHARED = {
     "Answer": _TWO_ENDS,
     "Cell": "the cell as its daemons know it, and as a program of a user has it",
     **dict.fromkeys(("Signal", "Renice"), "the same act, told to a host and done by a shepherd"),
-    **dict.fromkeys(("Started", "Ended"), "the same fact, told by a host and seen by a shepherd"),
+    "Ended": "the same fact, reported by a host and seen by a shepherd",
 }
 
 

@@ -14,8 +14,8 @@ from daemons.qmaster.follow.memberships import hosts_with_new_values, membership
 from daemons.qmaster.follow.subordination import concerned_hosts, subordination_changes
 from daemons.qmaster.follow.task_ends import concluded, ended_masters
 from gridengine.kinds import affecting
-from gridengine.state.state import State
 from gridengine.state.affected import Affected
+from gridengine.state.state import State
 
 _OF_INSTANCES = affecting("instances")
 

@@ -11,8 +11,8 @@ from datetime import tzinfo
 import msgspec
 
 from daemons.qmaster.tell.reservation_log import MOVED
-from gridengine.placement.granting import Granting, reservation_request
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.granting import Granting, reservation_request
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationChanged

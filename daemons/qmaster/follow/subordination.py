@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from gridengine.instance_name import host_of, queue_of
 from gridengine.kinds import affecting
+from gridengine.state.affected import Affected
+from gridengine.state.desired_command import suspending_instances
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
-from gridengine.state.desired_command import suspending_instances
 from gridengine.syntax.subordinate import Subordinate
 
 _CONFIGURATION = affecting("suspension")

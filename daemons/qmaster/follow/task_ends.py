@@ -17,13 +17,13 @@ from daemons.qmaster.follow.rerun import may_rerun
 from daemons.qmaster.tell.accounting import reason_of, record, sums_up
 from gridengine.delivery import Ended
 from gridengine.failed import LOST, MIGRATING, RESCHEDULED, placed_reason
+from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from gridengine.task_key import TaskKey
 
 

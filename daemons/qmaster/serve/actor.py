@@ -30,10 +30,10 @@ from daemons.qmaster.serve.initial_configuration import load_initial_configurati
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
 from daemons.qmaster.serve.joining import JoinRequests
 from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.leader_link import LeaderLink, leader_link
 from daemons.qmaster.serve.port_probes import PortProbes
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import snapshot_calls
-from daemons.qmaster.serve.leader_link import LeaderLink, leader_link
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.spooling.cell_identity import read_identity
@@ -44,8 +44,8 @@ from daemons.qmaster.tell.mail import keys_replaced
 from daemons.runtime.call_faults import describe_call_fault
 from daemons.runtime.cell import read_cell
 from daemons.runtime.cell_copy import OfferedFiles, mark
-from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from daemons.runtime.daemon import announce_end, die_with_parent
+from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class

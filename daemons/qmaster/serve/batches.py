@@ -1,7 +1,8 @@
 """What goes to an exec host in one call: the instructions that are pending, as many as fit, with the scripts that it lacks.
 
-Owns the making of a batch and the taking of its answer; pure but for reading payloads from the spool, so that tests and the
-simulation use it without any loop. What it remembers of hosts saves bytes and is true or soon corrected. Called by `dispatch`.
+Owns composing a batch and applying its answer; pure but for reading payloads from the spool, so that tests and the
+simulation use it without any loop. What it remembers of hosts saves bytes, and is corrected soon where it is wrong. Called by
+`dispatch`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from gridengine.delivery import Acknowledgement, Batch, Configure, Start
 MAX_INSTRUCTIONS = 100
 """Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
 MAX_BYTES = 4 * 2**20
-"""What the instructions of one call weigh, with their scripts and environments; the first is sent whatever it weighs."""
+"""Largest size of the instructions of one call, with their scripts and environments; the first is sent whatever its size."""
 
 
 class Batches:
-    """`inventoried`: hosts that have said what they have, so that tasks may be started there."""
+    """`inventoried`: hosts whose inventory was taken, so that tasks may be started there."""
 
     def __init__(self, master: Master, inventoried: Container[str]) -> None:
         self._master, self._inventoried = master, inventoried
@@ -29,7 +30,8 @@ class Batches:
         self._payloads = Payloads(master.spool.payload)
 
     def compose(self, host: str) -> Batch:
-        """What a host is to be told, as much of it as goes into one call: once all that was decided by now is announced."""
+        """Compose the pending instructions of a host, as many as fit into one call. It may be sent when all decisions up to now
+        are durable."""
         state = self._master.state
         batch = Batch(master=(self._master.incarnation, state.revision))
         configuration = state.configuration_text(host)
@@ -47,19 +49,20 @@ class Batches:
         return batch
 
     def _may_start(self, host: str) -> bool:
-        """Whether tasks may be started on a host: it has said what it has since this qmaster began, for their ends may be among
-        that; and it is not lost, for they may be placed elsewhere while a start is on its way."""
+        """Whether tasks may be started on a host. Its inventory was taken since this qmaster started: the ends of these tasks may
+        be in it. And the host is not lost: the tasks may be placed elsewhere while a start instruction is being delivered."""
         known = self._master.state.hosts.get(host)
         return host in self._inventoried and known is not None and known.up
 
     def record_doubt(self, batch: Batch) -> bool:
-        """Have on record what sending a batch makes unsure; whether there was anything: then it is to be composed anew."""
+        """Record which task states become uncertain when a batch is sent. Returns whether there were any: then the batch has to
+        be composed again."""
         events = doubt_events(self._master.state, batch.instructions)
         self._master.record(Decision(events=events), DAEMON)
         return bool(events)
 
     def apply_answer(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
-        """Take what a host has done of a batch."""
+        """Apply the answer of a host to a batch."""
         self._payloads.note_sent(host, self._master.state.jobs, batch.scripts)
         pairs = list(zip(batch.instructions, answers, strict=True))
         for instruction, answer in pairs:
@@ -72,9 +75,9 @@ class Batches:
         self._master.acknowledgements(host, [each for each, _ in recorded], [each for _, each in recorded])
 
     def note_reconnection(self, host: str) -> None:
-        """The host's execd is new: it has to be configured again."""
+        """The execd of the host has restarted: it has to be configured again."""
         self._configured.pop(host, None)
 
     def altered(self, job_id: int) -> None:
-        """The job has another environment now."""
+        """The job's environment has changed."""
         self._payloads.forget(job_id)

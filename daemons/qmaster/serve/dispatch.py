@@ -1,7 +1,7 @@
 """Delivery of instructions to exec hosts: one loop a host, one call at a time, always from the state.
 
-Owns the sending and the retrying; what is to be sent `batches` says. A host that does not answer is asked again
-with a growing pause as long as it has something to be told; what it was told already is in the state.
+Owns sending and retrying; `batches` composes what is sent. The call to a host that does not answer is repeated with a
+growing pause while there are instructions for it; those that were delivered are in the state.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _FLUSH_DELAY_S = 0.02
 _LONGEST_PAUSE_OF_DOWN_HOST_S = 60.0
-"""Between two looks for a host that is not up: thousands that are away must not cost what thousands that work do."""
+"""The longest pause between two calls to a host that is down: thousands of hosts that are down must not cost as much as
+thousands that work."""
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
 
 
 async def _return_at_once() -> None:
-    """Where what is on disk is announced at once."""
+    """For a qmaster without replication: what is on its own disk is durable."""
 
 
 
 class Dispatcher:
-    """One task per exec host that was ever addressed. `inventoried`: hosts that have said what they have. `durable()` returns
-    when all that was decided is announced."""
+    """One task per exec host that ever got an instruction. `inventoried`: hosts whose inventory was taken. `durable()` returns
+    when all decisions up to now are durable."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Dispatcher:
             self.wake(host)
 
     def wake(self, host: str) -> None:
-        """There may be something to tell this host."""
+        """There may be instructions for this host."""
         if self._stopped:
             return
         if host not in self._dirty:
@@ -78,12 +79,13 @@ class Dispatcher:
         self.inventoried(host)
 
     def inventoried(self, host: str) -> None:
-        """The host has said what it has: what it could not do before that is tried again at once."""
+        """The inventory of the host was taken: what it could not do before that is retried at once."""
         if host in self._returned:
             self._returned[host].set()
 
     def _flush_later(self) -> None:
-        """What a host has answered it would say again: it is written with what comes next, which may be the end of the task."""
+        """An answer that is lost in a crash is repeated by its host: it is written together with what comes next, which may be
+        the end of the task."""
         asyncio.get_running_loop().call_later(_FLUSH_DELAY_S, self._flush_remaining)
 
     def _flush_remaining(self) -> None:
@@ -91,7 +93,7 @@ class Dispatcher:
             self._flush()
 
     async def stop(self) -> None:
-        """Tell nobody anything any more; what was not told is in the state."""
+        """End all loops; instructions that were not delivered remain pending in the state."""
         self._stopped = True
         for task in self._tasks:
             task.cancel()
@@ -108,14 +110,14 @@ class Dispatcher:
                     pass
                 pause = _FIRST_PAUSE_S
                 self._last_warnings.pop(host, None)
-            except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
+            except Exception as error:  # noqa: BLE001 - after any failure the state still has the pending instructions
                 self._warn_once(host, describe_call_fault(error))
                 await self._wait_for_return(host, pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S)
                 self._dirty[host].set()
 
     async def _wait_for_return(self, host: str, seconds: float) -> None:
-        """Leave a host alone for a while; not any longer when it is back."""
+        """Wait for a while, or until the host is back."""
         try:
             async with asyncio.timeout(seconds):
                 await self._returned[host].wait()
@@ -127,13 +129,14 @@ class Dispatcher:
         return known is not None and known.up
 
     def _warn_once(self, host: str, reason: str) -> None:
-        """Log why a host cannot be told, once for as long as the reason stays. Of one that is away nothing is expected."""
+        """Log why a host cannot be reached, once while the reason stays the same. A host that is down is not logged."""
         if self._is_up(host) and self._last_warnings.get(host) != reason:
             self._last_warnings[host] = reason
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 
     async def _deliver(self, host: str) -> bool:
-        """Send what is pending; whether there may be more. Raises LookupError: the host can do nothing of it now."""
+        """Send the pending instructions. Returns whether there may be more. Raises LookupError: the host cannot carry any out
+        now."""
         batch = self._batches.compose(host)
         if not batch.instructions:
             return False
@@ -142,17 +145,17 @@ class Dispatcher:
             self._flush()
         if noted:
             batch = self._batches.compose(host)
-        await self._durable()  # a host is told nothing that a crash of this process, or of this host, could undo
+        await self._durable()  # no instruction is sent that a crash of this process, or of this host, could undo
         answer = decode(await self._call(host, encode(batch)))
         if answer.refused:
             if answer.master[0] > batch.master[0]:
                 raise LookupError("it obeys a later qmaster")
-            return True  # it has heard more than this batch knew of
+            return True  # the host has accepted a later batch than this one
         self._batches.answered(host, batch, answer.acknowledgements)
         self._flush_later()
         if all(each.again for each in answer.acknowledgements):
             raise LookupError(answer.acknowledgements[0].reason)
         if not any(each.ok or each.needs_script for each in answer.acknowledgements):
-            # nothing moved: the tasks are just ending, or the host cannot; their reports will tell
+            # no progress: the tasks are just ending, or the host cannot act; reports will follow
             await asyncio.sleep(_FIRST_PAUSE_S)
         return True

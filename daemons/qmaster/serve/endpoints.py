@@ -24,14 +24,14 @@ from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_releases import HostReleases
-from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
-from daemons.qmaster.serve.output_reading import OutputReading
-from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
-from daemons.qmaster.serve.port_probes import try_ports
+from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
-from daemons.qmaster.serve.reading_slices import split_reading, join_answers
+from daemons.qmaster.serve.output_reading import OutputReading
+from daemons.qmaster.serve.port_probes import try_ports
+from daemons.qmaster.serve.reading_slices import join_answers, split_reading
 from daemons.qmaster.serve.round_robin import RoundRobin
+from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.shutting_down import shut_down
 from daemons.qmaster.serve.slices import Divided, look_up_predecessors, slices

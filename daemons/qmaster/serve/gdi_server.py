@@ -19,13 +19,13 @@ from aiohttp import web
 from daemons.qmaster.serve.joining import LARGEST, NO_PORT, JoinRequests
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.runtime import idempotency
-from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
 from daemons.runtime.cell import Limits
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import peer_credentials, open_tcp_socket, open_unix_socket
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, Tls, finish_answer, refusal_response
+from daemons.runtime.listener import open_tcp_socket, open_unix_socket, peer_credentials
 from daemons.runtime.local_users import LocalUsers
 from daemons.runtime.per_user_limit import PerUserLimit
+from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
 from gridengine import joining
 from gridengine.gdi.requests import Answer, Caller
 

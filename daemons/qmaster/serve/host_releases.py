@@ -1,7 +1,8 @@
-"""Which release each exec host runs and has installed, and which of them are to go on as another one.
+"""The release that each exec host runs and has installed, and the hosts that are to restart as another one.
 
-Owns what hosts have said of it since this process began (none of it is state), and who may join. A host is told in the answer to
-its next hello, which all versions understand. Called for hellos, `releases` and `restart_hosts`. Source: docs/adr/0149.
+Owns the releases that hosts have reported since this process started (none of it is state), and which hosts may join. A host gets
+the request in the answer to its next hello, which all versions understand. Called for hellos, `releases` and `restart_hosts`.
+Source: docs/adr/0149.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from gridengine.units import spoken_time
 _log = logging.getLogger(__name__)
 
 HELLO_S, LONGEST_HELLO_S, MAX_HELLOS_PER_S = 2.0, 20.0, 100
-"""How often a host that has joined says hello, and how many hellos a second there are to be of all hosts: each costs a
-millisecond, and that a host is gone is seen by other means."""
+"""Seconds between hellos of a host that has joined, at least and at most, and the limit of hellos a second from all hosts: each
+costs a millisecond, and a lost host is detected by other means."""
 RESTART_S = 60.0
-"""How long a host that was told to go on as another release is not taken for lost."""
+"""How long a host that was requested to restart as another release is not taken for lost."""
 
 
 @dataclass(slots=True)
 class HostRelease:
-    """What a host said last. `ready`: it has told what it has since it is of this release. `target`: as which release it is to go
-    on, since `requested_at` (steady s)."""
+    """The last hello of a host. `ready`: its inventory was taken since it runs this release. `target`: the release as which it is
+    to restart, "" for none; requested at `requested_at` (steady s)."""
 
     hello: ExecdHello
     ready: bool = False
@@ -47,7 +48,7 @@ class HostReleases:
         self._refusals: dict[str, str] = {}
 
     def heard(self, hello: ExecdHello, cell_id: str) -> str:
-        """A host says hello to the cell `cell_id`; why it cannot join, "" if it can. Said once in the log."""
+        """Take a hello of a host to the cell `cell_id`. Returns why the host cannot join, "" if it can; logged once."""
         refusal = self._record_hello(hello) if hello.cell_id in ("", cell_id) else _foreign_host_refusal(hello)
         if refusal and refusal != self._refusals.get(hello.host):
             _log.error("%s", refusal)
@@ -55,7 +56,7 @@ class HostReleases:
         return refusal
 
     def _record_hello(self, hello: ExecdHello) -> str:
-        """Note what a host of this cell says; why it cannot work with this qmaster, "" if it can."""
+        """Record the hello of a host of this cell. Returns why the host cannot work with this qmaster, "" if it can."""
         known = self._hosts.setdefault(hello.host, HostRelease(hello))
         if known.hello.release != hello.release:
             known.ready = False
@@ -70,19 +71,19 @@ class HostReleases:
         return disagreement(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
 
     def release_report(self, host: str) -> dict[str, object]:
-        """What the answer to a hello has of this."""
+        """The part of the answer to a hello that concerns releases."""
         known = self._hosts.get(host)
         pace_s = min(len(self._hosts) / MAX_HELLOS_PER_S, LONGEST_HELLO_S)
         pace = {"hello_s": pace_s} if pace_s > HELLO_S else {}
         return {"protocol": PROTOCOL, **pace, **({"restart": known.target} if known and known.target else {})}
 
     def inventoried(self, host: str) -> None:
-        """A host has told what it has."""
+        """The inventory of a host was taken."""
         if host in self._hosts:
             self._hosts[host].ready = True
 
     def is_restarting(self, host: str) -> bool:
-        """Whether the silence of a host is what it was told to do."""
+        """Whether a host is silent because it was requested to restart."""
         known = self._hosts.get(host)
         if known is None or self._master.world().steady - known.requested_at >= RESTART_S:
             return False
@@ -90,18 +91,18 @@ class HostReleases:
         return bool(known.target) or not known.ready
 
     def restart(self, request: RestartHosts) -> Answer:
-        """Have hosts go on as a release that they have installed."""
+        """Request hosts to restart as a release that they have installed."""
         answer = Answer()
         for host in request.hosts:
             known = self._hosts.get(host)
             if known is None:
                 answer.error(f'denied: execution host "{host}" has not said hello to this qmaster')
             elif known.hello.installed != request.release:
-                has = known.hello.installed or "no release that it tells of"
+                has = known.hello.installed or "no release that it reports"
                 answer.error(f'denied: execution host "{host}" has {has} installed, not {request.release}')
             elif known.hello.release != request.release:
                 known.target, known.requested_at = request.release, self._master.world().steady
-                _log.warning("host %s is told to go on as release %s", host, request.release)
+                _log.warning("host %s is requested to restart as release %s", host, request.release)
         return answer
 
     def listed(self) -> Answer:
@@ -127,5 +128,5 @@ class HostReleases:
 
 
 def _foreign_host_refusal(hello: ExecdHello) -> str:
-    """A host of another cell does not join: what runs there is not this cell's to end."""
+    """Why a host of another cell does not join: its tasks do not belong to this cell."""
     return f'host "{hello.host}" belongs to the cell {hello.cell_id}, which this is not'

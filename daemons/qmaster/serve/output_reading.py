@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from daemons.qmaster.decide.refused import Refused
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.accounting import AccountingRecord
-from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, encode
+from gridengine.delivery import OutputRequest, OutputTail, decode_output_tail, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State

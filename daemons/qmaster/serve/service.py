@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.serve.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.event_clients import EventClients
@@ -28,14 +27,15 @@ from daemons.qmaster.serve.host_names import CallResolved, call_directly
 from daemons.qmaster.serve.job_waiters import JobWaiters
 from daemons.qmaster.serve.joining import JoinRequests
 from daemons.qmaster.serve.known_hosts import KeyOf
+from daemons.qmaster.serve.liveness import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, no_host_answers
-from daemons.qmaster.serve.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, no_files, all_ports_silent
-from daemons.qmaster.serve.liveness import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.refused_requests import RefusedRequests
 from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
+from daemons.qmaster.serve.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, all_ports_silent, no_files
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams import LongLivedStreams
@@ -299,8 +299,9 @@ class Service:
         self._end(1)
 
     def hosts_with_nodes(self) -> list[str]:
-        """The hosts with a live node as far as known: all that are up, except those that restart their node on request."""
-        return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.is_restarting(name)]
+        """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""
+        releases = self.requests.releases
+        return [name for name, host in self.master.state.hosts.items() if host.up and not releases.is_restarting(name)]
 
     def lose_nodes(self, hosts: set[str]) -> None:
         """The nodes of these hosts are dead: do not wait for max_unheard."""

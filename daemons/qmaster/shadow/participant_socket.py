@@ -18,8 +18,8 @@ from aiohttp import web
 
 from daemons.qmaster.serve.leader_link import AgreementError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import peer_credentials, open_unix_socket
 from daemons.runtime.http_listener import HttpListeners
+from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.peers import PeerAway
 
 _SHARE = 64

@@ -17,7 +17,7 @@ from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
-from daemons.runtime.keys import own_keys, install_offered_keys
+from daemons.runtime.keys import install_offered_keys, own_keys
 from daemons.runtime.peers import wait_for_candidate_hosts
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault

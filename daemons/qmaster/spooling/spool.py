@@ -32,12 +32,12 @@ from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.interventions import Intervention
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.parts import Assembly, pack_state
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from gridengine.units import INFINITY
 
 KEEP_JOURNAL = 20_000

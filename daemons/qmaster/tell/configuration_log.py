@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gridengine.state.state import State
 from gridengine.state.affected import Affected
+from gridengine.state.state import State
 
 
 def configuration_changes(state: State, affected: Affected) -> list[tuple[str, str, str, str]]:

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.instance_name import queue_of
 from gridengine.kinds import EVENT_TYPES, KIND
+from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
-from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.machines import reservation, slave, task
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostHeard, HostLost
@@ -25,7 +25,7 @@ from gridengine.state.machines.job import HoldsChanged, JobChanged, JobErrorChan
 from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
+from gridengine.state.state_codes import instance_state_codes
 
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
 TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)

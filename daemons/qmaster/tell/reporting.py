@@ -17,12 +17,12 @@ from daemons.qmaster.tell.job_log import Occasion, job_records
 from daemons.qmaster.tell.use_log import UseLog
 from gridengine.accounting import WIDTH, AccountingRecord
 from gridengine.placement.config_snapshot import EXCLUSIVE
+from gridengine.state.affected import Affected
 from gridengine.state.machines.slave import SlaveUsageRecorded
 from gridengine.state.machines.task import TaskUsageRecorded
 from gridengine.state.reported import Reported
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 
 _MASTER = 0
 """Stands for the master where slave tasks are told by their numbers, which begin with 1."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from gridengine.state.desired_command import UNSURE
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Hold
 from gridengine.state.machines import job, slave, task
-from gridengine.state.desired_command import UNSURE
 
 DAEMON = "qmaster"
 """Who acts where nobody asked for it."""

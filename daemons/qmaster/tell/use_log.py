@@ -13,10 +13,10 @@ from daemons.qmaster.decision import Record
 from gridengine.instance_name import queue_and_host
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import reported_value
-from gridengine.state.bookings import GLOBAL, Holder, holders_at
-from gridengine.state.state_codes import instance_state_codes
-from gridengine.state.state import State
 from gridengine.state.affected import Affected
+from gridengine.state.bookings import GLOBAL, Holder, holders_at
+from gridengine.state.state import State
+from gridengine.state.state_codes import instance_state_codes
 
 _NO_STATE = "X"
 """What 8.1.9 writes for the state of a host, which it does not have."""

@@ -19,8 +19,8 @@ from gridengine.placement.causes import Asker
 from gridengine.placement.explanation import explanation
 from gridengine.placement.smallest_change import Change
 from gridengine.state.jobs import Job
-from gridengine.state.state_codes import pending_groups
 from gridengine.state.state import State
+from gridengine.state.state_codes import pending_groups
 
 _FIELDS = {"-l": "hard", "-q": "hard_queues", "-pe": "pe", "-alloc": "allocation_rule"}
 """Option of qalter in a change -> the field that it changes."""

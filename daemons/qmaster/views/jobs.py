@@ -25,8 +25,8 @@ from gridengine.placement.urgency import (
 from gridengine.ranges import Ranges
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
-from gridengine.state.state_codes import pending_groups, running_state_codes
 from gridengine.state.state import State
+from gridengine.state.state_codes import pending_groups, running_state_codes
 
 Row = list[object]
 #: rows in one line of a `job_list`: few enough to be held by a client, enough that their number costs nothing

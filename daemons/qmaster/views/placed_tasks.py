@@ -10,8 +10,8 @@ from datetime import tzinfo
 
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.jobs import Job, Task
-from gridengine.state.state_codes import running_state_codes
 from gridengine.state.state import State
+from gridengine.state.state_codes import running_state_codes
 from gridengine.units import INFINITY, spoken_moment
 
 SHOWN = 5

@@ -15,20 +15,20 @@ from daemons.qmaster.selection import on_unique_hosts
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import user_sets_of, users_allowed
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, suits
 from gridengine.placement.obstacles import alarm, suspend_alarm
 from gridengine.placement.requests import CategoryKey, Demand, Request, category_key
 from gridengine.placement.resources import host_available
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
 from gridengine.state.bookings import holders_at
 from gridengine.state.configured.objects import ExecHost
 from gridengine.state.jobs import Job
-from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
+from gridengine.state.state_codes import instance_state_codes
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import parse_requests
 from gridengine.syntax.wildcard import Matcher, compile_expression

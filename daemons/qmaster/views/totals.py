@@ -12,8 +12,8 @@ from typing import Any
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import Job
-from gridengine.state.state_codes import pending_groups, running_state_codes
 from gridengine.state.state import State
+from gridengine.state.state_codes import pending_groups, running_state_codes
 
 TASK_STATES = ("pending", "held", "error", "transferring", "running", "suspended")
 _AT_A_HOST = frozenset(("transferring", "running", "suspended"))

@@ -14,8 +14,8 @@ from typing import Any
 from aiohttp import web
 
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
-from daemons.runtime.listener import peer_credentials
 from daemons.runtime.http_listener import HttpListeners
+from daemons.runtime.listener import peer_credentials
 from daemons.runtime.local_users import LocalUsers
 from daemons.web.access.logins import Logins, digest_of
 from gridengine import web as agreed

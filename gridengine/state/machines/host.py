@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec import field
+
 from gridengine.state.hosts import Host, HostDrain, OrphanTask
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.state import State
@@ -61,7 +63,7 @@ class StraysFound(Event, frozen=True, tag=True):
 
     durable: ClassVar[bool] = False
     host: str
-    orphans: list[OrphanTask]
+    orphans: list[OrphanTask] = field(name="strays")
 
 
 class StraysAbandoned(Event, frozen=True, tag=True):

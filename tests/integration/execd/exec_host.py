@@ -39,7 +39,7 @@ CONFIGURATION = {
 
 
 class ExecHost:
-    """The cell and its processes. `record`: what the stand-in master was told."""
+    """The cell and its processes. `record`: reports to the stand-in master."""
 
     def __init__(self) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="ge-execd-", dir="/tmp"))
@@ -112,7 +112,7 @@ class ExecHost:
         return not left
 
     def find(self, *words: str) -> list[psutil.Process]:
-        """The living processes of this cell whose command line has all of these words, shepherds excepted.
+        """The living processes of this cell whose command line contains all of these strings, shepherds excepted.
 
         A child of one is left out: it is like its parent until it becomes the program for which it was forked.
         """
@@ -137,7 +137,7 @@ class ExecHost:
         return psutil.Process(int(path.read_text().split()[0]))
 
     def kill(self, *words: str) -> None:
-        """kill -9 the one process with these words in its command line, and wait until it is gone."""
+        """kill -9 the one process with these strings in its command line, and wait until it is gone."""
         found: list[psutil.Process] = []
 
         def one() -> bool:

@@ -79,7 +79,7 @@ def processes(sensor: Path) -> list[psutil.Process]:
 
 
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was said of the sensor; asyncio may complain of a child that was reaped elsewhere."""
+    """Log lines on the sensor; asyncio may warn of a child that was reaped elsewhere."""
     return [record.getMessage() for record in caplog.records if record.name.startswith("daemons.")]
 
 

@@ -55,7 +55,7 @@ def run(cell: Cell, recycled: Path) -> int:
     task.start(cell.user.pw_name)
     assert task.wait()["failed"] == 0
     size = sum(path.stat().st_size for path in task.directory.iterdir() if path.name != "config")
-    recycled_directories.keep(recycled, task.directory)
+    recycled_directories.recycle(recycled, task.directory)
     return size
 
 

@@ -140,19 +140,19 @@ def test_a_process_is_what_it_was_or_ends(names: list[str]) -> None:
         before, process_baseline = shown(), ProcessBaseline(BLOCKED, {kept})
         for name in names:
             CHANGES[name]()
-        restore = process_baseline.restore({line})
-        after = shown() if restore else {}
+        is_restored = process_baseline.restore({line})
+        after = shown() if is_restored else {}
         process_tree.kill_tree(os.getpid())
-        return restore, before, after
+        return is_restored, before, after
 
     status, said = in_a_process(lambda: json.dumps(change()))
     assert status == 0
-    restore, before, after = json.loads(said)
+    is_restored, before, after = json.loads(said)
     beyond = {"priority", "scheduler", "groups", "effective group", "real user", "child"}
     if os.geteuid() != 0:
         beyond -= {"groups", "effective group", "real user"}
-    assert restore == (not beyond.intersection(names))
-    if restore:
+    assert is_restored == (not beyond.intersection(names))
+    if is_restored:
         assert after == before
 
 
@@ -186,7 +186,7 @@ def test_nothing_of_one_owner_is_near_the_tasks_of_another(root_cell: Cell) -> N
 
 @needs.root
 def test_a_shepherd_leaves_the_task_of_another_owner_alone(root_cell: Cell) -> None:
-    """Whatever the launcher was told."""
+    """Whatever was reported to the launcher."""
     first = waiting(root_cell)
     task = root_cell.task("true\n", owner="daemon", uid=1, gid=1, groups=[1], cwd="/tmp", stdout="/dev/null", stderr="/dev/null")
     assert task.start(root_cell.user.pw_name) == first

@@ -1,4 +1,4 @@
-"""The scratch directory of a task whose shepherd was killed: gone before the task's end is told, and nothing else with it."""
+"""The scratch directory of a task whose shepherd was killed: removed before the task's end is reported, and no other file."""
 
 from __future__ import annotations
 

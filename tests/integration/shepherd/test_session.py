@@ -90,7 +90,7 @@ def test_a_job_without_a_client_ends(cell: Cell) -> None:
     task = interactive(cell, "sleep 1000", session_grace_s=0.2)
     task.wait()
     assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
-    assert "nobody was connected" in task.exit["reason"]
+    assert "no client was connected" in task.exit["reason"]
 
 
 @pytest.mark.statement("IA-6")

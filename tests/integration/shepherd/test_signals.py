@@ -132,7 +132,7 @@ def test_daemons_of_pe_start_outlive_the_job_but_not_the_task(cell: Cell) -> Non
 
 @pytest.mark.statement("EX-7")
 def test_processes_that_fork_faster_than_they_are_killed(cell: Cell) -> None:
-    # a shell that cannot fork any more ends by itself: the job's own only waits
+    # a shell that can no longer fork ends by itself: the job's own only waits
     bomb = "(while :; do (sh -c 'while :; do (sleep 1000 &); done' &) ; done) & echo $$ >pids; exec sleep 1000"
     task = cell.task(f"{bomb}\n", limits={"h_maxproc": 300})
     task.start()

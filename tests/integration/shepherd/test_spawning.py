@@ -144,7 +144,7 @@ def test_a_program_of_the_system_starts_without_a_copy_of_the_shepherd(cell: Cel
     ],
 )
 def test_what_fails_fails_alike(root_cell: Cell, config: dict[str, Any], failed: int) -> None:
-    """The words differ in the stamp and in the program's name alone."""
+    """The texts differ in the stamp and in the program's name alone."""
     ends = []
     for program in ("/bin/true", users_own(root_cell, "/bin/true")):
         end = root_cell.run(command=program, no_shell=True, **config).exit
@@ -158,7 +158,7 @@ def test_what_fails_fails_alike(root_cell: Cell, config: dict[str, Any], failed:
 
 @pytest.mark.statement("SO-12")
 def test_a_pipe_as_input_is_left_to_the_job(cell: Cell) -> None:
-    """Nobody else opens it: whoever has it open at the other end would see somebody come and go."""
+    """No other process opens it: the process at the other end would notice."""
     pipe = cell.home / "pipe"
     os.mkfifo(pipe)
     os.chmod(pipe, 0o644)
@@ -325,7 +325,7 @@ def test_a_shepherd_that_is_stopped_is_killed() -> None:
 
 
 def test_a_shepherd_whose_job_is_kept_from_its_program_is_killed(tmp_path: Path) -> None:
-    """It waits uninterruptibly for its child, which waits for somebody to read."""
+    """It waits uninterruptibly for its child, which waits for a reader."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
@@ -360,7 +360,7 @@ print(open("/proc/self/status").read().count("CapAmb:\\t0000000000000000"))
 
 @needs.root
 def test_ambient_capabilities_of_the_launcher_reach_no_job() -> None:
-    """Whoever keeps root as effective user id keeps them, too, and so does what he executes."""
+    """A process that keeps root as effective user id keeps them, too, and so do programs that it executes."""
     need("setpriv")
     given = ["setpriv", "--inh-caps", "+chown", "--ambient-caps", "+chown", sys.executable, "-c", AMBIENT]
     assert subprocess.check_output(given, cwd=PROJECT, text=True).split() == ["1", "1"]

@@ -12,14 +12,14 @@ import pytest
 from daemons.execd.active_jobs import (
     create,
     find_account,
-    read_holder,
     read_allocation,
+    read_holder,
+    read_tasks,
     remove,
     remove_all,
     reserved_usage,
     running_seconds,
     set_kept_aside,
-    read_tasks,
 )
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint

@@ -1,4 +1,4 @@
-"""The record of tries: what it refuses, what it keeps over restarts, and when it strikes off."""
+"""The log of attempts: messages that it refuses, attempts that it keeps over restarts, and when it forgets them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY, JOB = (12, 1, 1), 1.5
 
 
 def attempt_log(place: Path, now_ms: int = 1) -> AttemptLog:
-    """The tries of a host that has just (re)started."""
+    """The attempt log of a host that has just (re)started."""
     return AttemptLog(place / "tries", now_ms)
 
 
@@ -48,7 +48,8 @@ def test_the_answer_to_an_inventory_outdates_earlier_messages(tmp_path: Path) ->
     host = attempt_log(tmp_path)
     assert host.obey((7, 40)) and host.accept_answer(Batch(master=(7, 42)), with_inventory=True)
     assert not host.is_current((7, 41))
-    assert host.accept_answer(Batch(master=(7, 41)), with_inventory=True) and not host.is_current((7, 41)), "it came after a later one"
+    assert host.accept_answer(Batch(master=(7, 41)), with_inventory=True)
+    assert not host.is_current((7, 41)), "it came after a later one"
 
 
 def test_an_answer_of_an_earlier_master_counts_for_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pauses between tries: they grow, and no two hosts keep the same ones."""
+"""Pauses between retries: they grow, and differ between hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIRST_S, LONGEST_S = 0.25, 4.0
 
 
 def tries(seed: int, count: int) -> list[float]:
-    """When a host tries again after its master was lost, in seconds from then on."""
+    """Times of a host's retries after its master was lost, in seconds from then on."""
     jitter, moment, moments = random.Random(seed), 0.0, []
     for failures in range(1, count + 1):
         moment += backoff_s(failures, jitter.random(), FIRST_S, LONGEST_S)

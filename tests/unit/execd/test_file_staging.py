@@ -1,4 +1,4 @@
-"""What prolog and epilog are told about files that they are to copy (EX-21)."""
+"""Variables of prolog and epilog for files that they are to copy (EX-21)."""
 
 from __future__ import annotations
 

@@ -100,6 +100,6 @@ def test_work_that_fails_at_once_is_started_ever_later_and_logged_once(
         asyncio.run(backoff.keep_running("work", work))
     assert waits == sorted(waits) and waits[-1] == 10.0
     assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
-        ("work failed, it is started again: Input/output error", False),
-        ("work failed, it is started again: a bug", True),
+        ("work failed, it is restarted: Input/output error", False),
+        ("work failed, it is restarted: a bug", True),
     ]

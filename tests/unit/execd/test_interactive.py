@@ -1,4 +1,4 @@
-"""What the shepherd is told of interactive jobs."""
+"""The shepherd's configuration of interactive jobs."""
 
 from __future__ import annotations
 

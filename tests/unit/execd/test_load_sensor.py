@@ -11,7 +11,7 @@ import pytest
 
 from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, write_faults, configured_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, write_faults
 from daemons.runtime.cell import Cell
 from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.configured.configuration import HostConfiguration

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from daemons.execd.task_record import TaskRecord
+from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
+from daemons.execd.task_record import TaskRecord
 from daemons.execd.tasks import Tasks
-from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import Ended, Origin, Report
 from gridengine.task_key import TaskKey
 from gridengine.topology import Topology

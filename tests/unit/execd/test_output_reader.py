@@ -14,14 +14,14 @@ import pytest
 from daemons.execd import ended_outputs, output_reader
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.output_reader import MAX_READINGS, MAX_READINGS_PER_OWNER, OutputReader
-from gridengine.delivery import OutputTail, OutputRequest, decode_output_tail, encode
+from gridengine.delivery import OutputRequest, OutputTail, decode_output_tail, encode
 from gridengine.task_key import SlaveKey, TaskKey
 
 KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
 
 
 class Process:
-    """A reader that tells `told`; with None it waits, and one that is killed is not gone before `gone` is set."""
+    """A reader that prints `told`; with None it waits, and one that is killed has not ended before `gone` is set."""
 
     def __init__(self, told: bytes | None) -> None:
         self.told, self.returncode = told, 1
@@ -45,7 +45,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Host:
-    """`told`: what the next processes tell; `started`: with which arguments, and the processes."""
+    """`told`: output of the next processes; `started`: their arguments, and the processes."""
 
     def __init__(self, timeout_s: float = 60.0) -> None:
         self.told: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
@@ -71,7 +71,7 @@ def test_the_directory_is_the_hosts_own_and_that_of_this_attempt_alone() -> None
         host = Host()
         assert await host.ask() == OutputTail("/o", 5, 0, "told\n")
         assert [arguments for arguments, _ in host.started] == [["/active/12.1", "alice", "stdout", "100"]]
-        assert "not on its host any more" in (await host.ask(GONE)).fault
+        assert "no longer on its host" in (await host.ask(GONE)).fault
         assert len(host.started) == 1
 
     play(scene)
@@ -156,8 +156,8 @@ def test_of_tasks_that_are_over_the_last_ones_are_read_without_their_environment
         host.ended.note(SlaveKey(14, 1, 1, 1), tmp_path)
         assert await host.ask(over) == OutputTail("/o", 5, 0, "told\n")
         assert seen == [{"owner": "alice", "stdout": "/o", "environment": {}, "method_environment": {}}]
-        assert "not on its host any more" in (await host.ask(TaskKey(13, 2, 5))).fault
-        for number in range(ended_outputs.MAX_READINGS):
+        assert "no longer on its host" in (await host.ask(TaskKey(13, 2, 5))).fault
+        for number in range(ended_outputs.MAX_TASKS):
             host.ended.note(TaskKey(100 + number, 1, 1), tmp_path)
         assert over not in host.ended and TaskKey(14, 1, 0) not in host.ended
 

@@ -32,7 +32,7 @@ def over(recycled: Path, name: str, *more: str) -> Path:
 def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(recycled: Path) -> None:
     directory = over(recycled, "7.1")
     inodes = {path.name: path.stat().st_ino for path in directory.iterdir()}
-    recycled_directories.keep(recycled, directory)
+    recycled_directories.recycle(recycled, directory)
     assert not directory.exists()
     again = directory.with_name("8.1")
     assert recycled_directories.take(recycled, again)
@@ -60,7 +60,7 @@ def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(recycled: Pa
 def test_how_a_task_ended_is_not_readable_for_the_next_one(recycled: Path) -> None:
     directory = over(recycled, "7.1")
     (directory / "exit").chmod(0o644)
-    recycled_directories.keep(recycled, directory)
+    recycled_directories.recycle(recycled, directory)
     again = directory.with_name("8.1")
     assert recycled_directories.take(recycled, again)
     assert (again / "exit.new").stat().st_mode & 0o077 == 0
@@ -69,7 +69,7 @@ def test_how_a_task_ended_is_not_readable_for_the_next_one(recycled: Path) -> No
 
 
 def test_a_recycled_directory_does_not_replace_another(recycled: Path) -> None:
-    recycled_directories.keep(recycled, over(recycled, "7.1"))
+    recycled_directories.recycle(recycled, over(recycled, "7.1"))
     taken = over(recycled, "8.1")
     assert not recycled_directories.take(recycled, taken)
     assert (taken / "exit").read_text().startswith("exit of 8.1")
@@ -78,14 +78,14 @@ def test_a_recycled_directory_does_not_replace_another(recycled: Path) -> None:
 @pytest.mark.parametrize("more", ["commands", "usage", "checkpoint", "session", "pe_hostfile", "of_somebody"])
 def test_a_directory_with_more_in_it_than_others_goes(recycled: Path, more: str) -> None:
     directory = over(recycled, "7.1", more)
-    recycled_directories.keep(recycled, directory)
+    recycled_directories.recycle(recycled, directory)
     assert (directory.exists(), os.listdir(recycled)) == (False, [])
 
 
 def test_only_so_many_are_kept(recycled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recycled_directories, "MOST", 2)
+    monkeypatch.setattr(recycled_directories, "MAX_DIRECTORIES", 2)
     for number in range(3):
-        recycled_directories.keep(recycled, over(recycled, f"{number}.1"))
+        recycled_directories.recycle(recycled, over(recycled, f"{number}.1"))
     assert len(os.listdir(recycled)) == 2
     assert os.listdir(recycled.parent / "active_jobs") == []
 
@@ -93,6 +93,6 @@ def test_only_so_many_are_kept(recycled: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_directory_for_them_none_is_recycled(recycled: Path) -> None:
     recycled.rmdir()
     directory = over(recycled, "7.1")
-    recycled_directories.keep(recycled, directory)
+    recycled_directories.recycle(recycled, directory)
     assert not directory.exists()
     assert not recycled_directories.take(recycled, directory)

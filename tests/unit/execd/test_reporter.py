@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from daemons.execd import reporter as module
-from daemons.execd.reporter import Reporter
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.reporter import Reporter
 from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
@@ -49,7 +49,8 @@ def converse(
     async def run() -> None:
         full: Callable[[], list[Report]] = lambda: [Inventory([KEY])]  # noqa: E731
         attempt_log = AttemptLog(place / "tries", 1)
-        reporter = Reporter(qmaster.send, attempt_log, full, acknowledged.extend, forgotten.extend, orphans.extend, unknown.extend)
+        handlers = (acknowledged.extend, forgotten.extend, orphans.extend, unknown.extend)
+        reporter = Reporter(qmaster.send, attempt_log, full, *handlers)
         tell(reporter)
         running = asyncio.ensure_future(reporter.run())
         await qmaster.over.wait()

@@ -1,4 +1,4 @@
-"""Cores and cgroups of an exec host: given, counted once, taken back; what the shepherd and the user are told."""
+"""Cores and cgroups of an exec host: assigned once and released; the shepherd's configuration and the user's output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_slave_tasks_share_the_cores_of_their_job() -> None:
 @pytest.mark.statement("EX-18", "EX-9")
 def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     host = restraints()
-    host.keep(TaskKey(7, 1, 1), [(0, 0)])
+    host.restore(TaskKey(7, 1, 1), [(0, 0)])
     assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 
@@ -71,7 +71,7 @@ def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
 
 def test_gpus_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     host = restraints()
-    host.keep(TaskKey(7, 1, 1), (), [0])
+    host.restore(TaskKey(7, 1, 1), (), [0])
     assert host.assign(start(gpus=2), CONFIGURATION, "g1").gpus == (1, 2)
 
 

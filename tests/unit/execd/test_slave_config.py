@@ -1,4 +1,4 @@
-"""What a slave task's shepherd is told, and how its directory is found again."""
+"""The configuration of a slave task's shepherd, and how its directory is found again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shepherd is told: programs, limits, methods, rules; and that the shepherd can read it."""
+"""The shepherd's configuration: programs, limits, methods, rules; and that the shepherd can read it."""
 
 from __future__ import annotations
 

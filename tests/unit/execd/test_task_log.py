@@ -30,9 +30,9 @@ def test_an_ordinary_life_is_info(caplog: pytest.LogCaptureFixture) -> None:
     task_log.log_command(KEY, "ann", "suspend")
     task_log.log_end(Ended(KEY, exit_status=3, usage=USED), "ann")
     first, second, third = lines(caplog)
-    where = f"{begun.granted[0].instance}, try {begun.key.attempt}"
-    assert first == f"INFO task {begun.key.job}.{begun.key.task} of {begun.job.owner} begins in {where}"
-    assert second == "INFO task 5.2 of ann: the qmaster says suspend"
+    where = f"{begun.granted[0].instance}, attempt {begun.key.attempt}"
+    assert first == f"INFO task {begun.key.job}.{begun.key.task} of {begun.job.owner} starts in {where}"
+    assert second == "INFO task 5.2 of ann: command of the qmaster: suspend"
     assert third == "INFO task 5.2 of ann has ended: exit status 3, wallclock 3.2 s, cpu 1.0 s, maxvmem 2.000M"
 
 
@@ -56,7 +56,7 @@ def test_nothing_is_made_of_what_the_level_leaves_out(caplog: pytest.LogCaptureF
     task_log.log_command(KEY, "ann", "kill")
     task_log.log_end(Ended(KEY, usage=USED), "ann")
     task_log.log_unwanted(SlaveKey(5, 2, 1, 7), "ann")
-    assert lines(caplog) == ["WARNING task 5.2, slave task 7 of ann is killed: its try is over for the qmaster"]
+    assert lines(caplog) == ["WARNING task 5.2, slave task 7 of ann is killed: its attempt has ended for the qmaster"]
 
 
 def test_faults_of_methods_are_logged_once(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:

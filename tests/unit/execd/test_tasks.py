@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from daemons.execd import tasks as module
+from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
-from daemons.execd.attempt_log import AttemptLog
 from gridengine.delivery import Acknowledgement, Forget, Signal, Start
 from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
@@ -23,7 +23,7 @@ from tests.unit.execd.instructions import configuration, start
 
 
 class Host:
-    """Tasks whose launcher notes what it is told; `script` gives instructions of it the script of their job."""
+    """Tasks whose launcher notes its requests; `script` adds the script of their job to instructions."""
 
     def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.site = HostSite("g1", "/opt/ge", "default", place / "spool")
@@ -62,7 +62,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def mine(**changes: object) -> Start:
-    """A start of a job of whoever runs this."""
+    """A start of a job of the user who runs this."""
     user = pwd.getpwuid(os.geteuid())
     job = {"owner": user.pw_name, "binary": True, "script_file": "/bin/true", "cwd": "/"}
     return start(job, submit_time=1.0, **changes)  # type: ignore[arg-type]
@@ -73,7 +73,9 @@ def play(scene: Callable[[], Awaitable[None]]) -> None:
 
 
 @pytest.mark.statement("QF-34")
-def test_a_task_that_ends_while_others_get_the_command_does_not_stop_the_shutdown(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_ends_while_others_get_the_command_does_not_stop_the_shutdown(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def scene() -> None:
         for task_id in (1, 2):
             await host.start(mine(task_id=task_id))

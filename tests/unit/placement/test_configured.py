@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import all_resources
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationGranted

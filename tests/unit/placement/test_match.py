@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import verify
 from gridengine.state.machines.configuration import ObjectSet
 from tests.builders import Cluster, why

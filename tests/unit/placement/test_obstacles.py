@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import alarm, obstacle, suspend_alarm
 from gridengine.placement.resources import all_resources, host_resources
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.verify import FOUND, NOT_FOUND, explain, verification
-from gridengine.state.state_codes import instance_state_codes
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.task import TaskRequeued
+from gridengine.state.state_codes import instance_state_codes
 from tests.builders import NOW, Cluster, started, why
 
 INSTANCE = "all.q@h1"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import all_resources, available, host_available, host_resources
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.state.machines.host import HostHeard
 from tests.builders import LOAD, NOW, Cluster
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.reasons import DROPPED, TEXTS, ReservedFor, Exceeded, Reason, Violation
+from gridengine.placement.reasons import DROPPED, TEXTS, Exceeded, Reason, ReservedFor, Violation
 from gridengine.placement.values import Offer
 from gridengine.state.configured.objects import ComplexEntry
 

@@ -7,9 +7,9 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from gridengine.placement import quotas
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.requests import Request
-from gridengine.placement.config_snapshot import PlacementConfig
 from tests.builders import Cluster
 
 

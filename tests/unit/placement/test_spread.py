@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.requests import Request
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.spread import Candidates, grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.timeline import LINGER_S, Timeline, above, peak, run_time, run_time_limit, is_still_waiting
+from gridengine.placement.timeline import LINGER_S, Timeline, above, is_still_waiting, peak, run_time, run_time_limit
 from gridengine.state.bookings import Holder, holders_at
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationEnding, ReservationGranted, ReservationStarted

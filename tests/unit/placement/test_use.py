@@ -4,7 +4,7 @@ import pytest
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.use import UseWithReservations, BookedUse, UseWithGrants, WindowUse
+from gridengine.placement.use import BookedUse, UseWithGrants, UseWithReservations, WindowUse
 from gridengine.state.bookings import CLUSTER, Bookings, Holder, bookings_of, holders_at, host_holder
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket

@@ -13,9 +13,9 @@ from daemons.qmaster.decision import Payload
 from daemons.qmaster.serve import batches as module
 from daemons.qmaster.serve import payloads
 from daemons.qmaster.serve.batches import Batches
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
+from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Signal, Start, Started, Verdict, decode, encode
@@ -125,7 +125,7 @@ def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:
     assert starts(batches.compose(HOST)) == [(job, 2, 1)]
 
 
-# --- the order of words ----------------------------------------------------------------------------------
+# --- the order of messages -------------------------------------------------------------------------------
 
 
 @pytest.mark.statement("SP-3")

@@ -1,4 +1,4 @@
-"""How a host is told: when nothing may begin there, how long it is left alone, and what is complained of."""
+"""Delivery to hosts: when no task may start there, pauses between retries, and what is logged."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_a_host_that_refused_before_its_inventory_gets_the_instruction_again_at_once(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it is left alone otherwise: it would ask each time, if it were out of touch again by the next."""
+def test_a_host_that_refused_before_its_inventory_gets_the_instruction_again_at_once(
+    one: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a pause: else the host would request an inventory each time, if it is out of touch again by the next."""
     monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)
     job, sent = placed(one, ""), []
 
@@ -117,7 +119,7 @@ def test_a_host_that_is_down_is_retried_seldom_and_served_at_once_when_it_is_bac
             pauses.append(seconds)
             await rest(host, 0.0 if len(pauses) < 12 else 1000.0)
 
-        monkeypatch.setattr(dispatcher, "_rest", rests)
+        monkeypatch.setattr(dispatcher, "_wait_for_return", rests)
         one.master.lose_host(HOST)
         one.master.flush()
         dispatcher.wake(HOST)

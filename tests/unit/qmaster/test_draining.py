@@ -1,4 +1,4 @@
-"""Hosts that are drained: they take no jobs, everybody sees why, and what runs there runs on."""
+"""Hosts that are drained: they take no jobs, all users see why, and running jobs go on."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_group_means_its_hosts_and_one_wrong_name_changes_nothing(cell: Cell) 
 def test_operators_drain_with_a_reason(cell: Cell) -> None:
     refused = cell.ask("drain_hosts", "alice", MASTER, hosts=["h1"], reason="x")
     assert refused.answers == [("error", 'denied: "alice" must be operator for this operation')]
-    assert drained(cell, "h1", reason=" \n").answers == [("error", "denied: say why the hosts are drained")]
+    assert drained(cell, "h1", reason=" \n").answers == [("error", "denied: a reason for the drain is required")]
     assert cell.admin("drain_hosts", hosts=["h1"], end=True).answers == [("info", 'host "h1" is not drained')]
 
 

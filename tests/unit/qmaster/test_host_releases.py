@@ -1,4 +1,4 @@
-"""Releases of hosts: what they say at hello, who may join, and how one is told to go on as another release."""
+"""Releases of hosts: the fields of hellos, which hosts may join, and how one is requested to restart as another release."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from clients.admin.refusal import Refusal
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.joining import LARGEST, JoinRequests
 from daemons.runtime.cell import USUAL_LIMITS
-from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.keys import Keys
+from daemons.runtime.listener import open_tcp_socket
 from gridengine.gdi.requests import Answer, Caller
-from gridengine.joining import JoinRecord, JoinToken, join_directory, new_token, encode_record
+from gridengine.joining import JoinRecord, JoinToken, encode_record, join_directory, new_token
 from tests import needs
 
 RANDOM = bytes(range(24))

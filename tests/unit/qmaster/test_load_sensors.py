@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gridengine.delivery import Load
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
-from gridengine.placement.config_snapshot import PlacementConfig
 from tests.harness import LOAD, Cell
 
 

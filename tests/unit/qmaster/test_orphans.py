@@ -1,4 +1,4 @@
-"""What runs on a host and is not in the spool: kept as a stray, adopted, or forgotten, but never killed for not being known."""
+"""Tasks on a host that are not in the spool: kept as orphans, adopted, or forgotten, but never killed for not being known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORIGIN = Origin("bob", 5.0)
 
 
 def tell(cell: Cell, key: TaskKey = KEY, origin: Origin = ORIGIN, host: str = "h1") -> tuple[list[TaskKey], list[TaskKey]]:
-    """The host's inventory has this one task; what is to be forgotten, and what is stray."""
+    """The host's inventory has this one task; the tasks to be forgotten, and the orphans."""
     verdict = cell.report(host, Inventory([key], "boot1", [origin]))[0]
     return verdict.forget, verdict.orphans
 
@@ -146,7 +146,7 @@ def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_reported_again
 
 
 def test_of_two_later_attempts_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: Path) -> None:
-    """The host has not been told yet that the end of the first was taken."""
+    """The host does not know yet that the end of the first was taken."""
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
     cell.cycle()
@@ -266,7 +266,7 @@ def test_only_numbers_that_are_not_given_out_yet_are_raised(cell: Cell) -> None:
 
 
 def test_a_slave_of_an_adopted_attempt_stays_an_orphan(cell: Cell, tmp_path: Path) -> None:
-    """Nothing is known of it but its number: its client cannot be told of its end."""
+    """Nothing is known of it but its number: its client cannot be notified of its end."""
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
     cell.cycle()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.serve.output_reading import MAX_OPEN_CALLS, OutputReading
-from gridengine.delivery import OutputTail, OutputRequest, decode_output_request, encode
+from gridengine.delivery import OutputRequest, OutputTail, decode_output_request, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.task_key import TaskKey
 from tests.harness import Cell

@@ -1,4 +1,4 @@
-"""Reports of hosts at their edges: boots, lost tasks, full reports, words that come twice or too late."""
+"""Reports of hosts at their edges: boots, lost tasks, full reports, reports that come twice or too late."""
 
 from __future__ import annotations
 

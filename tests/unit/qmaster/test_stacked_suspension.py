@@ -9,9 +9,9 @@ import pytest
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.state.events import AnyEvent
-from gridengine.state.state_codes import running_state_codes
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.task import TaskSuspensionChanged
+from gridengine.state.state_codes import running_state_codes
 from tests.harness import Cell
 
 CAUSES = {

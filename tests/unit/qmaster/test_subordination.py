@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from daemons.qmaster.follow.subordination import subordination_changes
 from gridengine.placement.verify import explain
 from gridengine.state.events import AnyEvent
-from gridengine.state.state_codes import instance_state_codes, running_state_codes
 from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.state_codes import instance_state_codes, running_state_codes
 from tests.harness import Cell
 
 

@@ -13,8 +13,8 @@ from aiohttp import web
 from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.connection_limiter import ConnectionLimiter
-from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.http_listener import serve_app
+from daemons.runtime.listener import open_tcp_socket
 from tests import needs
 
 SHARE, PATIENCE_S, ANOTHER = 4, 60.0, 54321

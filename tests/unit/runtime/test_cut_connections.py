@@ -19,9 +19,9 @@ from aiohttp import web
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS, Cell
 from daemons.runtime.connection_limiter import ConnectionLimiter
-from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.http_listener import serve_app
+from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.qmaster_client import QmasterClient
 from gridengine.gdi.requests import Answer, Caller
 from tests.garbage import collect_garbage

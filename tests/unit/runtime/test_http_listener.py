@@ -21,8 +21,8 @@ from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connection_limiter import ConnectionLimiter
-from daemons.runtime.listener import Listener
 from daemons.runtime.gateway import Gateway
+from daemons.runtime.listener import Listener
 from daemons.runtime.qmaster_client import NoQmaster
 from gridengine.gdi.requests import Answer, Caller
 

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from daemons.runtime import request_bodies
-from daemons.runtime.request_bodies import SMALL_BYTES, RequestBodies, RequestBodyError
 from daemons.runtime.cell import Limits
+from daemons.runtime.request_bodies import SMALL_BYTES, RequestBodies, RequestBodyError
 
 PATIENCE_S = 60.0
 LIMITS = Limits(max_request_size=SMALL_BYTES * 2, max_submit_size=SMALL_BYTES * 8)

@@ -93,7 +93,7 @@ class Caller:
 class Played:
     """A session's process in the thread of the test, which serves until it has nothing to do; `now` is its clock.
 
-    `waits_s`: for how long it would wait then, None for ever.
+    `waits_s`: for how long it would wait then, None forever.
     """
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, streams: Streams, **changes: Any) -> None:

@@ -72,7 +72,7 @@ def connected(task: TaskRun) -> PlayedSession:
 
 
 def waking(monkeypatch: pytest.MonkeyPatch, number: int | None) -> list[float | None]:
-    """The shepherd is woken by a signal, None for time; for how long it would have slept, None for ever."""
+    """The shepherd is woken by a signal, None for time; for how long it would have slept, None forever."""
     slept: list[float | None] = []
 
     class Info:
@@ -205,7 +205,7 @@ def test_a_job_that_is_over_is_left_alone(task: TaskRun, told: list[Any], tmp_pa
 
 
 @pytest.mark.statement("IA-9")
-@pytest.mark.parametrize(("slave", "why", "killed"), [(0, "", False), (0, "qdel", False), (2, "qdel", True)])
+@pytest.mark.parametrize(("slave", "end_reason", "killed"), [(0, "", False), (0, "qdel", False), (2, "qdel", True)])
 def test_the_client_gets_the_outcome_of_the_job(
     task: TaskRun, connected: PlayedSession, slave: int, end_reason: str, killed: bool
 ) -> None:

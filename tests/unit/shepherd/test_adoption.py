@@ -220,7 +220,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What is done about the processes of a dead shepherd, in its order; 50 is the job's, a child of 40."""
     made: list[object] = []
     monkeypatch.setattr(process_tree, "kill_tree", lambda *_: made.append("orphans"))
-    monkeypatch.setattr(containment, "recorded", lambda _: Held(made))
+    monkeypatch.setattr(containment, "read_recorded", lambda _: Held(made))
     monkeypatch.setattr(task_files, "running", lambda path: 50 if path.name == "job_pid" else None)
     monkeypatch.setattr(process_tree, "parent", {50: 40}.get)
     monkeypatch.setattr(process_tree, "signal_tree", lambda *given: made.append(given))
@@ -261,7 +261,7 @@ def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_nobody(
 def test_a_cgroup_is_given_back_when_killed_processes_have_left_it_but_not_waited_for_longer_than_half_a_second(
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch, rounds: int, waits: int
 ) -> None:
-    monkeypatch.setattr(containment, "recorded", lambda _: Held(done, rounds))
+    monkeypatch.setattr(containment, "read_recorded", lambda _: Held(done, rounds))
     adoption.kill_job(tmp_path, set())
     assert done.count(0.01) == waits
     assert done[-1] == ("release" if rounds == 3 else 0.01)
@@ -325,7 +325,7 @@ def test_marked_processes_are_killed_that_no_living_shepherd_stands_above(
 ) -> None:
     """1 is init and 2 a subreaper; 77 is another cell's shepherd."""
     played = Processes(parents)
-    monkeypatch.setattr(adoption, "_marked", lambda *_: list(played.parents))
+    monkeypatch.setattr(adoption, "_marked_processes", lambda *_: list(played.parents))
     monkeypatch.setattr(process_tree, "reapers", lambda: {1, 2})
     monkeypatch.setattr(process_tree, "parent", played.parents.get)
     monkeypatch.setattr(process_tree, "send", played.send)
@@ -335,7 +335,7 @@ def test_marked_processes_are_killed_that_no_living_shepherd_stands_above(
 
 def test_a_marked_process_that_has_ended_meanwhile_is_no_reason_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = Processes({50: 1, 52: 51})
-    monkeypatch.setattr(adoption, "_marked", lambda *_: [51, *played.parents])  # 51 is gone when its parent is asked for
+    monkeypatch.setattr(adoption, "_marked_processes", lambda *_: [51, *played.parents])  # 51 ends before its parent is read
     monkeypatch.setattr(process_tree, "reapers", lambda: {1})
     monkeypatch.setattr(process_tree, "parent", played.parents.get)
     monkeypatch.setattr(process_tree, "send", lambda pid, *given: pid in played.parents and played.send(pid, *given))
@@ -345,7 +345,7 @@ def test_a_marked_process_that_has_ended_meanwhile_is_no_reason_to_stop(tmp_path
 
 def test_killing_is_not_retried_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
-    monkeypatch.setattr(adoption, "_marked", lambda *_: [50])
+    monkeypatch.setattr(adoption, "_marked_processes", lambda *_: [50])
     monkeypatch.setattr(process_tree, "reapers", lambda: {1})
     monkeypatch.setattr(process_tree, "parent", lambda pid: 1)
     monkeypatch.setattr(process_tree, "send", lambda *given: tries.append(given[0]))
@@ -387,7 +387,7 @@ def test_another_directory_at_its_path_is_left_alone(task: Path, noted: Path, tm
     (noted / "of another try").touch()
     adoption.clear(task)
     assert (noted / "of another try").exists() and not adoption.has_scratch(task)
-    assert "another one" in (task / task_files.TRACE).read_text()
+    assert "another directory" in (task / task_files.TRACE).read_text()
 
 
 @pytest.mark.statement("QC-19", "EX-10")

@@ -199,7 +199,7 @@ def test_measured_limits(
 
 @pytest.mark.statement("RL-4", "AC-2")
 @pytest.mark.parametrize(
-    ("changes", "cpu_s", "why"),
+    ("changes", "cpu_s", "end_reason"),
     [
         ({"limits": {"h_cpu": 10}}, 9.7, "limit h_cpu of 10 s exceeded"),
         ({"limits": {"h_cpu": 10}, "slots": 2}, 9.7, ""),
@@ -302,8 +302,8 @@ def test_a_job_whose_process_has_ended_is_no_longer_suspended() -> None:
 @pytest.mark.statement("IA-9")
 def test_a_job_without_its_session_is_ended_as_if_it_were_deleted() -> None:
     found = control(notify_s=10)
-    assert found.disconnected("nobody was connected", 1.0) == [Signal(SIGUSR2)]
-    assert found.due(11.0) == [Kill("nobody was connected")]
+    assert found.disconnected("no client was connected", 1.0) == [Signal(SIGUSR2)]
+    assert found.due(11.0) == [Kill("no client was connected")]
 
 
 @pytest.mark.statement("QC-27")

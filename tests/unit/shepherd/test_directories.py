@@ -252,7 +252,7 @@ def test_only_the_directory_that_is_meant_is_removed(tmp_path: Path) -> None:
     place = tmp_path / "7.1.all.q"
     place.mkdir()
     (place / "kept").touch()
-    with pytest.raises(FileExistsError, match="another one"):
+    with pytest.raises(FileExistsError, match="another directory"):
         directories.remove(str(place), ME, place.stat().st_ino + 1)
     with pytest.raises(OSError, match="not empty"):
         directories.remove(str(place), ME, 0)

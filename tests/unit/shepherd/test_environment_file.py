@@ -20,7 +20,7 @@ TOLD = {"A": "1", "B": "a\\b\nc"}
 
 
 def handed(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, prolog: Run = PROLOG) -> EnvironmentFile:
-    monkeypatch.setattr("shepherd.environment_file.named", lambda user: Identity(user, 0, 0, ()))
+    monkeypatch.setattr("shepherd.environment_file.find_identity", lambda user: Identity(user, 0, 0, ()))
     monkeypatch.setattr("os.fchown", lambda *_: None)
     over = EnvironmentFile(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
     over.before(prolog, TOLD)

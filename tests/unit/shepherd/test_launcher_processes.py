@@ -34,10 +34,10 @@ def task(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def finalised(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
-    """The tasks that were buried, with the living shepherds that were spared."""
+    """The tasks that were finalised, with the living shepherds that were not killed."""
     found: list[tuple[str, set[int]]] = []
-    monkeypatch.setattr(adoption, "end_job", lambda directory, children: found.append((directory.name, children)))
-    monkeypatch.setattr(adoption, "bury", lambda directory: None)
+    monkeypatch.setattr(adoption, "kill_job", lambda directory, children: found.append((directory.name, children)))
+    monkeypatch.setattr(adoption, "finalise", lambda directory: None)
     return found
 
 
@@ -98,7 +98,7 @@ def test_it_serves_until_a_signal_ends_it(played: Played, tmp_path: Path, handle
     assert not path.exists()
     turns.add(handlers[number])
     played._stopping = False
-    played.run()  # where somebody has removed the socket
+    played.run()  # where the socket was removed
 
 
 def test_an_end_that_the_disk_did_not_take_is_tried_again_each_second(

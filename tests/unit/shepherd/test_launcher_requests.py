@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 
 
 class Played(Launcher):
-    """A launcher whose turns a test takes; it only notes what it would fork, whom it would bury and whom it would alert."""
+    """A launcher whose turns a test takes; it only notes what it would fork, finalise and signal."""
 
     def __init__(self, spool: Path) -> None:
         self.forked: list[tuple[str, str]] = []
@@ -49,15 +49,15 @@ class Played(Launcher):
 
 @pytest.fixture
 def finalised(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the tasks that were buried."""
+    """Names of the tasks that were finalised."""
     names: list[str] = []
 
     def finalise(directory: Path) -> None:
         names.append(directory.name)
         (directory / task_files.EXIT).touch()
 
-    monkeypatch.setattr(adoption, "end_job", lambda *_: None)
-    monkeypatch.setattr(adoption, "bury", finalise)
+    monkeypatch.setattr(adoption, "kill_job", lambda *_: None)
+    monkeypatch.setattr(adoption, "finalise", finalise)
     return names
 
 
@@ -148,7 +148,9 @@ def test_a_task_that_was_started_by_another_launcher_is_adopted_not_started(play
     assert played.ask(op="list")["running"] == [str(task)]
 
 
-def test_a_task_whose_shepherd_died_before_this_launcher_came_is_finalised(tmp_path: Path, task: Path, finalised: list[str]) -> None:
+def test_a_task_whose_shepherd_died_before_this_launcher_came_is_finalised(
+    tmp_path: Path, task: Path, finalised: list[str]
+) -> None:
     (task / task_files.PID).write_text(f"{os.getpid()} 1\n")  # the number has been given to another process since
     with closing(Played(tmp_path)) as played:
         assert played.ask(op="list")["running"] == []
@@ -258,7 +260,7 @@ def test_an_end_that_a_full_disk_refuses_is_reported_when_it_is_written(
         raise OSError(28, "No space left on device")
 
     with closing(Client(played, tmp_path)) as client, monkeypatch.context() as full:
-        full.setattr(adoption, "bury", finalise)
+        full.setattr(adoption, "finalise", finalise)
         for _ in range(2):
             played._ended(str(task))
         assert played._unfinalised == {str(task)}

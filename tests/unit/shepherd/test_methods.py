@@ -1,4 +1,4 @@
-"""The text of methods: words, users, variables, signals, environments."""
+"""The command lines of methods: arguments, users, variables, signals, environments."""
 
 from __future__ import annotations
 

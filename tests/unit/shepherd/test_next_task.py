@@ -181,7 +181,9 @@ def test_it_ends_when_nothing_comes(
     assert line.next(task, config()) is None
 
 
-def test_after_many_tasks_it_ends(launcher: Launcher, line: LauncherConnection, task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_many_tasks_it_ends(
+    launcher: Launcher, line: LauncherConnection, task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(next_task, "_MOST_TASKS", 1)
     assert line.next(task, config()) is None
     assert line._socket is None

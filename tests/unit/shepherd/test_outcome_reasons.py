@@ -1,4 +1,4 @@
-"""Why a task failed and whose fault it was, as the ends of its steps tell (EX-2, EX-3, EX-4)."""
+"""Reason and cause of a task's failure, from the ends of its steps (EX-2, EX-3, EX-4)."""
 
 from __future__ import annotations
 

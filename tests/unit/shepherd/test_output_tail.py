@@ -11,7 +11,7 @@ import pytest
 
 from gridengine import task_file
 from shepherd import output_tail
-from shepherd.output_tail import OutputFault, read_end, find_file, read
+from shepherd.output_tail import OutputFault, find_file, read, read_end
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -69,12 +69,12 @@ def test_a_task_of_another_user_is_left_alone(tmp_path: Path, became: list[Any])
 
 def test_the_owner_must_be_a_user_who_may_run_jobs_here(tmp_path: Path, became: list[Any]) -> None:
     assert "below min_uid" in str(read(task(tmp_path, min_uid=2000), "alice", "stdout", 100)["fault"])
-    assert read(tmp_path / "gone", "alice", "stdout", 100) == {"fault": "the task is over"}
+    assert read(tmp_path / "gone", "alice", "stdout", 100) == {"fault": "the task has ended"}
     assert became == []
 
 
 @pytest.mark.parametrize(
-    ("content", "most", "told"),
+    ("content", "max_bytes", "told"),
     [
         (b"", 10, (0, 0, "")),
         (b"one\ntwo\n", 100, (8, 0, "one\ntwo\n")),
@@ -84,7 +84,9 @@ def test_the_owner_must_be_a_user_who_may_run_jobs_here(tmp_path: Path, became: 
         (b"\0\x1b[31m", 10, (6, 0, "\0\x1b[31m")),
     ],
 )
-def test_the_end_of_a_file_is_read_and_no_more(tmp_path: Path, content: bytes, max_bytes: int, told: tuple[int, int, str]) -> None:
+def test_the_end_of_a_file_is_read_and_no_more(
+    tmp_path: Path, content: bytes, max_bytes: int, told: tuple[int, int, str]
+) -> None:
     (tmp_path / "o").write_bytes(content)
     tail = read_end(str(tmp_path / "o"), max_bytes)
     assert (tail["size"], tail["begin"], tail["text"]) == told

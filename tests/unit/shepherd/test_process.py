@@ -46,7 +46,7 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
 
 @pytest.mark.usefixtures("present")
 @pytest.mark.parametrize(
-    ("run", "around", "copied"),
+    ("run", "context", "copied"),
     [
         (JOB, AROUND, False),
         (replace(JOB, command=CommandLine("/home/ann/sh", ["sh"])), AROUND, True),

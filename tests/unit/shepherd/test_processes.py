@@ -38,7 +38,7 @@ class Held(Containment):
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is asked of the process tree, in which 100 is the job, 101 below it, 200 a method and 300 a stray."""
+    """Calls of the process tree, in which 100 is the job, 101 below it, 200 a method and 300 another process."""
     calls: list[Any] = []
 
     def signal_tree(root: int, number: int, without: Collection[int]) -> int:
@@ -141,7 +141,7 @@ def test_what_the_jobs_processes_have_used_is_added_up_as_they_end(
 ) -> None:
     seen: list[Any] = []
     found = Processes(Trace(tmp_path), lambda *end: seen.append(end))
-    monkeypatch.setattr(found.usage, "reaped", lambda *used: seen.append(used))
+    monkeypatch.setattr(found.usage, "add_reaped", lambda *used: seen.append(used))
     collect(monkeypatch, [200], alive)
     assert found.reap() == alive
     assert seen == [(200, 7)], "there is no job yet"

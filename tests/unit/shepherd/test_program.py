@@ -12,7 +12,7 @@ from shepherd import process_tree
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Who is told what, in the directory of a test."""
+    """The calls and their arguments, in the directory of a test."""
     told: list[object] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(process_tree, "detach", lambda: told.append("detached"))

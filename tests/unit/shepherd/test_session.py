@@ -1,4 +1,4 @@
-"""An interactive task as its shepherd sees it: its streams, how its end is told, and how long that is waited for (IA-1, IA-9)."""
+"""An interactive task as its shepherd sees it: its streams, the report of its end, and the time limit for that (IA-1, IA-9)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.shepherd.descriptors import open_descriptors
 
 
 def made(streams: Streams) -> tuple[Session, int, int]:
-    """A session whose process is not there: where the client's host is written, and the shepherd's last word is read."""
+    """A session without a process: the client's host is written to it, and the shepherd's last message is read."""
     (gate, opener), (listening, control) = os.pipe(), os.pipe()
     return Session(4711, streams, gate, os.dup(opener), control), opener, listening
 

@@ -17,7 +17,8 @@ from tests.unit.shepherd.played_session import PIPE, Caller, Play, Played, ended
 
 def taken(client: Caller) -> int:
     """How many frames the session has said to have taken, in all."""
-    return max((session.decode_acknowledgement(data) for kind, data in client.frames() if kind == session.ACKNOWLEDGED), default=0)
+    counts = [session.decode_acknowledgement(data) for kind, data in client.frames() if kind == session.ACKNOWLEDGED]
+    return max(counts, default=0)
 
 
 def fill_input(played: Played, client: Caller) -> bytes:

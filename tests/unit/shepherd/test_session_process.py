@@ -213,7 +213,7 @@ def test_another_client_takes_the_session_over(played: Played) -> None:
 def test_a_wrong_client_is_refused_and_disturbs_no_other(played: Played) -> None:
     client = played.greet()
     assert "another attempt" in played.greet(attempt=2).answer["refused"]
-    assert "not kept" in played.greet(client=1, received=99).answer["refused"]
+    assert "no longer kept" in played.greet(client=1, received=99).answer["refused"]
     for greeting in (b"hello\n", b"{}\n", b"[]\n", b"x" * 5000, b"{"):
         stranger = socket.socket(socket.AF_UNIX)
         stranger.settimeout(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""A session's process turn by turn: how long it waits for whom, what it holds back until somebody takes it (IA-1, IA-9)."""
+"""A session's process turn by turn: how long it waits for clients, and holds data back until they are taken (IA-1, IA-9)."""
 
 from __future__ import annotations
 

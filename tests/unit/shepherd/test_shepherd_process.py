@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shepherd import shepherd_process, process_tree, task_files
+from shepherd import process_tree, shepherd_process, task_files
 from shepherd.run import BLOCKED
 from tests.unit.shepherd.configuration import BASE
 
@@ -108,7 +108,9 @@ def test_a_directory_that_takes_no_process_id_is_named(task: Path, monkeypatch: 
 
 
 @pytest.mark.statement("EX-4", "EX-7")
-def test_a_fault_of_the_shepherd_ends_the_job_and_is_reported(task: Path, done: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_shepherd_ends_the_job_and_is_reported(
+    task: Path, done: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shepherd_process, "TaskRun", Broken)
     shepherd_process.shepherd(task)
     assert done[-1] == ("killed", os.getpid())

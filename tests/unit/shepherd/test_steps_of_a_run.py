@@ -140,7 +140,7 @@ def test_a_job_that_died_of_sigkill_may_have_exceeded_its_processor_time(
 
 
 @pytest.mark.parametrize(
-    ("why", "ended", "killed"),
+    ("end_reason", "ended", "killed"),
     [("qdel", Ended(137, 9), True), ("qdel", Ended(3), False), ("", Ended(137, 9), False)],
 )
 def test_a_method_that_the_shepherd_killed_is_the_end_of_the_job(

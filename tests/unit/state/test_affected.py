@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from daemons.qmaster.spooling.spool import Transaction
+from gridengine.state.affected import ROWS, Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectSet
@@ -15,7 +16,6 @@ from gridengine.state.machines.event import Event
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.job import JobChanged
 from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded, TaskSuspensionChanged
-from gridengine.state.affected import ROWS, Affected
 from tests.harness import Cell
 
 

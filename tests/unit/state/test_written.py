@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from daemons.qmaster import master
+from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.hooks import encode_hook
 from gridengine.state.state import State
-from gridengine.state.affected import Affected
 from tests.past.play import perform
 
 _encode = msgspec.json.Encoder(enc_hook=encode_hook).encode

@@ -1,7 +1,7 @@
-"""Cleaning of queues: -cq takes all jobs out of queue instances, whatever their hosts say.
+"""Cleaning of queues: -cq takes all jobs out of queue instances, whatever their hosts report.
 
-Owns the verb. What runs ends as with a forced deletion: at once for the state, with an accounting record; its host is
-told to kill and forget it. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
+Owns the verb. Running tasks end as with a forced deletion: at once in the state, with an accounting record; their host is
+instructed to kill and forget them. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
 """
 
 from __future__ import annotations

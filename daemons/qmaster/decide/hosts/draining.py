@@ -1,6 +1,7 @@
-"""Draining: a host is to be free of jobs, with a reason that everybody sees, or takes jobs again.
+"""Draining: a host is to be free of jobs, with a reason that all users see, or takes jobs again.
 
-Owns the verb, its rights and texts. What a drain keeps away is `gridengine.placement.obstacles`', what it shows `letters`'.
+Owns the verb, its rights and texts. `gridengine.placement.obstacles` keeps jobs away from a drained host, its state is shown by
+`gridengine.state.letters`.
 Deviation: 8.1.9 has only queue instances that are disabled one by one, without a reason. Source: adr/0153.
 """
 
@@ -18,13 +19,13 @@ from gridengine.state.state import State
 
 
 def drain_hosts(state: State, request: DrainHosts, caller: Caller, world: World) -> Decision:
-    """All hosts that are named, or none."""
+    """Drain, or end the drain of, all hosts that are named, or none of them."""
     decision, operator = Decision(), f"{caller.user}@{caller.host}"
     if refusal := no_right(state, caller, world, operators=True):
         return decision.refuse(refusal)
     reason = " ".join(request.reason.split())
     if not (reason or request.end):
-        return decision.refuse("denied: say why the hosts are drained")
+        return decision.refuse("denied: a reason for the drain is required")
     for name in dict.fromkeys(host for target in request.hosts for host in _select_hosts(state, target, world)):
         if name == GLOBAL or not state.has("exec_host", name):
             what = "host group" if name.startswith("@") else "execution host"

@@ -1,7 +1,7 @@
-"""Tasks on a host that the state does not have there: what they are to this cell, and what becomes of them.
+"""Tasks on a host that the state does not have there: their standing in this cell, and what becomes of them.
 
-Owns the judgement. A task that was this cell's and is over is forgotten by its host. One that began after the spool was saved
-from which the master went on is adopted. Everything else is a stray: the host keeps it, whatever it does, until an operator
+Owns the judgement. A task of this cell that has ended is forgotten by its host. A task that was started after the spool was saved
+from which the master continues is adopted. Every other one is an orphan: the host keeps it, whatever it does, until an operator
 ends it (qdel -f). Called by `reports` and `deletion`. Source: docs/adr/0093; EX-9.
 """
 
@@ -22,20 +22,20 @@ from gridengine.state.state import State
 from gridengine.task_key import SlaveKey, TaskKey
 
 HasEndedHere = Callable[[TaskKey, Origin], bool]
-"""Whether a try of a task has ended in this cell, as far as the accounting index tells."""
+"""Whether an attempt of a task has ended in this cell, by the accounting index."""
 
 
 class Standing(Enum):
-    """What a task on a host is to the cell."""
+    """The standing in the cell of a task on a host."""
 
-    LIVE = "at work, as the state says"
-    OVER = "this cell's, and over"
-    LATER = "a later try of a task that waits, as the state says"
-    UNKNOWN = "nothing that the state knows"
+    LIVE = "running, by the state"
+    OVER = "of this cell, and ended"
+    LATER = "a later attempt of a task that is pending, by the state"
+    UNKNOWN = "not known by the state"
 
 
 def find_standing(state: State, host: str, key: TaskKey, origin: Origin, has_ended_here: HasEndedHere) -> Standing:
-    """What a task on a host is to the cell. `origin`: as the host has it, empty for one that does not say."""
+    """The standing of a task on a host. `origin`: as the host reports it, empty for a host that does not."""
     known = state.hosts.get(host)
     if known is not None and key in known.abandoned:
         return Standing.OVER
@@ -63,19 +63,19 @@ def _standing_of_attempt(state: State, key: TaskKey, origin: Origin) -> Standing
 
 
 def _standing_of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
-    """A slave task is what its master is, unless it is over before that, or began unknown to the state."""
+    """A slave task has the standing of its master, unless it ended before it, or the state does not know its start."""
     if master is not Standing.LIVE or state.live_slave(key) is not None:
         return Standing.UNKNOWN if master is Standing.LATER else master
     return Standing.OVER if key.number <= state.jobs[key.job].tasks[key.task].slaves_begun else Standing.UNKNOWN
 
 
 def _is_same_job(job: Job, origin: Origin) -> bool:
-    """Whether a job of the state is the one that a task comes from: numbers are used again."""
+    """Whether a job of the state is the job of a task's origin: job numbers are reused."""
     return not origin.owner or (job.owner, job.submitted) == (origin.owner, origin.submit_time)
 
 
 def adoption_events(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
-    """The events by which a LATER try is the cell's again, with the places that it has; none when those are gone."""
+    """The events that adopt a LATER attempt, with the slots that it has; none when their queue instances are gone."""
     if not origin.granted or any(grant.instance not in state.instances for grant in origin.granted):
         return []
     if origin.pe and not state.has("parallel_environment", origin.pe):
@@ -87,7 +87,7 @@ def adoption_events(state: State, key: TaskKey, origin: Origin, now: float) -> l
 
 
 def orphan_events(state: State, host: str, orphans: list[OrphanTask]) -> list[AnyEvent]:
-    """What an inventory says of strays, if it is news. No new job gets a number that one of them has."""
+    """The events for the orphans of an inventory, none when they are unchanged. No new job gets the number of an orphan."""
     known = state.hosts.get(host)
     events: list[AnyEvent] = []
     if orphans != (known.orphans if known is not None else []):
@@ -97,12 +97,12 @@ def orphan_events(state: State, host: str, orphans: list[OrphanTask]) -> list[An
 
 
 def select_hosts_with_orphans(state: State) -> list[Host]:
-    """Few, if any, of all hosts."""
+    """The hosts that have orphans: few, if any."""
     return [host for host in state.hosts.values() if host.orphans]
 
 
 def select_orphans(hosts: list[Host], target: str) -> dict[str, list[TaskKey]]:
-    """The strays on these hosts that `JOB` or `JOB.TASK` means, by host."""
+    """The orphans on these hosts that match `JOB` or `JOB.TASK`, by host."""
     number, _, task = target.partition(".")
     if not number.isdecimal() or not (task or "1").isdecimal():
         return {}

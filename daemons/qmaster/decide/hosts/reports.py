@@ -1,7 +1,7 @@
-"""Reports of exec hosts: load, starts, ends, inventories; what each does to the state, and the verdict on it.
+"""Reports of exec hosts: load, starts, ends, inventories; the changes of the state by each, and the verdict on it.
 
-Owns which tasks a host and the state have in common; what the end of a task means is `task_ends`'. Called by the master for each
-batch that a host sends. Source: sge_execd(8); statements EX-9, EX-10, LS-3.
+Owns the comparison of a host's tasks with the state; `task_ends` decides what the end of a task means. Called by the master for
+each batch that a host sends. Source: sge_execd(8); statements EX-9, EX-10, LS-3.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from daemons.qmaster.decide.hosts.orphans import Standing, HasEndedHere, adoption_events, find_standing, orphan_events
+from daemons.qmaster.decide.hosts.orphans import HasEndedHere, Standing, adoption_events, find_standing, orphan_events
 from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.host_faults import fault_events
@@ -46,8 +46,8 @@ class ReportsDecision(Decision):
 
 
 def host_reports(state: State, host: str, reports: list[Report], world: World, has_ended_here: HasEndedHere) -> ReportsDecision:
-    """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
-    this cell does not know `orphans`."""
+    """The decision on one batch of reports. Reports on tasks that have ended are answered `forget`, those on tasks that this cell
+    does not know `orphans`."""
     batch = _Batch(state, host, world, has_ended_here)
     verdicts = [batch.take(report) for report in reports]
     decided = batch.decided
@@ -55,7 +55,7 @@ def host_reports(state: State, host: str, reports: list[Report], world: World, h
 
 
 class _Batch:
-    """The reports of one batch as they are taken, one after the other, and what was decided on those before."""
+    """The reports of one batch, taken one after the other, and the decisions on those before."""
 
     def __init__(self, state: State, host: str, world: World, has_ended_here: HasEndedHere) -> None:
         self.state, self.host, self.now = state, host, world.now
@@ -79,7 +79,8 @@ class _Batch:
         return Verdict(unknown_hosts=self._load_of_others(report))
 
     def _load_of_others(self, report: Load) -> list[str]:
-        """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
+        """Take values that load sensors of a host report for other hosts and the cluster (LS-3). Returns the hosts that do not
+        exist."""
         removed = dict(report.others_removed)
         if report.full:
             for name in sorted(self.state.sensing.get(self.host, ())):
@@ -105,7 +106,7 @@ class _Batch:
         key, verdict = report.key, Verdict()
         standing = self._judge(key, Origin())
         if key in self._adopted:
-            verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
+            verdict.ok = False  # it was adopted in this batch, and its end is taken when it is reported again
         elif standing in (Standing.LATER, Standing.UNKNOWN):
             verdict.orphans.append(key)
         elif key not in self._ended:
@@ -157,10 +158,10 @@ class _Batch:
         return verdict
 
     def _resolve_unknown(self, report: Inventory) -> Verdict:
-        """Tasks that the host knows and the state does not are forgotten, adopted, or kept as strays."""
+        """Tasks that the host knows and the state does not are forgotten, adopted, or kept as orphans."""
         verdict, adopted = Verdict(), set[TaskKey]()
         origins = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
-        # the last try of a task first: when that is adopted, those before it are over
+        # the last attempt of a task first: when that is adopted, those before it have ended
         for key in sorted(origins, key=lambda key: key.attempt, reverse=True):
             standing = self._judge(key, origins[key])
             if standing is Standing.OVER or standing is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
@@ -178,8 +179,8 @@ class _Batch:
     def _conclude_missing(self, report: Inventory) -> Decision:
         """Tasks that the state knows and the host does not are lost.
 
-        After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must
-        not begin twice.
+        After a boot, attempts that the host has not acknowledged are given up as well: they may have started, and an attempt must
+        not start twice.
         """
         here = {*report.keys, *self._ended}
         known = self.state.hosts.get(self.host)

@@ -11,8 +11,8 @@ from daemons.qmaster.decide.refused import Refused
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.bounds import BoundsFault, check
 from gridengine.gdi.requests import Submit
-from gridengine.placement.requests import Request
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.requests import Request
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 

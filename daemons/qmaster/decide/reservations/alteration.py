@@ -19,8 +19,8 @@ from gridengine.field_names import FIELD_NAMES
 from gridengine.gdi.requests import AlterReservations, Caller, Reserve
 from gridengine.gdi.shape_faults import shape_fault
 from gridengine.placement.charges import charges
-from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply

@@ -13,9 +13,9 @@ from daemons.qmaster.decide.configuration.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
 from daemons.qmaster.follow.memberships import membership_changes
 from gridengine.kinds import title
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
 from gridengine.placement.requests import category_key
-from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
