@@ -151,7 +151,7 @@ class Dispatcher:
             if answer.master[0] > batch.master[0]:
                 raise LookupError("it obeys a later qmaster")
             return True  # the host has accepted a later batch than this one
-        self._batches.answered(host, batch, answer.acknowledgements)
+        self._batches.apply_answer(host, batch, answer.acknowledgements)
         self._flush_later()
         if all(each.again for each in answer.acknowledgements):
             raise LookupError(answer.acknowledgements[0].reason)
