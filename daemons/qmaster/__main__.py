@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
@@ -33,14 +33,17 @@ app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that
 
 @app.command()
 def start(
-    foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and for looking)")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and debugging)")] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="begin with an empty spool although the cell has run before: its own is lost")
+        bool, typer.Option("--fresh", help="start with an empty spool although the cell has run before: its spool is lost")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="though another host was the master later: what it acknowledged is lost with it")
+        bool,
+        typer.Option(
+            "--force", help="serve although another host was the master later; changes acknowledged by that host are lost"
+        ),
     ] = False,
-    version: Annotated[bool, typer.Option("--version", help="only say which release this is")] = False,
+    version: Annotated[bool, typer.Option("--version", help="print the release and exit")] = False,
 ) -> None:
     if version:
         print(own_release())

@@ -1,7 +1,8 @@
 """admit(state, orders, now) -> events: the qmaster's check of orders that the scheduler computed on an older state.
 
-Owns the re-check: an order is accepted if its job, task and instances are unchanged since it was made and there is capacity;
-others are dropped, and the next cycle sees the newer state. Source: house rule "orders are re-checked".
+Owns the second check: an order is accepted if its job, task and instances are unchanged since it was made and there is
+capacity. The qmaster drops every other order, and the next cycle sees the newer state. Source: house rule "orders are
+re-checked".
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _starts(
 
 
 def _error_events(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
-    """A job that cannot be handled is set in error state; an interactive one is deleted (IA-8)."""
+    """A job that cannot be handled is set in error state; an interactive job is deleted (IA-8)."""
     job = state.jobs.get(fault.job_id)
     if job is None or job.version != fault.version or job.error:
         return []
@@ -138,18 +139,18 @@ class _RemainingCapacity:
         if owner not in self._sets:
             self._sets[owner] = user_sets_of(self._state, *owner)
         key = (job.ar, category_key(self._state, self._sets[owner], job))
-        found = self._requests.get(key)
-        if found is None:
-            found = self._requests[key] = Request.of(config_snapshot, job)
-        return found
+        cached = self._requests.get(key)
+        if cached is None:
+            cached = self._requests[key] = Request.of(config_snapshot, job)
+        return cached
 
     def charges(self, job: Job) -> dict[str, str]:
         """The amounts that a task of the job holds while it runs."""
         key = tuple(job.hard.items())
-        found = self._charges.get(key)
-        if found is None:
-            found = self._charges[key] = charges(self._state, job)
-        return dict(found)
+        cached = self._charges.get(key)
+        if cached is None:
+            cached = self._charges[key] = charges(self._state, job)
+        return dict(cached)
 
 
 def _may_start(state: State, job: Job, order: StartOrder, newly_reserved: frozenset[str]) -> bool:

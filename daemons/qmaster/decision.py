@@ -1,6 +1,6 @@
-"""Decision: what a handler makes of a request, and the world outside the state that it may look at.
+"""Decision: the result of a request handler, and the facts outside the state that a handler may read.
 
-Owns the shapes that `decide` handlers return and take. Handlers are pure: everything that varies comes in.
+Owns the shapes that `decide` handlers return and take. Handlers are pure: all varying facts are arguments.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gridengine.state.events import AnyEvent
 
 
 class Payload(Struct):
-    """What a job needs at its start and nobody else needs: script (None for binaries) and environment."""
+    """The parts of a job that only its start needs: script (None for binaries) and environment."""
 
     script: bytes | None
     environment: dict[str, str]
 
 
 class World(Struct):
-    """Facts from outside the state, as they are at one moment."""
+    """Facts from outside the state, at one moment."""
 
     #: epoch s
     now: float
@@ -32,34 +32,34 @@ class World(Struct):
     resolve_host: Callable[[str], str | None]
     master_host: str = ""
     admin_user: str = "root"
-    #: the time zone that calendars and people mean
+    #: the time zone of calendars and of times in texts
     zone: tzinfo = UTC
-    #: a clock that nobody sets: seconds, from any moment on
+    #: a monotonic clock that cannot be set: seconds since an arbitrary moment
     steady: float = 0.0
     #: script and environment of a job
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
-    #: whether an ended job succeeded, None where that is not known
+    #: whether an ended job succeeded, None if unknown
     outcome: Callable[[int], bool | None] = lambda job_id: None
     #: the accounting records of a task, by the numbers of job and task
     accounted: Callable[[int, int], list[AccountingRecord]] = lambda job_id, task_id: []
     #: whether a path is a file that can be executed
     is_program: Callable[[str], bool] = lambda path: True
-    #: the jobs that names and patterns mean, where that was looked up before (`daemons.qmaster.serve.slices`)
+    #: the ids of the jobs that match names and patterns, if they were looked up before (`daemons.qmaster.serve.slices`)
     looked_up: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 Accounted = tuple[int, int, AccountingRecord]
-"""Job and task of a try that is over, and its record."""
+"""Job and task of an ended attempt, and its record."""
 
 Record = tuple[str, list[object]]
-"""A record of the reporting file: its type, and its fields behind that."""
+"""A record of the reporting file: its type and its remaining fields."""
 
 
 class Decision(Struct):
-    """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided.
+    """Answer and events of one request; a decision without events changes nothing. `world`: the facts of its moment.
 
-    `records`: those of the reporting file that no event brings about. `receipt`: under which the answer is remembered.
-    `why`: job and task -> why this try of it is, or will be, over, in words for the log; nothing is kept of it.
+    `records`: records of the reporting file that no event causes. `receipt`: the key under which the answer is remembered.
+    `why`: job and task -> the reason why this attempt ended or will end, as a text for the log that is not stored.
     """
 
     answer: Answer = field(default_factory=Answer)
@@ -77,7 +77,7 @@ class Decision(Struct):
         return not self.events and not self.accounting and not self.records
 
     def __iadd__(self, other: Decision) -> Decision:
-        """Add what another part decided, which is no refusal: its events, records and answers, behind the own ones."""
+        """Append the events, records and answers of another part. That part must not be a refusal."""
         self.answer.status = self.answer.status or other.answer.status
         self.answer.data = other.answer.data if self.answer.data is None else self.answer.data
         self.answer.answers += other.answer.answers
@@ -89,9 +89,9 @@ class Decision(Struct):
         return self
 
     def refuse(self, text: str, status: int = 1, hint: str = "") -> Decision:
-        """Turn into a refusal: the error text, the exit code, no event at all, and no word of what would have been done.
+        """Turn the decision into a refusal: the error text and the exit code, without any event or success text.
 
-        `hint`: what may have been meant.
+        `hint`: a suggestion for the user, such as a similar name.
         """
         self.answer.answers = [answer for answer in self.answer.answers if answer[0] != "info"]
         self.answer.error(text, status, hint)

@@ -1,7 +1,7 @@
-"""pending_effects(state, host): the instructions that a host has still to get, computed from the state.
+"""pending_effects(state, host): the instructions that a host still has to get, computed from the state.
 
-Owns the difference between the desired state and what the host has confirmed. Computing it again after any crash is
-the whole of recovery; an instruction that was lost is simply still pending.
+Owns the difference between the desired state and the state that the host has confirmed. Recovery from any crash is to compute
+this difference again: a lost instruction is simply still pending.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REVERSIBLE_COMMANDS = frozenset(("run", "suspend"))
 def pending_effects(
     state: State, host: str, payload: Callable[[int], Payload], may_start: bool = True
 ) -> Iterator[OnTask]:
-    """Instructions for one host, oldest job first; a generator, since the caller may take no more than the first of many.
+    """Instructions for one host, oldest job first; a generator, since the caller may take only the first few.
 
     `payload(job_id)` gives script and environment of a job. `may_start`: whether tasks may be started there now.
     """
@@ -48,7 +48,7 @@ def pending_effects(
             continue
         command = desired_command(state, job, task)
         if not task.applied:
-            # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
+            # deliver a task to be killed, too: only the host knows whether an earlier delivery arrived
             if may_start:
                 yield make_start(state, job, task, payload(job_id))
         elif command != task.applied:
@@ -60,10 +60,10 @@ def pending_effects(
 
 
 def doubt_events(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent]:
-    """Events to record before these instructions are sent: it is no longer certain which state these tasks are in.
+    """Events to record before these instructions are sent: from then on the states of these tasks are uncertain.
 
-    A host may suspend a task without the qmaster ever learning of it: the answer is lost, or the qmaster dies. If the task is
-    then resumed before the host gets the instruction again, the qmaster would take it for running, and would send nothing.
+    A host may suspend a task and the qmaster never learns of it: the answer is lost, or the qmaster dies. If the task is then
+    resumed before the host gets the instruction again, the qmaster would assume that it runs, and would send nothing.
     """
     events: list[AnyEvent] = []
     for instruction in instructions:
@@ -82,13 +82,13 @@ def doubt_events(state: State, instructions: Sequence[Instruction]) -> list[AnyE
 def slave_effects(
     state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], may_start: bool = True
 ) -> Iterator[OnTask]:
-    """Pending instructions for the slave tasks of a task: they follow the state of their master task, and end with it."""
+    """Pending instructions for the slave tasks of a task. Slave tasks follow the state of their master task and end with it."""
     for slave in task.slaves.values():
         if slave.host != host or slave.over:
             continue
         key = SlaveKey(job.id, task.id, task.attempt, slave.number)
         master = "kill" if task.master_end is not None else desired_command(state, job, task)
-        # a slave task is neither checkpointed, nor does a method run after it
+        # a slave task has neither checkpoints nor a method after its end
         command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
             if not may_start:
@@ -103,7 +103,8 @@ def slave_effects(
 
 
 def make_start(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:
-    """The start instruction of a task; `instance`: the one whose attributes apply, if not that of the master task."""
+    """The start instruction of a task. `instance`: the instance with the task's attributes, "" for the instance of the master
+    task."""
     instance = instance or task.granted[0].instance
     config = state.configs[instance]
     pe = state.pes.get(task.pe)
@@ -140,7 +141,7 @@ def _checkpointing(state: State, job: Job) -> CheckpointInterface | None:
 
 
 def _processors(state: State, task: Task) -> dict[str, str]:
-    """The `processors` of the granted instances, without those that leave it undefined."""
+    """The `processors` of the granted instances that define them."""
     given = {grant.instance: state.configs[grant.instance].execution.processors for grant in task.granted}
     return {name: text for name, text in given.items() if text}
 
@@ -148,7 +149,7 @@ def _processors(state: State, task: Task) -> dict[str, str]:
 def _gpus(state: State, task: Task, host: str) -> int:
     """Number of GPUs of a host that are booked for the task."""
     holder = host_holder(host)
-    return round(sum(amounts.get(GPUS, 0.0) for who, amounts in state.bookings_of(task) if who == holder))
+    return round(sum(amounts.get(GPUS, 0.0) for booking_holder, amounts in state.bookings_of(task) if booking_holder == holder))
 
 
 def _time_limit(state: State, job: Job, task: Task) -> float:
@@ -194,7 +195,7 @@ def acknowledgement_events(
 
 
 def _failure(key: TaskKey, answer: Acknowledgement, now: float) -> Ended:
-    """The end of an attempt that its host did not start, or of one that ended there without a record."""
+    """The end of an attempt that its host did not start, or that ended there without a record."""
     if answer.over:
         reason = "its host started it before, and has no record of its end"
         return Ended(key, LOST, 128 + 9, 9, reason, start_time=now, end_time=now)

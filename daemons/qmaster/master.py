@@ -1,7 +1,7 @@
-"""Master: the state, its spool and the road between them, without Ray, HTTP or threads.
+"""Master: the state, its spool and the path between them, without Ray, HTTP or threads.
 
-Owns the order of things: a decision is applied to the state at once, its transaction is queued, one commit writes all
-queued transactions, and only then are answers given and events passed on. The actor drives it; scenario tests do too.
+Owns the order of steps: a decision is applied to the state at once, its transaction is queued, one commit writes all queued
+transactions, and only then are answers given and events passed on. The actor calls it; scenario tests call it as well.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from daemons.qmaster.follow.following import FOLLOWERS
 from daemons.qmaster.follow.initial_states import execd_started
 from daemons.qmaster.follow.overdue import end_overdue
 from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
-from daemons.qmaster.follow.reservation_states import may_trouble, next_healing, reservation_changes
+from daemons.qmaster.follow.reservation_states import may_affect_reservations, next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
 from daemons.qmaster.replication_queue import ReplicationQueue
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
-from daemons.qmaster.tell import story
+from daemons.qmaster.tell import job_history
 from daemons.qmaster.tell.configuration_log import configuration_changes
 from daemons.qmaster.tell.held_slots import Held, held, held_slots
 from daemons.qmaster.tell.interventions import interventions
+from daemons.qmaster.tell.job_history import Line, as_text, lines
 from daemons.qmaster.tell.job_log import Occasion
-from daemons.qmaster.tell.mail import Mail, mails
+from daemons.qmaster.tell.mail import Mail, mail_messages
 from daemons.qmaster.tell.reporting import Records
 from daemons.qmaster.tell.share_log import ShareLog
-from daemons.qmaster.tell.story import Line, as_text, lines
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
@@ -55,17 +55,17 @@ MOST_HEALINGS = 50
 """Reservations that one tick tries to heal."""
 
 _LINES_OF_A_BUG = 50
-"""Lines of a job's story that are logged with an event that cannot happen to it."""
+"""Lines of a job's history that are logged with an invalid event of the job."""
 
-DAEMON = Caller(story.DAEMON, 0, "", 0, "", daemon=True)
+DAEMON = Caller(job_history.DAEMON, 0, "", 0, "", daemon=True)
 
 
 class Master:
     """State and spool of a cell.
 
-    `subscribers` get every transaction after it was committed, `post` the letters of it.
-    `committed` is the revision that is on disk and announced; `state.revision` may be ahead of it until `flush()`, and with
-    shadows until these have it, too. `incarnation` grows with every start on a spool.
+    `subscribers` get every transaction after its commit; `post` sends its mail messages. `committed` is the last revision that
+    is on disk and announced. `state.revision` may be higher until `flush()`, and in a cell with shadows until the shadows have
+    it as well. `incarnation` grows with every start on a spool.
     """
 
     def __init__(self, spool: Spool, accounting: Path, world: Callable[[], World]) -> None:
@@ -78,8 +78,8 @@ class Master:
         self.reporting.follow()
         self.world = world
         self.subscribers: list[Callable[[Transaction], None]] = []
-        self.post: Callable[[list[Mail]], None] = lambda letters: None
-        self._letters: dict[int, list[Mail]] = {}
+        self.post: Callable[[list[Mail]], None] = lambda messages: None
+        self._mail: dict[int, list[Mail]] = {}
         self._records = Records()
         self._share_log = ShareLog()
         self._queued: list[Transaction] = []
@@ -99,7 +99,7 @@ class Master:
     def decide(
         self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]] | None = None
     ) -> Decision:
-        """What a changing request would do; nothing is done until it is recorded. `looked_up`: as of `World`."""
+        """The decision on a changing request; `record` carries it out. `looked_up`: as in `World`."""
         world = self.world()
         world.payload, world.outcome, world.looked_up = self.payload, self.outcome, looked_up or {}
         world.accounted = self.spool.accounted.of_task
@@ -110,15 +110,15 @@ class Master:
     def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
         """Take a batch of reports of a host. The verdicts may be given once committed."""
         world = self.world()
-        outcome = host_reports(self.state, host, reports, world, self._was_here)
+        outcome = host_reports(self.state, host, reports, world, self._has_ended_here)
         known = self.state.hosts.get(host)
         before = known.orphans if known is not None else []
         self._record_at(world, outcome)
         self._log_new_orphans(host, before)
         return outcome.verdicts
 
-    def _was_here(self, key: TaskKey, origin: Origin) -> bool:
-        """Whether the accounting index, with what waits to be written, has an end of this task."""
+    def _has_ended_here(self, key: TaskKey, origin: Origin) -> bool:
+        """Whether the accounting index has an end of this task; records in the queue count, too."""
         waiting = (record for t in self._queued for job_id, _, record in t.accounting if job_id == key.job)
         return any(
             record.task_number in ("0", str(key.task))
@@ -127,7 +127,7 @@ class Master:
         )
 
     def _log_new_orphans(self, host: str, before: list[OrphanTask]) -> None:
-        """Log the orphan tasks of a host that it did not have before."""
+        """Log the orphan tasks of a host that were not there `before`."""
         known = self.state.hosts.get(host)
         for orphan in known.orphans if known is not None and known.orphans is not before else ():
             if orphan not in before:
@@ -140,7 +140,7 @@ class Master:
                 )
 
     def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:
-        """Take what a host answered to instructions."""
+        """Take the answers of a host to instructions."""
         world = self.world()
         events, failures = acknowledgement_events(self.state, host, sent, answers, world.now)
         self._record_at(world, Decision(events=events))
@@ -148,14 +148,14 @@ class Master:
             self.reports(host, list(failures))
 
     def orders(self, orders: Orders) -> int:
-        """Take the scheduler's orders; how many events they became."""
+        """Take the scheduler's orders. Returns the number of their events."""
         world = self.world()
         events = admit(self.state, orders, world.now)
         self._record_at(world, Decision(events=events))
         return len(events)
 
     def tick(self) -> None:
-        """Let time do what is due."""
+        """Do everything that is due by the clock."""
         world = self._look_at_clock()
         self._record_at(world, Decision(events=due(self.state, world.now, world.zone)))
         if self.state.doomed:
@@ -169,7 +169,7 @@ class Master:
         self.reporting.tend(world.steady)
 
     def _look_at_clock(self) -> World:
-        """The world now; what is measured since an earlier moment is moved along when the clock was set meanwhile."""
+        """The world now. If the clock was set meanwhile, moments that measure a time span move with it."""
         before, world = self._last_look, self.world()
         self._last_look = world
         if step := clock_step(before, world):
@@ -178,7 +178,7 @@ class Master:
         return world
 
     def _tend_reservations(self, world: World) -> None:
-        """Heal what can be healed, one after the other since each takes room; then starts, ends and errors."""
+        """Heal reservations in sequence, since each takes capacity; then apply starts, ends and errors."""
         tried: set[int] = set()
         while len(tried) < MOST_HEALINGS:
             change = next_healing(self.state, world.now, self._started, world.zone, tried)
@@ -189,29 +189,29 @@ class Master:
         self._record_at(world, reservation_changes(self.state, world.now, self._started))
 
     def execd_started(self, host: str, process: str) -> None:
-        """Note that a process of sge_execd plays a host; a new one brings the initial states of its queues."""
+        """Note the sge_execd process of a host; a new process applies the initial states of its queues."""
         self.record(Decision(events=execd_started(self.state, host, process)), DAEMON)
 
     def lose_host(self, host: str) -> None:
-        """Note that a host is gone before its silence would tell (its node is dead)."""
+        """Mark a host as lost before its timeout, since its node is dead."""
         world = self.world()
         self._record_at(world, Decision(events=[HostLost(host, world.now)]))
 
-    # --- what is not in the state --------------------------------------------------------------------------
+    # --- facts outside the state --------------------------------------------------------------------------
 
     def payload(self, job_id: int) -> Payload:
-        """Script and environment of a job, also of one that is not on disk yet."""
+        """Script and environment of a job, also before they are on disk."""
         for transaction in reversed(self._queued):
             if job_id in transaction.payloads:
                 return transaction.payloads[job_id]
         return self.spool.payload(job_id)
 
     def environment(self, job_id: int) -> Mapping[str, str]:
-        """Variables of a job; none if nothing is known of it."""
+        """Variables of a job; empty if the job is unknown."""
         return self.payload(job_id).environment
 
     def outcome(self, job_id: int) -> bool | None:
-        """Whether an ended job succeeded with all of its tasks; None if nothing is known of it."""
+        """Whether an ended job succeeded with all of its tasks; None if the job is unknown."""
         for job in reversed(self.state.finished):
             if job.id == job_id:
                 return not job.unsuccessful
@@ -221,23 +221,24 @@ class Master:
         return all(record.failed == record.exit_status == "0" for record in last.values()) if last else None
 
     def held_slots(self, ar_id: int) -> list[Held]:
-        """What a reservation held, also one that is gone; none if nobody knows it."""
-        one = self.state.reservations.get(ar_id)
-        # without rows an earlier version granted it
-        return self.spool.held_slots.of(ar_id) or ([held(one, one.submit_time)] if one is not None else [])
+        """The slots that a reservation held, also after its end; empty if the reservation is unknown."""
+        reservation = self.state.reservations.get(ar_id)
+        # a reservation without rows was granted by an earlier version
+        present = [held(reservation, reservation.submit_time)] if reservation is not None else []
+        return self.spool.held_slots.of(ar_id) or present
 
-    def story(self, job_id: int, most: int) -> list[Line]:
-        """What happened to a job, also to one that is gone: the last `most` lines, in order."""
+    def job_history(self, job_id: int, most: int) -> list[Line]:
+        """The last `most` lines of a job's history, in order, also of an ended job."""
         waiting = (line for t in self._queued for line in lines(t.events, t.time, t.user, t.host) if line.job == job_id)
-        return [*self.spool.story(job_id, most), *waiting][-most:]
+        return [*self.spool.job_history(job_id, most), *waiting][-most:]
 
     # --- recording ---------------------------------------------------------------------------------------
 
     def record(self, decision: Decision, caller: Caller) -> None:
-        """Apply a decision's events and what follows from them, and queue the transactions; all or none, in memory, too.
+        """Apply a decision's events and their consequences, and queue the transactions; all or none, in memory, too.
 
-        What cannot be applied is a bug: the state is made again without it, and the error raised. Raises InvalidTransition for
-        an event that cannot happen to its thing.
+        An event that cannot be applied is a bug: the state is restored without it, and the error raised. Raises
+        InvalidTransition for an event that is invalid in the current state of its object.
         """
         if decision.changes_nothing:
             return
@@ -246,29 +247,30 @@ class Master:
             self._carry_out(decision, caller, decision.world or self.world())
         except Exception as error:
             if isinstance(error, InvalidTransition):
-                error.story = [as_text(line) for line in self.story(getattr(error.event, "job_id", 0), _LINES_OF_A_BUG)]
-            _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
+                history = self.job_history(getattr(error.event, "job_id", 0), _LINES_OF_A_BUG)
+                error.job_history = [as_text(line) for line in history]
+            _log.exception("a transaction of %s@%s could not be applied and is rolled back", caller.user, caller.host)
             self._take_back(queued, revision)
             raise
-        if caller is not DAEMON and self.state.reservations and may_trouble(decision.events):
+        if caller is not DAEMON and self.state.reservations and may_affect_reservations(decision.events):
             self._tend_reservations(decision.world or self.world())
 
     def _record_at(self, world: World, decision: Decision) -> None:
-        """Record what the qmaster itself decided when the world was so."""
+        """Record a decision of the qmaster itself, made on these facts."""
         decision.world = world
         self.record(decision, DAEMON)
 
     def _carry_out(self, decision: Decision, caller: Caller, world: World) -> None:
-        """One transaction: what is told of it before it is applied, its events, its place in the queue; then what follows
-        from it by rule, all of it at the same moment."""
+        """One transaction: compute its log records before it is applied, apply its events, queue it, then apply the
+        consequences by rule, all of them at the same moment."""
         if decision.changes_nothing:
             return
         decision.events.extend(usage_charges(self.state, decision.accounting))
-        self._write_letters(decision, world)
+        self._prepare_mail(decision, world)
         user = "" if caller is DAEMON else caller.user
         records = self._records.before(Occasion(self.state, world, user, caller.host), decision)
         holding = held_slots(self.state, decision.events)
-        said = interventions(self.state, decision, user, caller.host)
+        intervention_lines = interventions(self.state, decision, user, caller.host)
         affected = Affected()
         for event in decision.events:
             affected.note(self.state, event)
@@ -290,24 +292,24 @@ class Master:
                 configuration_changes(self.state, affected),
                 (decision.receipt, msgspec.json.encode(decision.answer)) if decision.receipt is not None else None,
                 affected,
-                said,
+                intervention_lines,
             )
         )
         for rule in FOLLOWERS:
             for following in rule(self.state, affected, world):
                 self._carry_out(following, DAEMON, world)
 
-    def _write_letters(self, decision: Decision, world: World) -> None:
-        """Make the letters of a transaction while the state is as it was before it."""
-        if letters := mails(self.state, decision, world.now, world.zone):
-            self._letters[self.state.revision + 1] = letters
+    def _prepare_mail(self, decision: Decision, world: World) -> None:
+        """Compose the mail messages of a transaction from the state before it."""
+        if messages := mail_messages(self.state, decision, world.now, world.zone):
+            self._mail[self.state.revision + 1] = messages
 
     def _take_back(self, queued: int, revision: int) -> None:
-        """Make the state again as it was at a revision, when so many transactions waited to be written: what is on disk, what
-        waits, and what no journal has."""
+        """Restore the state of a revision with so many queued transactions: from the spool, the queue, and the volatile facts
+        that no journal has."""
         del self._queued[queued:]
-        for later in [number for number in self._letters if number > revision]:
-            del self._letters[later]
+        for later in [number for number in self._mail if number > revision]:
+            del self._mail[later]
         state = self.spool.load()
         for transaction in self._queued:
             for event in transaction.events:
@@ -320,7 +322,7 @@ class Master:
 
     @property
     def stamp(self) -> Stamp:
-        """The place of a word to a host that speaks of what is on disk now."""
+        """The position of a message to a host that is based on the state on disk."""
         return self.incarnation, max(self.committed, 0)
 
     @property
@@ -329,32 +331,33 @@ class Master:
 
     @property
     def announced(self) -> bool:
-        """Whether all that was decided is on disk and has been told."""
+        """Whether all decisions are on disk and announced."""
         return not self._queued and not self._replication_queue
 
     def replicate(self, allowed: Callable[[], int]) -> None:
-        """From now on announce commits of the spool up to what `allowed` says alone; that goes for those of before, too."""
+        """From now on announce only commits of the spool up to `allowed()`; earlier commits have to wait, too."""
         self._replication_queue = ReplicationQueue(self.spool, allowed)
         self.committed = -1
         self.accounting.last_allowed, self.reporting.last_allowed = self._replication_queue.add(self.state.revision, []).rows
 
     def announce(self) -> None:
-        """Tell what may be told by now, in order."""
+        """Announce all transactions that are due, in order."""
         for written in self._replication_queue.due() if self._replication_queue is not None else ():
             self.accounting.last_allowed, self.reporting.last_allowed = written.rows
             self.committed = written.revision
-            self.published(written.transactions)
+            self.publish(written.transactions)
 
     def write(self, transactions: list[Transaction]) -> bool:
-        """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
+        """Write transactions to disk; volatile transactions need no write. Returns whether a write was needed. Raises
+        SpoolError."""
         self.spool.note_written(number for transaction in transactions for number in transaction.affected.written)
         durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.answered or t.affected.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
         return bool(durable)
 
-    def published(self, transactions: list[Transaction]) -> None:
-        """After the write: note the revision, have the accounting file follow, tell subscribers."""
+    def publish(self, transactions: list[Transaction]) -> None:
+        """After the write: note the revision, have the accounting file follow, notify subscribers."""
         if not transactions:
             return
         self.committed = transactions[-1].revision
@@ -365,22 +368,22 @@ class Master:
         for transaction in transactions:
             for subscriber in self.subscribers:
                 subscriber(transaction)
-            if letters := self._letters.pop(transaction.revision, None):
-                self.post(letters)
+            if messages := self._mail.pop(transaction.revision, None):
+                self.post(messages)
 
     def _accounts(self) -> bool:
         return self.state.configuration().reporting_params.accounting
 
     def write_by(self, carry_out: CarryOut) -> None:
-        """Have the files of `common/` written elsewhere: their disk may hang, and nobody is to wait for it."""
+        """Have `carry_out` write the files of `common/`: their disk may hang, and the qmaster must not wait for it."""
         self.accounting.carry_out = self.reporting.carry_out = carry_out
 
     def flush(self) -> bool:
-        """Write everything queued to the spool, and tell what may be told. Whether it wrote something."""
+        """Write all queued transactions to the spool, and announce those transactions that are due. Returns whether it wrote."""
         transactions, self._queued = self._queued, []
         wrote = self.write(transactions)
         if self._replication_queue is None:
-            self.published(transactions)
+            self.publish(transactions)
         else:
             if transactions:
                 self._replication_queue.add(transactions[-1].revision, transactions)
@@ -388,9 +391,9 @@ class Master:
         return wrote
 
     def compact(self, *, ends: bool = False) -> None:
-        """Replace the journal by a snapshot when it has grown, or because the qmaster `ends`; everything queued must be written.
+        """Replace a long journal by a snapshot, also if the qmaster `ends`; no transaction may be queued.
 
-        Raises SpoolError, after which all is as it was.
+        Raises SpoolError and then leaves the spool unchanged.
         """
         if ends or self.spool.wants_snapshot:
             self.spool.snapshot(self.state)

@@ -1,4 +1,4 @@
-"""Who may do what: managers, operators, owners; admin and submit hosts.
+"""Rights of managers, operators and owners, and of admin and submit hosts.
 
 Owns the rules (qconf(1) and sge_types(5) roles; statements QF-36, QM-5 … QM-7, US). Pure: reads the state only.
 """
@@ -11,17 +11,17 @@ from gridengine.state.state import State
 
 
 def is_manager(state: State, caller: Caller, admin_user: str = "root") -> bool:
-    """Managers may change everything; the cell's admin user and root's daemons always are."""
+    """Managers may change everything; the cell's admin user and root's daemons are always managers."""
     return caller.user == admin_user or state.has("manager", caller.user)
 
 
 def is_operator(state: State, caller: Caller, admin_user: str = "root") -> bool:
-    """Operators may control jobs and queues of everybody; every manager is one."""
+    """Operators may control the jobs and queues of all users; every manager is an operator."""
     return is_manager(state, caller, admin_user) or state.has("operator", caller.user)
 
 
-def sees_values(state: State, owner: str, caller: Caller, admin_user: str = "root") -> bool:
-    """Whether the values of the variables of a job may be shown to the caller: they hold passwords and keys."""
+def may_see_values(state: State, owner: str, caller: Caller, admin_user: str = "root") -> bool:
+    """Whether the caller may see the values of a job's variables, which may hold passwords and keys."""
     return caller.user == owner or is_operator(state, caller, admin_user)
 
 
@@ -57,7 +57,7 @@ def owns_queue(state: State, caller: Caller, instance: str) -> bool:
 
 
 def no_right(state: State, caller: Caller, world: World, operators: bool = False) -> str:
-    """The refusal for a caller that may not configure, or "". `operators`: these may, too. Source: QF-36."""
+    """The refusal for a caller that may not configure, or "". `operators`: operators may, too. Source: QF-36."""
     if not is_admin_host(state, caller.host) and caller.host != world.master_host:
         return not_admin_host(caller)
     if operators:

@@ -1,4 +1,5 @@
-"""The queue of transactions that are on this disk but not yet announced, because shadows lack them; in the order of the commits.
+"""The queue of transactions that are on this disk but not yet announced, because shadows lack them; in the order of the
+commits.
 
 Owns that queue only. Exists only in a cell with several candidate hosts. Called by `master`. Source: adr/0146.
 """

@@ -1,7 +1,7 @@
-"""Selection: which jobs, tasks and queue instances the words of a command mean.
+"""Selection: the jobs, tasks and queue instances that the arguments of a command name.
 
-Owns the reading of job lists (`ID`, `ID.RANGE`, names, patterns) and queue expressions against the state
-(sge_types(5); statements QN, QM-10, SO-46, DP-1). Pure.
+Owns the reading of job lists (`ID`, `ID.RANGE`, names, patterns) and queue expressions against the state (sge_types(5);
+statements QN, QM-10, SO-46, DP-1). Pure.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class NoSuchQueue(Exception):
 
 
 class Selected(Struct):
-    """What one target of a command means: a job and some of its tasks (None for all)."""
+    """One selected job, and its selected tasks (None for all)."""
 
     job: Job
     tasks: Ranges | None = None
 
 
 class Unmatched(str):
-    """A name or pattern that is known to mean no job: it is not looked up again."""
+    """A name or pattern that is known to match no job, so a further search is needless."""
 
 
 class Selection(Struct):
-    """The outcome for a list of targets: what was found and what matched nothing, in the order given."""
+    """The outcome for a list of targets, in the order given: each target with its matches, if any."""
 
     found: list[tuple[str, list[Selected]]] = field(default_factory=list)
 
@@ -48,16 +48,16 @@ def select_jobs(
 ) -> Selection:
     """Jobs by target; without targets all jobs of the users. Raises SyntaxFault for a malformed task range.
 
-    A number is a job id; anything else a name or pattern among the jobs of the users; where none are given, among those of
-    `owner`, "" for everybody's.
+    A number is a job id. Any other target is a name or pattern among the jobs of the users; without users, among the jobs of
+    `owner`, "" for all owners.
     """
-    wanted = list(users)
+    requested_users = list(users)
     everyone = Ranges.parse(tasks) if tasks else None
-    named_of = wanted or ([owner] if owner else [])
+    pattern_users = requested_users or ([owner] if owner else [])
     selection = Selection()
     targets = list(targets)
     if not targets:
-        mine = [Selected(job, everyone) for job in state.jobs_of(lambda owner, group: user_matches(owner, wanted))]
+        mine = [Selected(job, everyone) for job in state.jobs_of(lambda owner, group: user_matches(owner, requested_users))]
         selection.found.append(("", mine))
     for target in targets:
         if isinstance(target, Unmatched):
@@ -67,42 +67,42 @@ def select_jobs(
         if head.isdecimal() and (not dot or rest[:1].isdecimal()):
             job = state.jobs.get(int(head))
             chosen = Ranges.parse(rest) if dot else everyone
-            jobs = [Selected(job, chosen)] if job and (not wanted or user_matches(job.owner, wanted)) else []
+            jobs = [Selected(job, chosen)] if job and (not requested_users or user_matches(job.owner, requested_users)) else []
         elif target[:1].isdecimal():
             raise SyntaxFault(f'"{target}" is not a job list')
         else:
-            jobs = [Selected(job, everyone) for job in meant(state.jobs.values(), target, named_of)]
+            jobs = [Selected(job, everyone) for job in match_jobs(state.jobs.values(), target, pattern_users)]
         selection.found.append((target, jobs))
     return selection
 
 
-def meant(jobs: Iterable[Job], target: str, users: list[str]) -> list[Job]:
-    """Those of the jobs that a name or pattern ("" for all) of jobs of these users means. Raises SyntaxFault."""
+def match_jobs(jobs: Iterable[Job], target: str, users: list[str]) -> list[Job]:
+    """The jobs of these users that match a name or pattern ("" for all). Raises SyntaxFault."""
     named = compile_expression(target or "*")
     return [job for job in jobs if user_matches(job.owner, users) and named(job.name)]
 
 
 def missing(target: str, users: Iterable[str]) -> str:
-    """What qalter, qhold and qrls say when nothing is there to change."""
+    """The error of qalter, qhold and qrls for a target without matches."""
     if not target:
         return f"The job * of user(s) {','.join(users)} does not exist"
     return f'denied: job "{target}" does not exist'
 
 
 def not_owner(job: Job, caller: Caller) -> str:
-    """What qalter, qhold and qrls say to those who are neither owner nor operator."""
+    """The refusal of qalter, qhold and qrls for a caller who is neither owner nor operator."""
     return f'denied: "{caller.user}" must be at least owner of job {job.id} to change job attributes'
 
 
 def user_matches(owner: str, users: list[str]) -> bool:
-    """Whether an owner is meant by a user list; no list or `*` means everybody."""
+    """Whether a user list matches an owner; an empty list or `*` matches every owner."""
     return not users or any(user == owner or (is_pattern(user) and matches(user, owner)) for user in users)
 
 
 def on_unique_hosts(state: State, expression: str, resolve: Callable[[str], str | None]) -> str:
-    """Queue expressions, separated by commas, with the unique name of each host that an alias or its address names.
+    """Queue expressions, separated by commas, with the unique name of each host that is named by an alias or its address.
 
-    `resolve`: the unique name of a host, None if nothing knows it. What means no exec host stays as it is.
+    `resolve`: the unique name of a host, None for an unknown host. A part that names no exec host stays unchanged.
     """
     parts = []
     for part in expression.split(","):
@@ -141,12 +141,12 @@ def check_queue_expressions(state: State, expressions: Iterable[str]) -> None:
 def predecessors(
     state: State, requested: Iterable[str], owner: str, looked_up: Mapping[str, list[int]] | None = None
 ) -> list[int]:
-    """Ids that a -hold_jid list means now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3).
+    """Ids of the jobs that a -hold_jid list selects now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3).
 
-    `looked_up`: names and patterns of which it is known already which jobs, of whomever, they mean.
-    Raises ValueError for what can be neither; names do not begin with a digit.
+    `looked_up`: ids by name or pattern, of all owners, from an earlier search. Raises ValueError for an item that is neither an
+    id nor a name: names do not begin with a digit.
     """
-    found: list[int] = []
+    job_ids: list[int] = []
     for item in requested:
         if item.isdecimal():
             candidates = [int(item)] if int(item) in state.jobs else []
@@ -158,10 +158,10 @@ def predecessors(
         else:
             named = compile_expression(item)
             candidates = [job.id for job in state.jobs_of(lambda other, group: other == owner) if named(job.name)]
-        found.extend(candidate for candidate in candidates if candidate not in found)
-    return found
+        job_ids.extend(candidate for candidate in candidates if candidate not in job_ids)
+    return job_ids
 
 
 def may_control(job: Job, caller: Caller, operator: bool) -> bool:
-    """Whether the caller may delete, hold or suspend a job: its owner, and operators any (QM-7)."""
+    """Whether the caller may delete, hold or suspend a job: owners their own jobs, operators all jobs (QM-7)."""
     return operator or job.owner == caller.user

@@ -1,4 +1,4 @@
-"""What is taken over of another cell's accounting. Called by `requests`. Source: adr/0159."""
+"""Accounting records to import from another cell. Called by `requests`. Source: adr/0159."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridengine.gdi.bounds import AccountingLines, JobNumber
 
 
 class AccountingImport(Struct, kw_only=True):
-    """`lines` of an accounting file; those that are there are left out. `last_job`: jobs get numbers behind this one."""
+    """`lines` of an accounting file; known records are skipped. `last_job`: new jobs get higher numbers."""
 
     lines: AccountingLines = field(default_factory=list)
     last_job: JobNumber = 0

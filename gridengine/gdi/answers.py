@@ -1,4 +1,4 @@
-"""Who asks, and what is answered: the other half of `gridengine.gdi.requests`, through which both are used."""
+"""The caller and the answer of a request: the part of `gridengine.gdi.requests` that defines these two types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridengine.gdi.shape_faults import shape_fault
 
 
 class Caller(Struct, frozen=True):
-    """Who asks, as proved by the kernel of the host that he is on; `host` is that host's unique name."""
+    """The caller, as proved by the kernel of their host; `host` is the unique name of that machine."""
 
     user: str
     uid: int
@@ -19,7 +19,7 @@ class Caller(Struct, frozen=True):
 
 
 class Answer(Struct):
-    """What a request is answered: texts by level, exit code of the command, and data."""
+    """The answer to a request: texts by level, exit code of the command, and data."""
 
     status: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Answer(Struct):
         self.answers.append(("info", text))
 
     def error(self, text: str, status: int = 1, hint: str = "") -> None:
-        """`hint`: what may have been meant, a line of its own."""
+        """`hint`: a suggestion for the user, such as a similar name, in a line of its own."""
         self.answers.append(("error", text))
         if hint:
             self.answers.append(("hint", hint))
@@ -40,5 +40,5 @@ class Answer(Struct):
 
 
 def malformed(name: str, error: Exception) -> Answer:
-    """The answer to a request whose body has not the right shape or is out of its bounds."""
+    """The answer to a request whose body has a wrong shape or is out of its bounds."""
     return Answer(1, [("error", f"denied: malformed request {name}: {shape_fault(error)}")])

@@ -1,9 +1,9 @@
-"""Bounds: how much a request may carry, and of what.
+"""Bounds: the permitted size and content of each field of a request.
 
-Owns the table of bounds and their check. A type of this table says of a field what it is (`Name`, `Path`, `Seconds` …);
-`gridengine.gdi.requests` and `gridengine.gdi.reading` make all of their fields of these, so no field is without a bound, and
-a fuzzer can build requests from the types alone. What a value means, and whether the caller may ask for it, is decided
-elsewhere; here is only what no value may exceed, so that one request costs no other caller time, memory or a queue.
+Owns the table of bounds and their check. A type of this table describes a field (`Name`, `Path`, `Seconds` …). All fields in
+`gridengine.gdi.requests` and `gridengine.gdi.reading` have such a type, so every field has a bound, and a fuzzer can build
+requests from the types alone. The meaning of a value and the rights of the caller are checked elsewhere. The bounds only ensure
+that one request cannot cost other callers time, memory or a queue.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class BoundsFault(msgspec.ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`most`: bytes in UTF-8. `printable`: no control or format characters and no line separators (str.isprintable), but for tabs
-    and line ends of a text of several `lines`.
+    """`most`: bytes in UTF-8. `printable`: no control or format characters and no line separators (str.isprintable); a text of
+    several `lines` may have tabs and line ends.
 
-    `without`: further characters that it must not have. `form`: reads it, if it is not ""; raises SyntaxFault.
+    `without`: further forbidden characters. `form`: parses a text other than ""; raises SyntaxFault.
     """
 
     most: int
@@ -44,8 +44,8 @@ class Text:
     def fault(self, value: str) -> str:
         if len(value) > self.most or (not value.isascii() and len(value.encode()) > self.most):
             return f"is longer than {self.most} bytes"
-        if self.printable and not value.isprintable() and (strange := _strange(value, self.lines)):
-            return f"contains a character that cannot be printed (U+{ord(strange):04X})"
+        if self.printable and not value.isprintable() and (character := _unprintable(value, self.lines)):
+            return f"contains a character that cannot be printed (U+{ord(character):04X})"
         for character in self.without:
             if character in value:
                 return "must not contain NUL" if character == "\0" else f'must not contain "{character}"'
@@ -57,7 +57,7 @@ class Text:
         return ""
 
 
-def _strange(text: str, lines: bool) -> str:
+def _unprintable(text: str, lines: bool) -> str:
     """The first character that cannot be printed, "" if there is none."""
     return next((each for each in text if not each.isprintable() and not (lines and each in "\t\n")), "")
 
@@ -70,22 +70,22 @@ class Number:
     high: int
 
     def fault(self, value: float) -> str:
-        # a value that is no number at all is in no order
+        # a value that is not a number, NaN, compares with no bound
         return "" if self.low <= value <= self.high else f"is not within {self.low} and {self.high}"
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Of a list or a table: `most` items, whose texts have `total` bytes together. `filled`: no key is "".
+    """Bounds of a list or a table: at most `most` items, with `total` bytes in all their texts. `filled`: no key is "".
 
-    `patterns`, `words`: how many of the items may be patterns, or anything but numbers: all that there is is searched for each.
+    `patterns`, `names`: the limits on items that are patterns, or no numbers: each of them needs a search through all jobs.
     """
 
     most: int
     total: int
     filled: bool = False
     patterns: int = 0
-    words: int = 0
+    names: int = 0
 
     def fault(self, value: list[Any] | tuple[Any, ...] | dict[str, Any]) -> str:
         if len(value) > self.most:
@@ -96,8 +96,8 @@ class Items:
             return f"is longer than {self.total} bytes in all"
         if self.patterns and sum(map(is_pattern, value)) > self.patterns:
             return f"has more than {self.patterns} patterns"
-        if self.words and sum(not item[:1].isdecimal() for item in value) > self.words:
-            return f"has more than {self.words} items that are no numbers"
+        if self.names and sum(not item[:1].isdecimal() for item in value) > self.names:
+            return f"has more than {self.names} items that are no numbers"
         return ""
 
 
@@ -118,7 +118,7 @@ Note = Annotated[str, Text(4 * KB, lines=True)]
 """A value of a context variable, a reason: text for people, perhaps of several lines."""
 Path = Annotated[str, Text(4 * KB, printable=False)]
 Script = Annotated[str, Text(16 * MB, printable=False, without="")]
-"""A NUL in a script has an answer of its own."""
+"""A script with a NUL is refused elsewhere, with an answer of its own."""
 Variable = Annotated[str, Text(1000, without="=")]
 Value = Annotated[str, Text(130_000, printable=False)]
 """A value of a variable, or an argument: the kernel takes 128 KB with the name (execve(2), MAX_ARG_STRLEN)."""
@@ -129,7 +129,7 @@ Attribute = Annotated[str, Text(1 * MB, printable=False)]
 JobNumber = Annotated[int, Number(0, 9_999_999)]
 TaskNumber = Annotated[int, Number(0, 4_294_967_295)]
 TailBytes = Annotated[int, Number(1, 64 * KB)]
-"""Of the end of a file that is read for its owner."""
+"""Bytes at the end of a file that are read for its owner."""
 Count = Annotated[int, Number(0, 2**31 - 1)]
 Priority = Annotated[int, Number(-(2**31), 2**31 - 1)]
 Port = Annotated[int, Number(0, 65_535)]
@@ -140,21 +140,21 @@ Ports = Annotated[list[Port], Items(128, 1 * KB)]
 Names = Annotated[tuple[Name, ...], Items(1000, 64 * KB)]
 Patterns = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=32)]
 Users = Annotated[list[Pattern], Items(100, 16 * KB, patterns=16)]
-Predecessors = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=16, words=64)]
-Targets = Annotated[list[Pattern], Items(10_000, 128 * KB, patterns=16, words=64)]
-"""Of what is carried out in slices."""
-FewTargets = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=16, words=64)]
-FewestTargets = Annotated[list[Pattern], Items(250, 64 * KB, patterns=16, words=64)]
-"""Of what costs a fifth of a millisecond each."""
+Predecessors = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=16, names=64)]
+Targets = Annotated[list[Pattern], Items(10_000, 128 * KB, patterns=16, names=64)]
+"""Targets of requests that are carried out in slices."""
+FewTargets = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=16, names=64)]
+FewestTargets = Annotated[list[Pattern], Items(250, 64 * KB, patterns=16, names=64)]
+"""Targets that cost a fifth of a millisecond each."""
 AccountingLines = Annotated[list[Annotated[str, Text(64 * KB, printable=False)]], Items(2000, 768 * KB)]
-"""Of an accounting file; a category may be long."""
+"""Lines of an accounting file; a category may be long."""
 Lines = Annotated[list[Line], Items(1000, 64 * KB)]
 PathsOnHosts = Annotated[tuple[tuple[Name, Path], ...], Items(256, 64 * KB)]
 Arguments = Annotated[tuple[Value, ...], Items(16_384, 256 * KB)]
 Environment = Annotated[dict[Variable, Value], Items(8192, 512 * KB, filled=True)]
 Variables = Annotated[tuple[Variable, ...], Items(8192, 256 * KB, filled=True)]
 Digests = Annotated[dict[Name, Name], Items(64, 8 * KB)]
-"""Of files, by name."""
+"""Digests of files, by name."""
 Context = Annotated[dict[Name, Note], Items(256, 64 * KB)]
 Attributes = Annotated[dict[Name, Attribute], Items(1000, 4 * MB)]
 
@@ -166,7 +166,7 @@ Check = Callable[[Any, str], None]
 
 
 def check(value: Any, of: Any) -> None:
-    """Raise BoundsFault for the first field that is out of its bounds. `of`: the type that the value was converted to."""
+    """Raise BoundsFault for the first field that is out of its bounds. `of`: the type of the converted value."""
     _check_of(of)(value, "")
 
 
@@ -207,7 +207,7 @@ def _bounded(of: Any, bound: Any) -> Check:
 
 
 def _inside(of: Any) -> Check:
-    """The check of what a list or a table holds."""
+    """The check of the items of a list or a table."""
     origin = get_origin(of)
     if origin not in (list, tuple, dict):
         return _nothing
@@ -231,7 +231,7 @@ def _of_fields(of: type) -> Check:
         for name, field in fields_of(value, checks):
             if name not in checks:
                 raise BoundsFault(f'there is no field "{name[:100]}"')
-            # what was left out is within all bounds, and most is left out
+            # an omitted field is within all bounds, and most fields are omitted
             if field or field == 0:
                 checks[name](field, f"{where}.{name}" if where else name)
 
@@ -252,7 +252,7 @@ def _each(parts: list[Check], values: tuple[Any, ...], where: str) -> None:
 
 
 def _nothing(value: Any, where: str) -> None:
-    """There is nothing to check."""
+    """Check nothing."""
 
 
 def _lengths(value: Any) -> Any:

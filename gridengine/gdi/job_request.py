@@ -1,8 +1,9 @@
-"""What a user can ask of a job and a job keeps as it was asked: one list of fields, with their bounds.
+"""The job options that a job keeps unchanged from its request: one list of fields, with their bounds.
 
 Owns the fields that mean the same when they are submitted (`requests.Submit`), kept (`state.jobs.Job`), changed (qalter) and
-handed to the next try or copy: each of these has them from here, so a new option is one field. What is resolved on the way
-into a job (resources, predecessors, tasks, holds) is a field of either side. Source: sge_submit(1).
+passed on to the next attempt or a copy. All of these types get the fields from here, so a new option is one field. Values that
+are resolved at submission (resources, predecessors, tasks, holds) have separate fields in request and job. Source:
+sge_submit(1).
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from gridengine.gdi.bounds import (
 
 
 class JobRequest(Struct, kw_only=True):
-    """Texts are as the user gave them. Times are epoch seconds, 0 where none was given."""
+    """Texts are as the user gave them. Times are epoch seconds, 0 if not given."""
 
     # --- program ---
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
-    #: name of the script or program: what qstat -j shows
+    #: name of the script or program, as qstat -j shows it
     script_file: Path = ""
     #: -b y: `script_file` is run as it is, there is no script
     binary: bool = False
     args: Arguments = ()
-    #: -pty: None when the user said nothing
+    #: -pty: None if not given
     pty: bool | None = None
     #: -S, as (host or "", path)
     shells: PathsOnHosts = ()
@@ -59,29 +60,29 @@ class JobRequest(Struct, kw_only=True):
     home: Path = ""
     login_shell: Path = ""
     submit_path: Value = ""
-    #: variables of -v and -V; their values are payload
+    #: variables of -v and -V; their values are in the payload
     environment_names: Variables = ()
     # --- files ---
-    #: -o, -e, -i, as (host or "", path); "" stands for every host not named
+    #: -o, -e, -i, as (host or "", path); "" stands for all other hosts
     stdout: PathsOnHosts = ()
     stderr: PathsOnHosts = ()
     stdin: PathsOnHosts = ()
     #: -j y
     merge: bool = False
-    #: letters i, o, e of the streams that prolog and epilog stage (EX-21)
+    #: characters i, o, e: the streams that prolog and epilog stage (EX-21)
     transfer_files: Name = ""
-    # --- place ---
+    # --- placement ---
     hard_queues: Patterns = ()
     soft_queues: Patterns = ()
     master_queues: Patterns = ()
     pe: Pattern = ""
     pe_range: Pattern = ""
-    #: -alloc: before the PE's rule; without a PE the slots are of none (AR-126)
+    #: -alloc: overrides the PE's rule; also for slots without a PE (AR-126)
     allocation_rule: Name = ""
     binding: Binding = ""
-    #: its advance reservation, 0 without one
+    #: its advance reservation, 0 for none
     ar: JobNumber = 0
-    #: -R y: reserved for while it waits
+    #: -R y: the scheduler reserves resources for the waiting job
     reserve: bool = False
     #: -now y
     now: bool = False
@@ -97,12 +98,12 @@ class JobRequest(Struct, kw_only=True):
     hold_jid_ok: Predecessors = ()
     hold_jid_fail: Predecessors = ()
     # --- life ---
-    #: -r: None when the user said nothing
+    #: -r: None if not given
     rerun: bool | None = None
     notify: bool = False
     checkpoint: Name = ""
     checkpoint_when: Name = ""
-    # --- who is told, who is charged ---
+    # --- notification and accounting ---
     mail_options: Name = ""
     mail_list: Names = ()
     account: Name = "sge"
@@ -110,9 +111,9 @@ class JobRequest(Struct, kw_only=True):
     context: Context = field(default_factory=dict)
     #: a note of the user's own, of no effect
     comment: Line = ""
-    #: of a library, whose programs wait for the ends of the session's jobs (DM-1)
+    #: session of a library, whose programs wait for the ends of the session's jobs (DM-1)
     session: Name = ""
-    #: a failure that would hold a task in the error state ends it: its program waits, and nobody looks (DM-2)
+    #: a failure ends the task instead of setting the error state: a program waits for its end, and no user clears errors (DM-2)
     error_ends: bool = False
 
 

@@ -1,6 +1,7 @@
-"""The request of a host that has no keys yet, by which it becomes one of the cell.
+"""The request of a host without keys to join the cell.
 
-Owns its shape. It is not among `REQUESTS`: nobody vouches for who asks, and it goes another road (adr/0153).
+Owns its shape. `REQUESTS` does not contain it: the caller is not authenticated, and the request has an endpoint of its own
+(adr/0153).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from gridengine.gdi.requests import RequestBody
 
 
 class JoinCell(RequestBody):
-    """`join`: shows a token (`gridengine.joining`). `request`: for a certificate, in PEM form.
+    """`join`: presents a token (`gridengine.joining`). `request`: for a certificate, in PEM form.
 
-    `processors`, `memory`, `gpus`: what the host has, memory in MB.
+    `processors`, `memory`, `gpus`: the hardware of the host, memory in MB.
     """
 
     token: Name

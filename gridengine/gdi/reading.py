@@ -1,7 +1,7 @@
 """Reading requests: the shapes of bodies of requests that change nothing, checked when they arrive.
 
-Owns the types of those bodies (docs/gdi.md says what they mean). All fields are optional; readers get plain tables with
-the fields that were given. Unknown fields are refused. Called by the qmaster's service, and by what stands in for it in tests.
+Owns the types of those bodies (docs/gdi.md explains them). All fields are optional; readers get plain tables with the given
+fields. Unknown fields are refused. Called by the qmaster's service, and by its substitute in tests.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gridengine.gdi.bounds import (
 from gridengine.gdi.requests import REQUESTS
 
 JobList = Annotated[str, Text(64 * KB)]
-"""Numbers of jobs, or a name or pattern."""
+"""Job ids, or a name or pattern."""
 Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
 RecordFields = Annotated[list[Literal[FIELDS]], Items(len(FIELDS), 1 * KB)]  # type: ignore[valid-type]
 Revision = Annotated[int, Number(0, 2**62)]
@@ -97,7 +97,7 @@ class Explain(TypedDict):
     jobs: FewTargets
 
 
-class Stories(TypedDict):
+class JobHistories(TypedDict):
     jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
 
 
@@ -260,7 +260,7 @@ BODIES: dict[str, Any] = {
     "status": Status,
     "job_list": Status,
     "explain_job": Explain,
-    "job_story": Stories,
+    "job_story": JobHistories,
     "job_ends": JobEnds,
     "job_request": OneJob,
     "job_output": JobOutput,
@@ -292,7 +292,7 @@ BODIES: dict[str, Any] = {
 
 
 def decode_body(name: str, body: bytes) -> dict[str, Any]:
-    """The body of a reading request, within its bounds; raises msgspec.DecodeError that names the place of what is wrong."""
+    """The body of a reading request, within its bounds; raises msgspec.DecodeError with the location of the fault."""
     kind = BODIES[name]
     try:
         given = msgspec.json.decode(body or b"{}")

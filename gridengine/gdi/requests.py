@@ -1,7 +1,7 @@
 """Requests that change the cluster: their shapes, checked when they arrive.
 
-Owns the structs into which the qmaster decodes request bodies (docs/gdi.md lists all requests, the reading ones
-too). Clients send plain JSON with the same field names and import nothing of this. Unknown fields are refused.
+Owns the structs into which the qmaster decodes request bodies (docs/gdi.md lists all requests, including reading requests).
+Clients send plain JSON with the same field names and do not import this module. Unknown fields are refused.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class RequestBody(Struct, forbid_unknown_fields=True):
 class Submit(RequestBody, JobRequest):
     """`submit`: a job as its options say (qsub, qrsh …). Texts are as the user gave them, unless noted.
 
-    `script`: text of the script, None for binaries; with `script_encoding` `base64` when it is no UTF-8.
-    `name` "" means: derived from `script_file`, or STDIN. `hard`, `soft`: lists of "name=value" (several -l add up).
-    `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters. `environment`: variables of -v/-V; the SGE_O_* ones are among
-    them. `verify`: letter of -w, "" for what is usual.
+    `script`: text of the script, None for binaries; with `script_encoding` `base64` when it is no UTF-8. `name` "" means:
+    derived from `script_file`, or STDIN. `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "".
+    `holds`: characters u, o, s. `environment`: variables of -v and -V, including the SGE_O_* variables. `verify`: the value of
+    -w, "" for the default.
     """
 
     name: Name = ""
@@ -77,7 +77,7 @@ class Submit(RequestBody, JobRequest):
 class DeleteJobs(RequestBody):
     """`delete_jobs` (qdel): targets are `ID`, `ID.RANGE`, names or patterns; `tasks` a range for all of them (-t).
 
-    `users`: only jobs of these (`*` for all); without targets: all jobs of the users.
+    `users`: only jobs of these users (`*` for all); without targets: all jobs of the users.
     """
 
     targets: Targets = field(default_factory=list)
@@ -87,7 +87,7 @@ class DeleteJobs(RequestBody):
 
 
 class ChangeStates(RequestBody):
-    """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us; `action`: what is done."""
+    """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us."""
 
     action: Literal["disable", "enable", "suspend", "unsuspend", "clear", "reschedule"]
     what: Literal["job", "queue", "any"]
@@ -97,7 +97,7 @@ class ChangeStates(RequestBody):
 
 
 class HoldJobs(RequestBody):
-    """`hold_jobs` (qhold, qrls): `holds` letters u, o, s; `release` to take them off."""
+    """`hold_jobs` (qhold, qrls): `holds` characters u, o, s; `release` to remove the holds."""
 
     targets: FewTargets = field(default_factory=list)
     users: Users = field(default_factory=list)
@@ -110,9 +110,8 @@ ContextChanges = Annotated[list[tuple[Literal["ac", "dc", "sc"], Name, Note]], I
 
 
 class Changes(Submit):
-    """What qalter may say beyond the fields of `Submit`: `context_changes` are (verb, variable, value) in their order, the
-    verbs are ac, dc, sc. `holds` may here be letters of usonUSO.
-    """
+    """The fields that qalter may change, beyond the fields of `Submit`: `context_changes` are (verb, variable, value) in their
+    order, the verbs are ac, dc, sc. `holds` may here contain the characters usonUSO."""
 
     context_changes: ContextChanges = field(default_factory=list)
 
@@ -128,7 +127,7 @@ class AlterJobs(RequestBody):
 
 
 class ResubmitJobs(RequestBody):
-    """`resubmit_jobs` (qresub): copies of jobs, by number, with `ended` also of the last ended ones; `holds` as in `Submit`."""
+    """`resubmit_jobs` (qresub): copies of jobs, by number; with `ended` also of recently ended jobs. `holds` as in `Submit`."""
 
     targets: FewestTargets
     holds: Name = ""
@@ -136,18 +135,17 @@ class ResubmitJobs(RequestBody):
 
 
 class VerifiedCopy(RequestBody):
-    """A copy of a job of `owner` as the server's verifier has left it. Made by the qmaster, never taken from the wire."""
+    """A copy of a job of `owner`, as changed by the server's verifier. Made by the qmaster, never taken from the wire."""
 
-    wish: Submit
+    submit_request: Submit
     owner: Caller
 
 
 class Reserve(RequestBody, ReservationRequest):
-    """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 where not given.
+    """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 if not given.
 
-    `users`: users and `@lists`, those with `!` in front are denied. `verify` v: a report and no reservation.
-    `latest`: the latest start that will do. `find`: how many windows to list instead of taking one. `rule`: an RFC 5545
-    recurrence rule.
+    `users`: users and `@lists`; a name with `!` in front is denied. `verify` v: a report and no reservation. `latest`: the
+    latest acceptable start. `find`: the number of windows to list, without reserving. `rule`: an RFC 5545 recurrence rule.
     """
 
     start_time: Seconds = 0.0
@@ -203,7 +201,7 @@ class ConfigureAttributes(RequestBody):
     domain or instance, all or none.
 
     `changes`: (attribute, value) in their order. `name`: for a rule of a resource quota set `set/rule`. `purge` takes the
-    tuples of a host or group out of a queue; then an attribute may be `*` and values are not looked at.
+    tuples of a host or group out of a queue; then an attribute may be `*` and values are ignored.
     """
 
     verb: Literal["add", "delete", "modify", "replace", "purge"]
@@ -220,7 +218,7 @@ class ReplaceObjects(RequestBody):
 
 
 class ObjectChange(RequestBody):
-    """One object before and after; None where there is none. What is stored must be `before`."""
+    """One object before and after; None if there is none. The stored object must equal `before`."""
 
     kind: Name
     name: Name
@@ -231,7 +229,7 @@ class ObjectChange(RequestBody):
 class ChangeObjects(RequestBody):
     """`config_change` (gridengine config plan, apply, undo): many objects in one transaction, all or nothing.
 
-    `plan`: nothing changes; the answer says what would be refused and what would become of queue instances.
+    `plan`: nothing changes; the answer lists refusals and the effects on queue instances.
     """
 
     changes: Annotated[list[ObjectChange], Items(20_000, 4 * MB)]
@@ -258,7 +256,8 @@ class ChangeShareTree(RequestBody):
 
 
 class ClearUsage(RequestBody):
-    """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without any of all and projects."""
+    """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without users, of all users and
+    projects."""
 
     users: Names = ()
 
@@ -274,7 +273,7 @@ class CleanQueues(RequestBody):
 
 
 class DrainHosts(RequestBody):
-    """`drain_hosts` (gridengine host drain, resume): hosts and `@groups` that take no jobs from now on, or at the `end` do."""
+    """`drain_hosts` (gridengine host drain, resume): hosts and `@groups` that take no jobs from now on; `end` ends the drain."""
 
     hosts: Names
     reason: Note = ""
@@ -296,9 +295,8 @@ class Shutdown(RequestBody):
 
 
 class OpenSession(RequestBody):
-    """`session`: where and with which ticket the owner of an interactive job connects to its streams; `slave`: to those of a
-    slave task of a parallel job, by its number.
-    """
+    """`session`: asks for address and ticket with which the owner of an interactive job connects to its streams; `slave`: the
+    number of a slave task of a parallel job whose streams are requested."""
 
     job_id: JobNumber
     task_id: TaskNumber = 1
@@ -306,9 +304,8 @@ class OpenSession(RequestBody):
 
 
 class StartSlave(RequestBody):
-    """`start_slave`: `qrsh -inherit HOST COMMAND` in a parallel job. `environment`: variables beyond those of the job;
-    `command` "" for a login shell. Data: {"task": [job, task, attempt, number], "host": unique name}.
-    """
+    """`start_slave`: `qrsh -inherit HOST COMMAND` in a parallel job. `environment`: further variables besides the variables of
+    the job; `command` "" for a login shell. Data: {"task": [job, task, attempt, number], "host": unique name}."""
 
     job_id: JobNumber
     host: Name
@@ -321,7 +318,7 @@ class StartSlave(RequestBody):
 
 
 class RestartHosts(RequestBody):
-    """`restart_hosts` (gridengine upgrade): exec hosts that are to go on as this release, which they have installed."""
+    """`restart_hosts` (gridengine upgrade): exec hosts that are to restart with this release, which they have installed."""
 
     hosts: Names = ()
     release: Name = ""
@@ -330,9 +327,10 @@ class RestartHosts(RequestBody):
 class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
-    `session_port`: of interactive jobs. `cell_id`: of the cell that it joined first. `protocol`, `ray`: see gridengine.protocol.
-    `release`: it runs this one, and would go on as `installed`; `refusal`: why it did not (adr/0149). `files`, `files_mark`: of
-    its copy of the cell's files (adr/0173). 0 or "": it has none, or is of an earlier release; later ones may say more.
+    `session_port`: of interactive jobs. `cell_id`: of the cell that the host joined first. `protocol`, `ray`: see
+    gridengine.protocol. `release`: the running release; `installed`: the release of the next start; `refusal`: why the host did
+    not switch to it (adr/0149). `files`, `files_mark`: of the host's copy of the cell's files (adr/0173). 0 or "" means: none,
+    or an earlier release. Later releases may send more fields.
     """
 
     host: Name
@@ -383,7 +381,7 @@ REQUESTS: dict[str, type[RequestBody]] = {
 
 
 def decode_request(name: str, body: bytes) -> RequestBody:
-    """The request of a body, within its bounds; raises msgspec.DecodeError that names the place of what is wrong."""
+    """The request of a body, within its bounds; raises msgspec.DecodeError with the location of the fault."""
     kind = REQUESTS[name]
     try:
         request = msgspec.json.decode(body or b"{}", type=kind)

@@ -1,14 +1,14 @@
-"""What is wrong with the shape of a request, in words for whoever wrote it.
+"""The faults in the shape of a request, as texts for the author of the request.
 
-Owns the translation of what msgspec says, whose words are for programmers. Called by `gridengine.gdi.answers` and where parts
-of a request are converted late.
+Owns the translation of msgspec's messages, which address programmers. Called by `gridengine.gdi.answers`, and for parts of a
+request that are converted late.
 """
 
 from __future__ import annotations
 
 import re
 
-_PLACE = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
+_LOCATION = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
 _RULES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -19,7 +19,7 @@ _RULES = tuple(
         (r"Expected `(\w+)` of length (<=|>=) (\d+)", "{0} of {1} {2} {3} is expected"),
         (r"Expected `(\w+)` matching regex .*", "{0} of another form is expected"),
         (r"Expected `(\w+)` (<=|>=) (\S+)", "{0} of {1} {2} is expected"),
-        (r"Invalid enum value (.*)", "{0} is none of the words that may stand here"),
+        (r"Invalid enum value (.*)", "{0} is none of the permitted values"),
         (r"Input data was truncated", "the request is cut off"),
         (r"JSON is malformed: (.*)", "the request is no JSON: {0}"),
     )
@@ -39,21 +39,21 @@ _PARTS = {"str": "characters", "array": "items", "object": "fields"}
 
 
 def shape_fault(error: Exception | str) -> str:
-    """`priority: a whole number is expected, not a text`; a text that is nobody else's stays as it is."""
+    """`priority: a whole number is expected, not a text`; a text that no rule matches stays unchanged."""
     text = str(error)
-    place = _PLACE.search(text)
-    said = text[: place.start()] if place else text
-    for pattern, words in _RULES:
-        match = pattern.fullmatch(said)
+    location = _LOCATION.search(text)
+    message = text[: location.start()] if location else text
+    for pattern, template in _RULES:
+        match = pattern.fullmatch(message)
         if match:
-            said = _said(words, match.groups())
+            message = _fill_template(template, match.groups())
             break
-    where = place[1] if place else ""
-    return f"{where}: {said}" if where else said
+    where = location[1] if location else ""
+    return f"{where}: {message}" if where else message
 
 
-def _said(words: str, parts: tuple[str, ...]) -> str:
-    shown = [_KINDS.get(word, word) for word in parts]
-    if words.startswith("{0} of {1} {2} {3}"):
+def _fill_template(template: str, parts: tuple[str, ...]) -> str:
+    shown = [_KINDS.get(part, part) for part in parts]
+    if template.startswith("{0} of {1} {2} {3}"):
         shown.append(_PARTS.get(parts[0], "long"))
-    return words.format(*shown)
+    return template.format(*shown)

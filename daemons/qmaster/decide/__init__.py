@@ -1,7 +1,7 @@
-"""decide(state, request, caller, world) -> Decision: what a request does to the cluster.
+"""decide(state, request, caller, world) -> Decision: the effect of a request on the cluster.
 
-Owns the table of handlers, one module per object. Handlers are pure: they read the state, never change it, and
-return the answer with the events of one transaction, or a refusal without any.
+Owns the table of handlers, one module per object. Handlers are pure. A handler reads the state, never changes it, and returns
+the answer with the events of one transaction, or a refusal without events.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ DECISIONS: dict[str, Decide] = {
 }
 """By the names of requests."""
 _WITHIN: dict[str, Decide] = {"verified_copy": resubmission.accept_copy}
-"""What the qmaster asks of itself while it answers."""
+"""Requests that the qmaster makes to itself while it answers a client."""
 
 
 def decide(state: State, name: str, request: rq.RequestBody, caller: rq.Caller, world: World) -> Decision:
@@ -70,5 +70,5 @@ def decide(state: State, name: str, request: rq.RequestBody, caller: rq.Caller, 
     try:
         return (DECISIONS.get(name) or _WITHIN[name])(state, request, caller, world)
     except SyntaxFault as fault:
-        # a pattern or a range somewhere in it: nothing was decided yet
+        # a malformed pattern or range in the request: no event was decided yet
         return Decision().refuse(f"denied: {fault}")

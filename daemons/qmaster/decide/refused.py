@@ -1,13 +1,13 @@
-"""Refused: how the parts of a decision on a job say no.
+"""Refused: the refusal inside a part of a decision on a job.
 
-Owns the exception that ends a part of a decision; the handlers turn it into an answer. It never leaves `decide`.
+Owns the exception that ends a part of a decision; the handlers turn it into an answer. The exception never leaves `decide`.
 """
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """A job that cannot be so; the text is for the user, the status its exit code, the hint what may have been meant."""
+    """A job request that cannot be fulfilled: the text for the user, the exit code, and a hint such as a similar name."""
 
     def __init__(self, text: str, status: int = 1, hint: str = "") -> None:
         super().__init__(text)

@@ -1,1 +1,1 @@
-"""What follows from a state by rule or by the clock: events, without anybody having asked."""
+"""Consequences of a state by rule or by the clock: events without a request."""

@@ -1,7 +1,7 @@
-"""Calendars in force: which queue instances they disable (D) or suspend (C) at a moment.
+"""Calendars in force: the queue instances that they disable (D) or suspend (C) at a moment.
 
-Owns that rule. Called by `timers` at every tick and by the master after a change of the configuration. Pure: the moment
-and the time zone of calendars come in. Source: sge_calendar_conf(5); CA-2, CA-7, QI-5, QI-7, QC-37.
+Owns that rule. Called by `timers` at every tick and by the master after a change of the configuration. Pure: the moment and the
+time zone of calendars are arguments. Source: sge_calendar_conf(5); CA-2, CA-7, QI-5, QI-7, QC-37.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gridengine.syntax.calendar import OFF, SUSPENDED, state_at
 
 
 def calendar_changes(state: State, now: float, zone: tzinfo) -> list[AnyEvent]:
-    """What time changes: instances of the queues that have a calendar."""
+    """Events for the instances of all queues that have a calendar."""
     with_calendar = [name for name, text in state.kind("cluster_queue").items() if text["calendar"] != "NONE"]
     return _changes(state, (n for q in with_calendar for n in state.instances_of.get(q, ())), now, zone)
 
 
-def calendar_settlement(state: State, now: float, zone: tzinfo) -> list[AnyEvent]:
-    """The same for all instances, also those that have lost their calendar."""
+def all_calendar_changes(state: State, now: float, zone: tzinfo) -> list[AnyEvent]:
+    """Events for all instances, including instances that have lost their calendar."""
     return _changes(state, state.instances, now, zone)
 
 
@@ -35,10 +35,10 @@ def _changes(state: State, instances: Iterable[str], now: float, zone: tzinfo) -
         if calendar not in in_force:
             entries = state.calendars.get(calendar)
             in_force[calendar] = state_at(entries, local) if entries is not None else ""
-        wanted = (in_force[calendar] == OFF, in_force[calendar] == SUSPENDED)
+        desired = (in_force[calendar] == OFF, in_force[calendar] == SUSPENDED)
         instance = state.instances[name]
-        if (instance.calendar_disabled, instance.calendar_suspended) != wanted:
-            changed.setdefault(wanted, []).append(name)
+        if (instance.calendar_disabled, instance.calendar_suspended) != desired:
+            changed.setdefault(desired, []).append(name)
     return [
         InstanceFlagsChanged(sorted(names), {"calendar_disabled": off, "calendar_suspended": suspended})
         for (off, suspended), names in sorted(changed.items())

@@ -1,7 +1,7 @@
-"""Tries that are over though their host does not say how: lost hosts, forced deletions, cleaned queues.
+"""Attempts that end without a report of their host: lost hosts, forced deletions, cleaned queues.
 
-Owns their events and accounting records, of what is known without a report. What a host reports is `reports`'.
-Source: qdel(1) -f, qconf(1) -cq, sge_conf(5) reschedule_unknown; EX-11, RL-11.
+Owns their events and accounting records, made from the facts that are known without a report. Reports of hosts belong to
+`reports`. Source: qdel(1) -f, qconf(1) -cq, sge_conf(5) reschedule_unknown; EX-11, RL-11.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gridengine.state.state import State
 def ended_without_host(
     state: State, job: Job, task: Task, now: float, failed: int, why: str, abandoned: bool = True
 ) -> Decision:
-    """The task is over, `failed` as in sge_status(5), `why` in words. `abandoned`: its host, once it answers, is to
-    kill what is left."""
+    """The end of a task, `failed` as in sge_status(5), `why` as a text. `abandoned`: its host must kill the remaining processes
+    when it answers again."""
     end = killed_end(job, task, now, failed, why)
     event = TaskEnded(job.id, task.id, task.attempt, now, KILLED, failed, abandoned, reason_of(task, end, failed))
     return _decided(event, (job.id, task.id, record(state, job, task, end, failed)), why)
@@ -26,7 +26,7 @@ def ended_without_host(
 def requeued_without_host(
     state: State, job: Job, task: Task, now: float, failed: int, why: str, abandoned: bool = True, behind: bool = False
 ) -> Decision:
-    """The task is pending again, `behind` all others or where it was; `abandoned` as above."""
+    """The task is pending again, `behind` all other jobs or in its old position; `abandoned` as above."""
     event = TaskRequeued(job.id, task.id, task.attempt, now, behind=behind, abandoned=abandoned)
     end = killed_end(job, task, now, failed, why)
     return _decided(event, (job.id, task.id, record(state, job, task, end, failed)), why)

@@ -1,8 +1,8 @@
-"""What each failure of a task means: whose fault it is, and whether the task runs again.
+"""The meaning of each failure of a task: its cause, and whether the task runs again.
 
-The one table for it, by the codes of sge_status(5). A code says at which step it went wrong; where the reason lies in the
-job's own data or in a host without room, the host says so beside (`Ended.fault`), and that counts: no job puts a queue
-into error by what it brings along. A job that has ended never runs again for what failed after it.
+Owns the only table of these meanings, by the codes of sge_status(5). A code names the step that failed. If the cause lies in
+the job's own data, or in a host without space, the host reports that cause separately (`Ended.fault`), and the report overrides
+the table: no job puts a queue into error by its own data. A job that has ended never runs again because of a later failure.
 
 Called by `reports`. Source: sge_status(5), sge_shepherd(8); EX-2 to EX-5, QI-10.
 """
@@ -17,16 +17,16 @@ from gridengine.delivery import Ended
 
 
 class Fault(Enum):
-    """`JOB`: it goes to the error state. `QUEUE`: the instance goes to E. `HOST`: nothing is marked."""
+    """`JOB`: the job goes to the error state. `QUEUE`: the instance goes to E. `HOST`: no state changes."""
 
-    NOBODY = ""
+    NONE = ""
     JOB = "job"
     QUEUE = "queue"
     HOST = "host"
 
 
 class Then(Enum):
-    """`AGAIN`: the job has not run, or asks for it. `IF_IT_MAY`: it may have run: again if it is rerunnable."""
+    """`AGAIN`: the job has not run, or asks to run again. `IF_IT_MAY`: the job may have run; a rerunnable job runs again."""
 
     OVER = 0
     AGAIN = 1
@@ -43,7 +43,7 @@ _JOBS = FailureRule(Fault.JOB, Then.AGAIN)
 _QUEUES = FailureRule(Fault.QUEUE, Then.AGAIN)
 _AFTER_JOB = FailureRule(Fault.QUEUE, Then.OVER)
 _LOST = FailureRule(Fault.HOST, Then.IF_IT_MAY)
-_NOBODYS = FailureRule(Fault.NOBODY, Then.OVER)
+_NO_FAULT = FailureRule(Fault.NONE, Then.OVER)
 
 _JOBS_CODES = (
     failed.EARLY,
@@ -73,14 +73,14 @@ FAILURES: dict[int, FailureRule] = {
     **dict.fromkeys((failed.SHEPHERD_ERROR, failed.HOST_CRASHED, failed.LOST), _LOST),
 }
 _METHODS_AFTER_JOB = ("pe_stop", "epilog")
-# exit statuses 99 and 100, with which a method after the job, too, has it run again or in error, as sge_shepherd(8) says
+# exit statuses 99 and 100: a method after the job may return them as well, to rerun it or set its error state (sge_shepherd(8))
 _ASKED_FOR = (failed.RESCHEDULED, failed.APPLICATION_ERROR)
 
 
 def judge(report: Ended, by_queues_shell: bool) -> FailureRule:
-    """What the failure in a report means. `by_queues_shell`: the queue's shell or starter was to run the job."""
-    failure = FAILURES.get(report.failed, _NOBODYS)
-    if report.fault and failure.fault is not Fault.NOBODY:
+    """The meaning of the failure in a report. `by_queues_shell`: the queue's shell or starter was to run the job."""
+    failure = FAILURES.get(report.failed, _NO_FAULT)
+    if report.fault and failure.fault is not Fault.NONE:
         failure = replace(failure, fault=Fault(report.fault))
     elif report.failed == failed.NO_SHELL and (report.method or by_queues_shell):
         failure = _QUEUES

@@ -1,7 +1,8 @@
-"""What follows from a transaction by rule, in transactions of their own that the same commit writes.
+"""Consequences of a transaction by rule, in transactions of their own that the same commit writes.
 
-Owns the list of these rules and their order. Each looks at what a transaction touched, after it was applied, and gives decisions;
-each of them is applied, with all that follows from it, before the next is asked for. Called by `master`. Pure.
+Owns the list of these rules and their order. Each rule looks at the objects that a transaction affected, after it was applied,
+and returns decisions. Each decision is applied, with all its consequences, before the next decision is computed. Called by
+`master`. Pure.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.calendars import calendar_settlement
+from daemons.qmaster.follow.calendars import all_calendar_changes
 from daemons.qmaster.follow.memberships import hosts_with_new_values, membership_changes
 from daemons.qmaster.follow.subordination import concerned_hosts, subordination_changes
-from daemons.qmaster.follow.task_ends import concluded, ended_masters
+from daemons.qmaster.follow.task_ends import conclude_master, ended_masters
 from gridengine.kinds import affecting
 from gridengine.state.affected import Affected
 from gridengine.state.state import State
@@ -21,19 +22,19 @@ _OF_INSTANCES = affecting("instances")
 
 
 def _members_and_calendars(state: State, affected: Affected, world: World) -> Iterator[Decision]:
-    """Members of host groups by rule first: calendars are looked at when those have followed."""
+    """Members of host groups by rule first; calendars follow in the transaction after the members."""
     if not affected.kinds.isdisjoint(_OF_INSTANCES):
-        yield Decision(events=membership_changes(state) or calendar_settlement(state, world.now, world.zone))
+        yield Decision(events=membership_changes(state) or all_calendar_changes(state, world.now, world.zone))
     elif hosts := hosts_with_new_values(affected):
         yield Decision(events=membership_changes(state, hosts))
     elif affected.members:
-        yield Decision(events=calendar_settlement(state, world.now, world.zone))
+        yield Decision(events=all_calendar_changes(state, world.now, world.zone))
 
 
 def _ended_masters(state: State, affected: Affected, world: World) -> Iterator[Decision]:
-    """The ends of parallel tasks that waited for those of their slave tasks."""
+    """The ends of parallel tasks that waited for the ends of their slave tasks."""
     for job, task in ended_masters(state, affected):
-        yield concluded(state, job, task, world.now)
+        yield conclude_master(state, job, task, world.now)
 
 
 def _subordination(state: State, affected: Affected, world: World) -> Iterator[Decision]:

@@ -1,8 +1,9 @@
-"""Intermediate accounting records: a day's part of what a long job uses, when it is first heard of after midnight.
+"""Intermediate accounting records: the usage of a long job in one day, at its first usage report after midnight.
 
-Owns which tasks have one and what it holds; how the record is written is `tell`'s. That it was written is an event of the same
-transaction, so there is one a day whatever dies. Pure. Called for each report of usage. Source: sge_reporting(5) acct; RP-3.
-Deviation: 8.1.9 writes them within ten minutes of midnight or not at all; a job that is heard of later has its record then.
+Owns the choice of tasks and the content of the record; `accounting` owns its form. The note that it was written is an event of
+the same transaction, so a crash never causes a second record for a day. Pure. Called for each report of usage. Source:
+sge_reporting(5) acct; RP-3. Deviation: 8.1.9 writes these records within ten minutes of midnight or not at all; here a job that
+reports later has its record then.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from gridengine.state.state import State
 from gridengine.task_key import SlaveKey, TaskKey
 
 _SUMMED = ("cpu", "mem", "io", "iow", "maxvmem")
-"""What slave tasks add to a job's record; of those that live the first three are known."""
+"""Usage of slave tasks that is added to a job's record; of live slave tasks only the first three are known."""
 
 
 class IntermediateRecords:
-    """Those of one batch of reports."""
+    """The intermediate records of one batch of reports."""
 
     def __init__(self, state: State, world: World) -> None:
         self._state, self._world = state, world
         self._recorded: set[TaskKey] = set()
 
     def events(self, key: TaskKey, used: Usage) -> list[TaskUsageRecorded | SlaveUsageRecorded]:
-        """The event of a live task, or slave task, that has used so much, if a record of it is due; [] if none is."""
+        """The event of a live task, or slave task, with this usage, if a record of it is due; else []."""
         task = self._state.task(*key.master) if self._midnight is not None else None
         if task is None or key in self._recorded:
             return []
@@ -48,7 +49,7 @@ class IntermediateRecords:
 
     @cached_property
     def _midnight(self) -> float | None:
-        """The last one, in epoch seconds; None if nothing is reported at all."""
+        """The last midnight, in epoch seconds; None if no reporting is configured."""
         if not self._state.configuration().reporting_params.reporting:
             return None
         today = datetime.fromtimestamp(self._world.now, self._world.zone)
@@ -58,12 +59,12 @@ class IntermediateRecords:
         return Reported(self._world.now, used.cpu, used.mem, used.io, used.iow, used.maxvmem)
 
     def _whole(self, task: Task, used: Usage) -> Usage:
-        """What is in the record of a task whose master has used so much."""
+        """The usage in the record of a task whose master task has used this much."""
         if not task.slaves_begun or not sums_up(self._state, task):
             return used
         ended = task.slave_usage
         alive = [slave.usage for slave in task.slaves.values() if slave.usage and not slave.over]
         total = {name: getattr(used, name) + ended.get(name, 0.0) for name in _SUMMED}
-        for place, name in enumerate(_SUMMED[:3]):
-            total[name] += sum(usage[place] for usage in alive)
+        for index, name in enumerate(_SUMMED[:3]):
+            total[name] += sum(usage[index] for usage in alive)
         return Usage(**total)

@@ -1,7 +1,7 @@
-"""Members of rule-based host groups: they follow what the hosts are.
+"""Members of rule-based host groups: hosts whose properties match the rule.
 
-Owns that rule. Called by the master after a change of the configuration and after load reports with static values. Pure.
-A host that is not heard keeps its place: what it is has not changed because it is silent. Source: HG-12; ADR 5.
+Owns that rule. Called by the master after a change of the configuration and after load reports with static values. Pure. A host
+that does not report keeps its membership: its properties have not changed. Source: HG-12; ADR 5.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def hosts_with_new_values(affected: Affected) -> set[str]:
 
 
 def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:
-    """One event with all groups whose members are others now; `hosts`: only these may have changed."""
+    """One event with all groups whose members have changed; `hosts`: only their memberships may have changed."""
     rules = {name: rule for name in state.kind("host_group") if (rule := state.host_rules.get(name)) is not None}
     if not rules and not state.rule_members:
         return []
@@ -47,7 +47,7 @@ def membership_changes(state: State, hosts: Collection[str] | None = None) -> li
 
 
 def _matches(state: State, rule: HostRule, host: str, member: bool) -> bool:
-    """Whether a host matches; one that is not heard stays what it was where load values count."""
+    """Whether a host matches. A host that does not report keeps its membership if the rule tests load values."""
     known = state.hosts.get(host)
     heard = known is not None and known.up
     fixed = state.exec_hosts[host].complex_values

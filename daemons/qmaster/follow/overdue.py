@@ -1,7 +1,7 @@
-"""Jobs on hosts that are not heard of, past their run time: the qmaster ends them itself.
+"""Jobs on unreachable hosts that exceed their run time: the qmaster ends them itself.
 
-Owns that rule; only where ENABLE_ENFORCE_MASTER_LIMIT of qmaster_params is set. Called by the timers of `master`. What
-may still run there is killed when the host is back, as after any forced deletion. Source: sge_conf(5); RL-11.
+Owns that rule; only if ENABLE_ENFORCE_MASTER_LIMIT of qmaster_params is set. Called by the timers of `master`. Processes that
+are still there are killed when the host is back, as after any forced deletion. Source: sge_conf(5); RL-11.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RUN_TIMES = ("h_rt", "s_rt")
 
 
 def end_overdue(state: State, now: float) -> Decision:
-    """Ends of the tasks whose h_rt or s_rt, and DURATION_OFFSET after it, is over on a host in state `u`."""
+    """Ends of the tasks on a host in state `u` whose h_rt or s_rt, plus DURATION_OFFSET, has passed."""
     decision = Decision()
     if not state.configuration().qmaster_params.enable_enforce_master_limit:
         return decision
@@ -39,5 +39,5 @@ def _run_time(state: State, job: Job, task: Task) -> float:
     """The smallest of the run time limits of job and queue instance, seconds."""
     config = state.configs.get(task.granted[0].instance)
     limits = config.execution.limits if config is not None else {}
-    asked = [parse_time(text) for name in _RUN_TIMES if (text := job.hard.get(name))]
-    return min([*asked, *(limits[name] for name in _RUN_TIMES if name in limits)], default=INFINITY)
+    requested = [parse_time(text) for name in _RUN_TIMES if (text := job.hard.get(name))]
+    return min([*requested, *(limits[name] for name in _RUN_TIMES if name in limits)], default=INFINITY)

@@ -1,8 +1,8 @@
-"""Which tasks may be started again, and what becomes of those whose host is lost for good.
+"""Tasks that may be started again, and the tasks of hosts that are lost for good.
 
-Owns that rule for qmod -rj, for lost hosts (reschedule_unknown) and for tasks whose guardian died. Pure.
-Source: sge_conf(5) reschedule_unknown, ENABLE_RESCHEDULE_KILL, ENABLE_RESCHEDULE_SLAVE, DISABLE_AUTO_RESCHEDULING;
-queue_conf(5) rerun, checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA-8.
+Owns that rule for qmod -rj, for lost hosts (reschedule_unknown) and for tasks whose shepherd process died. Pure. Source:
+sge_conf(5) reschedule_unknown, ENABLE_RESCHEDULE_KILL, ENABLE_RESCHEDULE_SLAVE, DISABLE_AUTO_RESCHEDULING; queue_conf(5) rerun,
+checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA-8.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gridengine.state.state import State
 from gridengine.units import spoken_time
 
 
-def why_not(state: State, job: Job, task: Task) -> str:
-    """Why a running task may not be started again, "" if it may: its kind, `-r`, the queue's `rerun`, the letter `r` of
-    a checkpointing job."""
+def rerun_refusal(state: State, job: Job, task: Task) -> str:
+    """The reason against a new start of a running task, "" if it may start again: its kind, `-r`, the queue's `rerun`, the flag
+    `r` of a checkpointing job."""
     config = state.configs.get(task.granted[0].instance) if task.granted else None
     if job.kind != "batch":
         return "it is interactive"
@@ -32,8 +32,8 @@ def why_not(state: State, job: Job, task: Task) -> str:
 
 
 def may_rerun(state: State, job: Job, task: Task, checkpoint: int = 0) -> bool:
-    """Whether a task that lost its host or shepherd runs again: -r before the queue's `rerun` (QC-17), or because there
-    is a checkpoint to start from; interactive jobs never (IA-8)."""
+    """Whether a task that lost its host or shepherd runs again: -r overrides the queue's `rerun` (QC-17); a task with a
+    checkpoint may run again; interactive jobs never do (IA-8)."""
     if job.kind != "batch":
         return False
     if job.rerun is not None:
@@ -43,10 +43,10 @@ def may_rerun(state: State, job: Job, task: Task, checkpoint: int = 0) -> bool:
 
 
 def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
-    """Tasks of hosts that have been unknown for reschedule_unknown are pending again, so far as they may (EX-11).
+    """Tasks of hosts that have been unknown for reschedule_unknown are pending again, if they may run again (EX-11).
 
-    `started`: when the qmaster began to listen, which hosts cannot have been unknown to it before. What may not run again
-    stays, or with ENABLE_RESCHEDULE_KILL is ended as failed. A host that returns is told to kill what it still runs.
+    `started`: the start of the qmaster; a host cannot have been unknown to it for longer. Other tasks stay, or are ended as
+    failed with ENABLE_RESCHEDULE_KILL. A host that returns gets the instruction to kill the processes that still run.
     """
     decision = Decision()
     for host in state.hosts.values():
@@ -63,14 +63,14 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
     lost = f"host {host} is lost for {spoken_time(now - state.hosts[host].lost_at)} (reschedule_unknown)"
     if parameters.disable_auto_rescheduling:
         return
-    # each decision has the record of the try that it ends
+    # each decision contains the record of the attempt that it ends
     decided = {(job_id, task_id) for job_id, task_id, _ in decision.accounting}
     for job_id, task_id in sorted(state.tasks_on[host] - decided):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
         if task.deleted_by or task.host != host and not parameters.enable_reschedule_slave:
             continue
-        if not why_not(state, job, task):
+        if not rerun_refusal(state, job, task):
             decision += requeued_without_host(state, job, task, now, RESCHEDULED, lost)
         elif parameters.enable_reschedule_kill and job.kind == "batch":
             decision += ended_without_host(state, job, task, now, LOST, lost)

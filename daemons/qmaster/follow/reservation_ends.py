@@ -1,6 +1,6 @@
-"""The end of an advance reservation, by the clock or by qrdel: its jobs first, then itself.
+"""The end of an advance reservation, by the clock or by qrdel: first the end of its jobs, then its removal.
 
-Owns the events of that. Called by `reservations` (qrdel) and by the timers. Source: AR-55, AR-97, AR-104, AR-105.
+Owns these events. Called by `reservations` (qrdel) and by the timers. Source: AR-55, AR-97, AR-104, AR-105.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def end_reservation(
     force: bool = False,
     why: str = "",
 ) -> Decision:
-    """The end of a reservation, as far as it can be had now; it is gone when `ReservationRemoved` is among the events.
+    """The end of a reservation, as far as possible now. If its events include `ReservationRemoved`, the reservation is gone.
 
-    Pending tasks go at once; those at a host are killed and the reservation waits for them, unless `force`: then they are
-    taken off without an answer of their hosts, as with qdel -f.
+    Pending tasks are deleted at once. Tasks at a host are killed and the reservation waits for them, unless `force`: then they
+    end without an answer of their hosts, as with qdel -f.
     """
     decision = Decision()
     number = reservation.id

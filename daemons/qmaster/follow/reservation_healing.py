@@ -1,7 +1,7 @@
-"""Healing: a reservation made with -heal y whose host is lost gets the lost share elsewhere, if there is room.
+"""Healing: a reservation made with -heal y replaces the grants of a lost host by grants on other hosts with free capacity.
 
-Owns which share is moved: slots of broken instances that no job of the reservation uses. Its running jobs are left alone.
-Called by `reservation_states`. Pure. (Not in 8.1.9.)
+Owns the choice of the share to move: slots of broken instances that no job of the reservation uses. Its running jobs are not
+touched. Called by `reservation_states`. Pure. (Not in 8.1.9.)
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
 
 
-def healed(
+def heal_reservation(
     state: State, reservation: AdvanceReservation, broken: dict[str, list[str]], now: float, zone: tzinfo
 ) -> ReservationChanged | None:
-    """The change that moves the lost share to sound instances; None if nothing can be moved. broken: instance -> why."""
+    """The change that moves the lost share to sound instances; None if no share can be moved. broken: instance -> reasons."""
     used = state.reserved.used[reservation.id]
     lost = [
         Grant(grant.instance, grant.slots - used.slots(grant.instance))
@@ -33,22 +33,22 @@ def healed(
     slots = sum(grant.slots for grant in lost)
     if not slots:
         return None
-    places = _places(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
-    if not places:
+    new_grants = _find_grants(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
+    if not new_grants:
         return None
-    granted = _merged(reservation.granted, lost, places)
+    granted = _merge_grants(reservation.granted, lost, new_grants)
     texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
-    why = f"{MOVED}{', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in places)}"
+    why = f"{MOVED}{', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in new_grants)}"
     return ReservationChanged(reservation.id, ReservationChanges(granted=granted), now, why)
 
 
 def _has_lost_master(reservation: AdvanceReservation, lost: list[Grant]) -> bool:
-    """Whether the whole of the master's place is lost."""
+    """Whether the grant of the master task is lost as a whole."""
     first = reservation.granted[0]
     return any(grant == first for grant in lost)
 
 
-def _places(
+def _find_grants(
     state: State,
     reservation: AdvanceReservation,
     slots: int,
@@ -57,7 +57,7 @@ def _places(
     zone: tzinfo,
     master: bool,
 ) -> list[Grant]:
-    """Places for so many slots for the rest of the window, on instances that are not broken."""
+    """Grants of so many slots for the rest of the window, on instances that are not broken."""
     rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
     config_snapshot = PlacementConfig.of(state)
     request = reservation_request(config_snapshot, rest).in_pe(reservation.granted_pe).for_slots(slots, master)
@@ -66,16 +66,16 @@ def _places(
     return granting.place()[0]
 
 
-def _merged(granted: list[Grant], lost: list[Grant], found: list[Grant]) -> list[Grant]:
-    """The grants without the lost share and with the new one; a new place of the master comes first."""
+def _merge_grants(granted: list[Grant], lost: list[Grant], new_grants: list[Grant]) -> list[Grant]:
+    """The grants with the lost share replaced by the new grants; a new grant of the master task comes first."""
     slots = {grant.instance: grant.slots for grant in granted}
     for grant in lost:
         slots[grant.instance] -= grant.slots
     slots_on = {instance: count for instance, count in slots.items() if count}
-    order = [*slots_on, *(grant.instance for grant in found)]
+    order = [*slots_on, *(grant.instance for grant in new_grants)]
     if granted[0].instance not in slots_on:
-        order = [found[0].instance, *order]
-    for grant in found:
+        order = [new_grants[0].instance, *order]
+    for grant in new_grants:
         slots_on[grant.instance] = slots_on.get(grant.instance, 0) + grant.slots
     return [Grant(instance, slots_on[instance]) for instance in dict.fromkeys(order)]
 

@@ -1,4 +1,4 @@
-"""What time and the states of hosts and queues do to advance reservations: start, end, error and recovery.
+"""Effects of time and of host and queue states on advance reservations: start, end, error and recovery.
 
 Owns those rules. Called at every tick; pure. Source: AR-53 … AR-66; house promise: within 5 s of the cause.
 """
@@ -10,7 +10,7 @@ from datetime import tzinfo
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.follow.reservation_ends import end_reservation
-from daemons.qmaster.follow.reservation_healing import healed
+from daemons.qmaster.follow.reservation_healing import heal_reservation
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.host import HostDrained, HostDrainEnded
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
@@ -19,19 +19,19 @@ from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 RETURN_S = 20.0
-"""How long after its own start the qmaster waits for hosts to report before it takes them for lost."""
+"""Grace period after its own start in which the qmaster waits for reports of hosts, before it considers a host lost."""
 
 
 HEALING_S = 10
-"""Pause between the tries to heal a reservation that found no room."""
+"""Pause between the attempts to heal a reservation without free capacity."""
 
 
-_OF_PLACES = (InstanceFlagsChanged, InstanceErrorSet, InstanceErrorsCleared, HostDrained, HostDrainEnded)
+_INSTANCE_EVENTS = (InstanceFlagsChanged, InstanceErrorSet, InstanceErrorsCleared, HostDrained, HostDrainEnded)
 
 
-def may_trouble(events: Iterable[AnyEvent]) -> bool:
-    """Whether they may break or mend reservations: then the answer to whoever did it waits until that is so."""
-    return any(isinstance(event, _OF_PLACES) for event in events)
+def may_affect_reservations(events: Iterable[AnyEvent]) -> bool:
+    """Whether events may break or fix reservations: then the answer to the request waits for the states of the reservations."""
+    return any(isinstance(event, _INSTANCE_EVENTS) for event in events)
 
 
 def reservation_changes(state: State, now: float, since: float) -> Decision:
@@ -39,13 +39,13 @@ def reservation_changes(state: State, now: float, since: float) -> Decision:
     decision = Decision()
     if not state.reservations:
         return decision
-    broken = troubles(state, state.reserved.of_instance, now, since)
+    broken = instance_faults(state, state.reserved.of_instance, now, since)
     for reservation in list(state.reservations.values()):
         if reservation.ending:
             if not state.reserved.jobs[reservation.id]:
                 decision.events.append(ReservationRemoved(reservation.id, now))
             continue
-        idle = _stands_idle(state, reservation, now)
+        idle = _is_idle(state, reservation, now)
         if reservation.end_time <= now or idle:
             why = f"given back: no job for {reservation.idle_limit:g} s" if idle else ""
             decision += end_reservation(state, reservation, "x", "qmaster", now, why=why)
@@ -60,44 +60,45 @@ def reservation_changes(state: State, now: float, since: float) -> Decision:
 
 
 def next_healing(state: State, now: float, since: float, zone: tzinfo, tried: set[int]) -> ReservationChanged | None:
-    """The next reservation that can be healed, None if there is none; each change must be applied before the next question.
+    """The next reservation that can be healed, None if there is none. Apply each change before the next call.
 
-    One is tried when something new broke, then from time to time; `tried` collects those that found no room.
+    A reservation is tried when a new error appears, then from time to time; `tried` collects reservations without free
+    capacity.
     """
     if not any(reservation.heal for reservation in state.reservations.values()):
         return None
-    broken = troubles(state, state.reserved.of_instance, now, since)
+    broken = instance_faults(state, state.reserved.of_instance, now, since)
     for number, reservation in state.reservations.items() if broken else ():
         errors = errors_of(reservation, broken)
         if not (reservation.heal and errors) or reservation.ending or number in tried:
             continue
         if errors != reservation.errors or int(now) % HEALING_S == 0:
-            change = healed(state, reservation, broken, now, zone)
+            change = heal_reservation(state, reservation, broken, now, zone)
             if change is not None:
                 return change
             tried.add(number)
     return None
 
 
-def _stands_idle(state: State, reservation: AdvanceReservation, now: float) -> bool:
-    """Whether it has had no job for as long as -idle says."""
+def _is_idle(state: State, reservation: AdvanceReservation, now: float) -> bool:
+    """Whether the reservation has had no job for as long as -idle allows."""
     limit = reservation.idle_limit
     since = max(reservation.idle_since, reservation.start_time)
     return bool(limit) and reservation.started and not state.reserved.jobs[reservation.id] and since + limit <= now
 
 
-def errors_of(reservation: AdvanceReservation, found: dict[str, list[str]]) -> list[str]:
-    """The troubles of its instances, in the order in which they were granted."""
-    return [text for grant in reservation.granted for text in found.get(grant.instance, ())]
+def errors_of(reservation: AdvanceReservation, faults: dict[str, list[str]]) -> list[str]:
+    """The faults of its instances, in the order of its grants."""
+    return [text for grant in reservation.granted for text in faults.get(grant.instance, ())]
 
 
-def troubles(state: State, instances: Iterable[str], now: float, since: float) -> dict[str, list[str]]:
-    """What is wrong with instances that are reserved, a text for each of unknown, error, disabled, suspended (AR-57, AR-59).
+def instance_faults(state: State, instances: Iterable[str], now: float, since: float) -> dict[str, list[str]]:
+    """The faults of reserved instances, a text for each of unknown, error, disabled, suspended (AR-57, AR-59).
 
-    A host that has not reported since the qmaster started is not taken for lost before it had the time to. An instance
-    that a job in another queue suspends (`subordinate_list`) serves: its jobs wait their turn. Source: O.
+    A host that has not reported since the qmaster started is not considered lost before the end of the grace period. An
+    instance that is suspended by a job in another queue (`subordinate_list`) has no fault: its jobs wait their turn. Source: O.
     """
-    found: dict[str, list[str]] = {}
+    faults: dict[str, list[str]] = {}
     for name in instances:
         instance = state.instances.get(name)
         if instance is None:
@@ -112,6 +113,6 @@ def troubles(state: State, instances: Iterable[str], now: float, since: float) -
             "disabled": instance.disabled or instance.calendar_disabled or (host is not None and host.drained is not None),
             "suspended": instance.suspended or instance.calendar_suspended,
         }
-        if texts := [f"reserved queue {name} is {word}" for word, is_so in states.items() if is_so]:
-            found[name] = texts
-    return found
+        if texts := [f"reserved queue {name} is {condition}" for condition, is_so in states.items() if is_so]:
+            faults[name] = texts
+    return faults

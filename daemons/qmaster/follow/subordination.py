@@ -1,8 +1,8 @@
-"""Subordination: which queue instances and which tasks are suspended because others on the same host run.
+"""Subordination: the queue instances and tasks that are suspended because jobs in other queues of the host run.
 
-Owns the rules of subordinate_list: queue-wise, where an instance is suspended as a whole, and slot-wise, where the queues
-of a host form trees in which single tasks are suspended. Called by the master after every transaction with the hosts that
-it touched; its events follow in the same commit. Pure. Source: queue_conf(5) subordinate_list; SU-1 … SU-16, QI-8, QI-9.
+Owns the rules of subordinate_list: queue-wise, where an instance is suspended as a whole, and slot-wise, where the queues of a
+host form trees in which single tasks are suspended. Called by the master after every transaction with the affected hosts; its
+events follow in the same commit. Pure. Source: queue_conf(5) subordinate_list; SU-1 … SU-16, QI-8, QI-9.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TaskId = tuple[int, int]
 
 
 def concerned_hosts(state: State, affected: Affected) -> set[str]:
-    """Hosts on which a transaction, which was applied, may change who is suspended (SU-13, SU-15); after a change of the
-    configuration all that have subordinates, or had."""
+    """Hosts on which an applied transaction may change suspensions (SU-13, SU-15). After a change of the configuration: all
+    hosts that have subordinates, or had."""
     if not affected.members and affected.kinds.isdisjoint(_CONFIGURATION):
         # an instance that went with its last task may have been the last superior of its host
         gone = {host_of(name) for name in affected.instances if name not in state.instances}
@@ -39,21 +39,21 @@ def concerned_hosts(state: State, affected: Affected) -> set[str]:
 
 
 def subordination_changes(state: State, hosts: Iterable[str]) -> list[AnyEvent]:
-    """What is to be suspended and released on these hosts.
+    """Suspensions and releases on these hosts.
 
-    Where whole instances change, the tasks in trees follow when that is applied: they depend on it.
+    If the flags of whole instances change, the tasks in trees follow after that change is applied, since they depend on it.
     """
     events: list[AnyEvent] = []
     trees = _Trees(state)
     for host in sorted(hosts):
         changes = _queue_wise(state, host)
-        events += changes or trees.settle(host)
+        events += changes or trees.decide_host(host)
     return events + trees.events()
 
 
 def _queue_wise(state: State, host: str) -> list[AnyEvent]:
-    """Instances that become S or cease to be it: enough slots of a superordinate one are used, or all (SU-1, SU-2)."""
-    wanted: set[str] = set()
+    """Instances that become S or cease to be S: enough slots of a superordinate instance are used, or all (SU-1, SU-2)."""
+    to_suspend: set[str] = set()
     for superior in state.superiors.get(host, ()):
         config = state.configs[superior]
         if config.subordinates.slots:
@@ -61,12 +61,12 @@ def _queue_wise(state: State, host: str) -> list[AnyEvent]:
         used = _slots_used(state, superior)
         for entry in config.subordinates.queues:
             if used and used >= (entry.threshold or config.slots):
-                wanted.add(f"{entry.queue}@{host}")
+                to_suspend.add(f"{entry.queue}@{host}")
     here = [name for queue in state.instances_of if (name := f"{queue}@{host}") in state.instances]
     changed: dict[bool, list[str]] = {True: [], False: []}
     for name in sorted(here):
-        if state.instances[name].subordinated != (name in wanted):
-            changed[name in wanted].append(name)
+        if state.instances[name].subordinated != (name in to_suspend):
+            changed[name in to_suspend].append(name)
     return [InstanceFlagsChanged(names, {"subordinated": on}) for on, names in changed.items() if names]
 
 
@@ -84,7 +84,7 @@ def _slots_used(state: State, instance: str) -> int:
 
 
 class _Run(NamedTuple):
-    """The slots that a running task holds in a queue. Tasks of many hosts are decided on where their master is."""
+    """The slots that a running task holds in a queue. A parallel task is decided on the host of its master task."""
 
     start: float
     task: TaskId
@@ -98,15 +98,15 @@ class _Node:
     def __init__(self, queue: str, host: str) -> None:
         self.queue, self.host = queue, host
         self.threshold = 0
-        self.place = Subordinate(queue)
+        self.subordinate = Subordinate(queue)
         self.parent: _Node | None = None
         self.children: list[_Node] = []
         self.running: list[_Run] = []
 
     @property
     def rank(self) -> tuple[int, int]:
-        """What is suspended first has the highest: the deepest queue, then the highest seq_no (SU-8, SU-11)."""
-        return (self.parent.rank[0] + 1 if self.parent else 0, self.place.seq_no)
+        """The highest rank is suspended first: the deepest queue, then the highest seq_no (SU-8, SU-11)."""
+        return (self.parent.rank[0] + 1 if self.parent else 0, self.subordinate.seq_no)
 
     def subtree(self) -> Iterator[_Node]:
         yield self
@@ -119,23 +119,23 @@ class _Node:
         yield self
 
     def path(self) -> Iterator[_Node]:
-        """The node and those above it."""
+        """The node and all nodes above it."""
         node: _Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
     def thresholds(self) -> Iterator[_Node]:
-        """Those of them that limit how much runs in their subtree."""
+        """The nodes of the path that limit the slots used in their subtree."""
         return (node for node in self.path() if node.threshold)
 
     def slots(self) -> int:
-        """Slots of all that runs in the subtree."""
+        """Slots of all runs in the subtree."""
         return sum(run.slots for node in self.subtree() for run in node.running)
 
     def victim(self) -> _Run | None:
-        """The run to suspend: of the queues below, that of the highest rank, by the action of its queue (SU-9)."""
-        last = [run for node in self._last_below() for run in node.running if run.here and node.place.action == "sr"]
+        """The run to suspend: in the queues below, a run of the highest rank, by the action of its queue (SU-9)."""
+        last = [run for node in self._last_below() for run in node.running if run.here and node.subordinate.action == "sr"]
         if last:
             return max(last)
         return min((run for node in self._last_below() for run in node.running if run.here), default=None)
@@ -146,7 +146,7 @@ class _Node:
         return [node for node in below if node.rank == highest]
 
     def preempted(self) -> bool:
-        """Whether what outranks the queue leaves none of its tasks a slot (SU-16).
+        """Whether queues of a better rank leave none of its tasks a slot (SU-16).
 
         Deviation: 8.1.9 starts jobs there all the same and suspends them at once.
         """
@@ -158,15 +158,15 @@ class _Node:
 
 
 class _Trees:
-    """The trees of all hosts that are looked at, and what was decided about tasks: True suspend, False release."""
+    """The trees of all examined hosts, and the decisions on tasks: True suspend, False release."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.decided: dict[TaskId, bool] = {}
         self._hosts: dict[str, dict[str, _Node]] = {}
 
-    def settle(self, host: str) -> list[AnyEvent]:
-        """Decide about the tasks of a host; the events of its instances that become P or cease to be it."""
+    def decide_host(self, host: str) -> list[AnyEvent]:
+        """Decide on the tasks of a host. Returns the events of its instances that become P or cease to be P."""
         nodes = self._nodes(host)
         for root in [node for node in nodes.values() if node.parent is None]:
             for node in root.bottom_up():
@@ -184,12 +184,12 @@ class _Trees:
         return [InstanceFlagsChanged(names, {"preempted": on}) for on, names in changed.items() if names]
 
     def events(self) -> list[AnyEvent]:
-        """The events of the tasks that were decided about otherwise than they are."""
-        found: list[AnyEvent] = []
+        """The events of the tasks whose decided state differs from their present state."""
+        collected: list[AnyEvent] = []
         for (job_id, task_id), suspended in sorted(self.decided.items()):
             if self._task((job_id, task_id)).subordinated != suspended:
-                found.append(TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
-        return found
+                collected.append(TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
+        return collected
 
     def _nodes(self, host: str) -> dict[str, _Node]:
         """The trees of a host, by queue."""
@@ -199,10 +199,10 @@ class _Trees:
             for queue, node in nodes.items():
                 for task_id in self.state.tasks_in.get(f"{queue}@{host}", ()):
                     if not self._stopped(task_id):
-                        self._enter(node, task_id)
+                        self._add_run(node, task_id)
         return nodes
 
-    def _enter(self, node: _Node, task_id: TaskId) -> None:
+    def _add_run(self, node: _Node, task_id: TaskId) -> None:
         task = self._task(task_id)
         here = task.host == node.host and not task.deleted_by and not task.rescheduling
         slots = sum(grant.slots for grant in task.granted if grant.instance == f"{node.queue}@{node.host}")
@@ -225,22 +225,23 @@ class _Trees:
                 node.running = [run for run in node.running if run.task != task_id]
 
     def _suspended(self, host: str) -> list[TaskId]:
-        """The suspended tasks of a host in the order of their release: the reverse of that of suspension (SU-14)."""
+        """The suspended tasks of a host in the order of their release: the reverse of the order of suspension (SU-14)."""
         nodes = self._nodes(host)
-        found: list[tuple[tuple[int, int], float, TaskId]] = []
+        collected: list[tuple[tuple[int, int], float, TaskId]] = []
         for task_id in self.state.tasks_on.get(host, ()):
             task = self._task(task_id)
             if self.decided.get(task_id, task.subordinated):
                 node = next((nodes[grant.queue] for grant in task.granted if grant.host == host and grant.queue in nodes), None)
                 rank = node.rank if node is not None else (0, 0)
-                late_first = node is not None and node.place.action == "lr"
-                found.append((rank, -task.start_time if late_first else task.start_time, task_id))
-        return [task_id for *_, task_id in sorted(found)]
+                late_first = node is not None and node.subordinate.action == "lr"
+                collected.append((rank, -task.start_time if late_first else task.start_time, task_id))
+        return [task_id for *_, task_id in sorted(collected)]
 
     def _release_if_it_fits(self, task_id: TaskId) -> None:
-        """A task that is stopped for other reasons, too, keeps the place that it would take for others (SU-15)."""
-        places = [self._nodes(grant.host).get(grant.queue) for grant in self._task(task_id).granted]
-        limits = {id(limit): limit for node in places if node is not None for limit in node.thresholds()}
+        """Release a task if its slots fit. A task that is also stopped for another reason stays suspended, and leaves its slots
+        to other tasks (SU-15)."""
+        nodes = [self._nodes(grant.host).get(grant.queue) for grant in self._task(task_id).granted]
+        limits = {id(limit): limit for node in nodes if node is not None for limit in node.thresholds()}
         if limits and self._stopped_otherwise(task_id):
             return
         for limit in limits.values():
@@ -252,11 +253,11 @@ class _Trees:
         for grant in self._task(task_id).granted:
             node = self._hosts[grant.host].get(grant.queue)
             if node is not None and not any(run.task == task_id for run in node.running):
-                self._enter(node, task_id)
+                self._add_run(node, task_id)
 
 
 def _forest(state: State, host: str) -> dict[str, _Node]:
-    """The trees that the slot-wise lists of a host make, of queues that have an instance there (SU-2)."""
+    """The trees that the slot-wise lists of a host form, of queues that have an instance there (SU-2)."""
     nodes: dict[str, _Node] = {}
     for superior in sorted(state.superiors.get(host, ())):
         subordinates = state.configs[superior].subordinates
@@ -268,8 +269,8 @@ def _forest(state: State, host: str) -> dict[str, _Node]:
         node.threshold = subordinates.slots
         for entry in present:
             child = nodes.setdefault(entry.queue, _Node(entry.queue, host))
-            # what host groups by rule make of the lists is not checked when they change (SU-18)
+            # lists that result from host groups by rule are not checked when the groups change (SU-18)
             if child.parent is None and child not in node.path():
-                child.place, child.parent = entry, node
+                child.subordinate, child.parent = entry, node
                 node.children.append(child)
     return nodes

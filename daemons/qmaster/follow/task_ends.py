@@ -1,8 +1,8 @@
-"""What the end of a task means: ended, again (exit 99, a failing host), in error, its queue instance in error.
+"""Consequences of the end of a task: ended, again (exit 99, a failing host), in error, its queue instance in error.
 
-Owns the events and the accounting record of each; whose fault a failure is, is `failures`'. An interactive job, whose user is
-told at once, is over in any case (IA-8). Called by `reports`, and by what follows from the end of a slave task.
-Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
+Owns the events and the accounting record of each end; `failures` decides on the cause of a failure. An interactive job always
+ends, since its user is informed at once (IA-8). Called by `reports`, and after the end of a slave task. Source: sge_status(5),
+sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gridengine.state.state import State
 from gridengine.task_key import TaskKey
 
 
-def concluded(state: State, job: Job, task: Task, now: float) -> Decision:
-    """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
+def conclude_master(state: State, job: Job, task: Task, now: float) -> Decision:
+    """The end of a task whose master task has ended, and now its slave tasks as well (TI-5)."""
     assert task.master_end is not None
     report = Ended(TaskKey(job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
-    return conclusion(state, task.host, report, now)
+    return conclude_task(state, task.host, report, now)
 
 
-def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
-    """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
+def conclude_task(state: State, host: str, report: Ended, now: float) -> Decision:
+    """Conclude a task. The master task of a parallel job decides: its exit status is the status of the job (TI-4)."""
     job = state.jobs[report.key.job]
     task = job.tasks[report.key.task]
     report = _with_slaves(state, task, report)
@@ -44,7 +44,7 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     again = failure.then is Then.AGAIN and job.kind == "batch"
     reason = reason_of(task, report, report.failed)
     over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed, reason=reason)
-    # again, for no fault of the job: what it failed for did not let it begin, or is not to count
+    # again, without a fault of the job: the failure prevented its start, or does not count
     mishap = placed_reason(report.reason, host, now) if report.reason else ""
     unstarted = TaskRequeued(*key, now, restart=False, mishap=mishap)
     failed = report.failed
@@ -71,37 +71,37 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))], why=why)
 
 
-def holding(state: State, task: Task) -> list[SlaveTask]:
-    """The slave tasks that a master's end waits for: those that live, on hosts that can say how they ended (TI-5)."""
+def awaited_slaves(state: State, task: Task) -> list[SlaveTask]:
+    """The live slave tasks that the end of a master task waits for, on hosts that can report their end (TI-5)."""
     return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
 
 
 def ended_masters(state: State, affected: Affected) -> list[tuple[Job, Task]]:
-    """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
-    found: list[tuple[Job, Task]] = []
+    """Tasks after the end of their master task, if the last awaited slave task ended in this transaction."""
+    ended: list[tuple[Job, Task]] = []
     for job_id, task_id in affected.parallel_ends.union(*(state.tasks_on.get(host, ()) for host in affected.lost)):
         task = state.task(job_id, task_id)
-        if task is not None and task.master_end is not None and not holding(state, task):
-            found.append((state.jobs[job_id], task))
-    return found
+        if task is not None and task.master_end is not None and not awaited_slaves(state, task):
+            ended.append((state.jobs[job_id], task))
+    return ended
 
 
 def lost_task(state: State, job: Job, task: Task, now: float) -> Decision:
     """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
-    why = f"host {task.host} does not know it any more"
+    why = f"host {task.host} no longer knows it"
     if may_rerun(state, job, task) and not task.deleted_by:
         return requeued_without_host(state, job, task, now, LOST, why, abandoned=False)
     return ended_without_host(state, job, task, now, LOST, why, abandoned=False)
 
 
 def goes_behind(state: State, job: Job) -> bool:
-    """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
+    """Whether a job rescheduled by a user waits behind all other jobs. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
     parameters = state.configuration().qmaster_params
     return not (parameters.old_reschedule_behavior_array_job if job.is_array else parameters.old_reschedule_behavior)
 
 
 def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
-    """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
+    """The report plus the usage of slave tasks that have no records of their own (PE-13 accounting_summary)."""
     if not task.slave_usage or not sums_up(state, task):
         return report
     names = {**report.usage, **task.slave_usage}
@@ -110,7 +110,7 @@ def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
 
 
 def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
-    """Whether the queue's `shell` or `starter_method` was to run the job, and not what its owner chose."""
+    """Whether the queue's `shell` or `starter_method` was to run the job, not the choice of its owner."""
     config = state.configs.get(task.granted[0].instance)
     queue = config.execution if config is not None else None
     if queue is not None and queue.starter_method is not None:

@@ -1,7 +1,7 @@
-"""due(state, now, zone): what time alone brings about.
+"""due(state, now, zone): events caused by time alone.
 
-Owns the rules that depend on the clock, and noticing that somebody set it: hosts that are no longer heard (max_unheard,
-QI-3), users of a limited time; calendars are `calendars`', nice values `gridengine.state.niceness`'s. Pure.
+Owns the rules that depend on the clock, and the detection of a clock that was set: hosts without reports (max_unheard, QI-3),
+users with a limited lifetime. Calendars belong to `calendars`, nice values to `gridengine.state.niceness`. Pure.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
 
 SMALLEST_STEP_S = 1.0
-"""A difference between the clocks that is taken for a clock that was set, not for drift."""
+"""A difference between the clocks from which the clock counts as set; smaller differences are drift."""
 
 
 def clock_step(before: World, now: World) -> float:
-    """By how much the clock was set between two looks at it, seconds; 0.0 if it was not."""
+    """The step by which the clock was set between two moments, seconds; 0.0 if it was not."""
     step = (now.now - before.now) - (now.steady - before.steady)
     return step if abs(step) >= SMALLEST_STEP_S else 0.0
 
 
 def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
-    """Events that are due at `now`; `zone` is that of calendars."""
+    """Events that are due at `now`; `zone`: the time zone of calendars."""
     max_unheard = state.configuration().max_unheard_s
     lost = [
         HostLost(host.name, now)
@@ -38,7 +38,7 @@ def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
 
 
 def _expired_users(state: State, now: float) -> list[AnyEvent]:
-    """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
+    """Ends of users whose delete_time has come; a user who still has jobs gets another term (PR-13)."""
     expired = [user for user in state.users if 0 < state.users[user].delete_time <= now]
     if not expired:
         return []

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
-from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs, user_matches
+from daemons.qmaster.selection import Unmatched, match_jobs, select_instances, select_jobs, user_matches
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.state.state import State
@@ -74,7 +74,7 @@ def look_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
     yield []
     owned = state.jobs_of(lambda owner, group: user_matches(owner, users))
     for jobs in batched(owned, at_a_time(target)):
-        yield [str(job.id) for job in meant(jobs, target, users)]
+        yield [str(job.id) for job in match_jobs(jobs, target, users)]
 
 
 def at_a_time(pattern: str) -> int:
@@ -139,7 +139,7 @@ def _means_queues(state: State, request: Divided, target: str) -> bool:
     if not isinstance(request, ChangeStates):
         return False
     try:
-        meant((), target, [])
+        match_jobs((), target, [])
         return request.what == "queue" or request.what == "any" and bool(select_instances(state, target))
     except SyntaxFault:
         return True

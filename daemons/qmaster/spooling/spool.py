@@ -17,20 +17,27 @@ import apsw
 import msgspec
 from msgspec import Struct, field
 
-from daemons.qmaster import story_table
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.spooling import accounting_table, answer_table, job_parts, reservation_table, spool_file, spool_versions
+from daemons.qmaster.spooling import (
+    accounting_table,
+    answer_table,
+    history_table,
+    job_parts,
+    reservation_table,
+    spool_file,
+    spool_versions,
+)
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
 from daemons.qmaster.spooling.ended_payloads import EndedPayloads
+from daemons.qmaster.spooling.history_table import HistoryTable, PendingTransaction
 from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, recorded
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from daemons.qmaster.story_table import StoryTable, Untold
 from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.interventions import Intervention
-from daemons.qmaster.tell.story import Line
+from daemons.qmaster.tell.job_history import Line
 from gridengine.accounting import AccountingRecord
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
@@ -111,10 +118,10 @@ class Spool:
             spool_file.settle(self._db)
             with self._db:
                 form_before = self._form()
-                tables = (accounting_table, reservation_table, story_table, answer_table, job_parts)
+                tables = (accounting_table, reservation_table, history_table, answer_table, job_parts)
                 self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._jobs, self._ended = JobParts(self._db), EndedPayloads(self._db)
-                self._stories = StoryTable(self._db, self._ended)
+                self._job_histories = HistoryTable(self._db, self._ended)
                 self.accounted = AccountingTable(self._db)
                 self.held_slots = ReservationTable(self._db)
                 self.answered = AnswerTable(self._db)
@@ -170,12 +177,12 @@ class Spool:
         self._jobs.begin()
         try:
             with self._transaction():
-                self._stories.begin()
+                self._job_histories.begin()
             state = self._snapshot()
             tail = "select revision, time, user, host, events from journal where revision > ? order by revision"
             for revision, time, user, host, record in self._db.execute(tail, (state.revision,)):
                 events = self._replay(state, revision, record)
-                self._stories.note(Untold(revision, time, user, host, events))
+                self._job_histories.note(PendingTransaction(revision, time, user, host, events))
                 self._journalled += 1
             self._ended.begin(state.jobs)
         except apsw.Error as error:
@@ -226,14 +233,14 @@ class Spool:
             with self._transaction():
                 for transaction in transactions:
                     self._write(transaction)
-                if tells := self._stories.due:
-                    self._stories.write(transactions[-1].time, keep_story_s)
+                if tells := self._job_histories.due:
+                    self._job_histories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
             self._ended.rolled_back()
             raise spool_file.write_fault(self.path, error) from error
         self._ended.committed()
         if tells:
-            self._stories.written()
+            self._job_histories.written()
 
     def _write(self, t: Transaction) -> None:
         execute = self._db.execute
@@ -253,7 +260,7 @@ class Spool:
             self.answered.add(*t.answered, t.time)
         for record in t.records:
             execute("insert into reporting(line) values(?)", (record,))
-        self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
+        self._job_histories.note(PendingTransaction(t.revision, t.time, t.user, t.host, durable))
         for change in t.history:
             execute(
                 "insert into history(revision, time, user, host, kind, name, before, after) values(?,?,?,?,?,?,?,?)",
@@ -285,14 +292,14 @@ class Spool:
         self._snapshot_at = self._journalled + max(1, self._keep_journal // _AGAIN_AFTER)
         try:
             with self._transaction():
-                self._stories.write(0.0, INFINITY)
+                self._job_histories.write(0.0, INFINITY)
                 row = (1, state.revision, pack_state(state))
                 self._db.execute("insert or replace into snapshot values(?,?,?)", row)
                 self._jobs.write(state.jobs)
                 self._db.execute("delete from journal where revision <= ?", (state.revision,))
         except apsw.Error as error:
             raise spool_file.write_fault(self.path, error) from error
-        self._stories.written()
+        self._job_histories.written()
         self._jobs.written()
         self._journalled, self._snapshot_at = 0, self._keep_journal
 
@@ -303,9 +310,9 @@ class Spool:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
 
-    def story(self, job_id: int, most: int) -> list[Line]:
+    def job_history(self, job_id: int, most: int) -> list[Line]:
         """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
-        return self._stories.of(job_id, most)
+        return self._job_histories.of(job_id, most)
 
     def records(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
         """Lines for the reporting file that wait behind a row, as (row id, line) in order; at most so many, -1 for all."""

@@ -1,1 +1,1 @@
-"""What others are told of what happened: records, letters, notices, stories."""
+"""Notifications about past events: accounting and log records, mail messages, notices to event clients, job histories."""

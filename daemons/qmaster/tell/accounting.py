@@ -21,14 +21,14 @@ from gridengine.task_key import TaskKey
 
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_inblock".split())
-"""Those with decimals in 8.1.9 (O)."""
+"""Fields with decimals in 8.1.9 (O)."""
 
 _DIVIDED = ("cpu", "mem", "io", "iow")
-"""What is divided among the records of a task that is recorded more than once."""
+"""Usage that is divided among several records of one task."""
 
-#: exit status of a task that has none yet
+#: exit status of a task that still runs
 RUNS_ON = -1
-#: exit status of a task that was killed without an answer of its host: that of a shell, for SIGKILL
+#: exit status of a task that was killed without an answer of its host: as a shell reports SIGKILL
 KILLED = 128 + 9
 
 
@@ -66,9 +66,9 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> Acc
 
 
 def reason_of(task: Task, ended: Ended, failed: int) -> str:
-    """Why a task failed or was killed, and where, in words for its owner; "" for one that ended by itself.
+    """The reason and the host of a failed or killed task, as a text for its owner; "" for a regular end.
 
-    Deviation: 8.1.9 has the code `failed` alone. The event and the record of an end both have this text.
+    Deviation: 8.1.9 has the code `failed` alone. The event and the record of an end contain this text.
     """
     text = plain_reason(ended.reason)
     if failed == ENFORCED and ended.start_time:
@@ -80,30 +80,30 @@ def reason_of(task: Task, ended: Ended, failed: int) -> str:
 
 
 def _notes(job: Job, reason: str) -> list[str]:
-    """What was said of the job and only travels, and why it failed; nothing when nothing was. A line of the file has no place
-    for it."""
+    """Labels of the job and the reason of its failure, as JSON; [] without any. A line of the file has no field for them."""
     extra = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
     extra |= {REASON: reason} if reason else {}
     return [msgspec.json.encode(extra).decode()] if extra else []
 
 
 def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> AccountingRecord:
-    """The record of a slave task, which `pe_taskid` tells from that of the job: NUMBER.HOST (PE-13)."""
+    """The record of a slave task. Its `pe_taskid` distinguishes it from the record of the job: NUMBER.HOST (PE-13)."""
     queue, host = queue_and_host(slave.instance)
     whole = record(state, job, task, ended, ended.failed)
     return whole.replace(qname=queue, hostname=host, pe_taskid=f"{slave.number}.{slave.host}")
 
 
 def sums_up(state: State, task: Task) -> bool:
-    """Whether the record of a parallel job holds what its slave tasks use, who have none then (PE-13 accounting_summary)."""
+    """Whether the record of a parallel job includes the usage of its slave tasks, which then have no records (PE-13
+    accounting_summary)."""
     pe = state.pes.get(task.pe)
     return pe is not None and pe.accounting_summary
 
 
 def intermediate_record(state: State, job: Job, task: Task, slave: SlaveTask | None, reported: Reported) -> AccountingRecord:
-    """The record of the reporting file of a task, or a slave task of it, that runs on: what it has used since the one before.
+    """The record in the reporting file of a running task or slave task: its usage since the previous record.
 
-    Source: RP-3; O: exit_status is -1, and all that is known at the end alone is 0.
+    Source: RP-3; O: exit_status is -1, and all fields that are known only at the end are 0.
     """
     before = (slave or task).reported or Reported((slave or task).start_time)
     usage = {name: getattr(reported, name) for name in (*_DIVIDED, "maxvmem")}
@@ -112,8 +112,8 @@ def intermediate_record(state: State, job: Job, task: Task, slave: SlaveTask | N
     return slave_record(state, job, task, slave, so_far) if slave is not None else record(state, job, task, so_far, 0)
 
 
-def rest(whole: AccountingRecord, reported: Reported | None) -> AccountingRecord:
-    """What of a record of an end the reporting file does not have yet. Source: RP-3; O: it begins where the last one ended."""
+def unreported_part(whole: AccountingRecord, reported: Reported | None) -> AccountingRecord:
+    """The part of a final record that the reporting file lacks. Source: RP-3; O: it begins where the last record ended."""
     if reported is None:
         return whole
     left = {name: f"{max(0.0, float(getattr(whole, name)) - getattr(reported, name)):f}" for name in _DIVIDED}
@@ -121,7 +121,7 @@ def rest(whole: AccountingRecord, reported: Reported | None) -> AccountingRecord
 
 
 def killed_end(job: Job, task: Task, now: float, failed: int, why: str) -> Ended:
-    """The end of a task whose host gave no report (forced deletion, lost host). `why`: in words."""
+    """The end of a task whose host gave no report (forced deletion, lost host). `why`: the reason as a text."""
     seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
     usage = {"ru_wallclock": seconds}
     if task.usage is not None:
@@ -130,7 +130,7 @@ def killed_end(job: Job, task: Task, now: float, failed: int, why: str) -> Ended
 
 
 def _nice(state: State, task: Task) -> str:
-    """`priority` of the queue that the task ran in, 0 when that is gone. Source: sge_accounting(5) priority (AC-1)."""
+    """`priority` of the queue that the task ran in, 0 if the queue is gone. Source: sge_accounting(5) priority (AC-1)."""
     config = state.configs.get(task.granted[0].instance) if task.granted else None
     return str(config.execution.priority) if config is not None else "0"
 
@@ -140,7 +140,7 @@ def _number(name: str, value: float) -> str:
 
 
 def category(job: Job) -> str:
-    """The category string of a job: what it requests, in the order of the options. Source: AC-3, CX-61."""
+    """The category string of a job: its requests, in the order of the options. Source: AC-3, CX-61."""
     parts = []
     if job.hard_queues:
         parts.append(f"-q {','.join(job.hard_queues)}")

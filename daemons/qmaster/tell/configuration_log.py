@@ -1,6 +1,6 @@
-"""What a transaction has changed of the configuration: the history that `gridengine config history` shows.
+"""Changes of the configuration by a transaction: the history that `gridengine config history` shows.
 
-Owns the rows of it, each object with its texts before and after. Pure. Called by `master`.
+Owns its rows, each an object with its texts before and after. Pure. Called by `master`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gridengine.state.state import State
 
 
 def configuration_changes(state: State, affected: Affected) -> list[tuple[str, str, str, str]]:
-    """(kind, name, before, after) of each object that was changed; `state` is that after it, "" what was or is not there."""
+    """(kind, name, before, after) of each changed object, "" if there was or is none; `state`: after the transaction."""
     changes = []
     for (kind, name), before in affected.objects.items():
         after = state.kind(kind).get(name)

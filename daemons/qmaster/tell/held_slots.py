@@ -1,4 +1,4 @@
-"""What advance reservations hold, for as long as anybody may ask: a row when one is granted, when it is changed, when it is gone.
+"""The slots that advance reservations hold, kept for later queries: a row for each grant, change and end of a reservation.
 
 Owns these rows; the reservation itself leaves the state at its end. Pure: made from the state before the events are applied.
 Called by the master, which has the spool write them. Source: AR-124; adr/0127.
@@ -29,7 +29,7 @@ class Held(NamedTuple):
     submit_time: float
     start_time: float
     end_time: float
-    #: the letter of qrstat: `x` its end had come, `d` it was deleted
+    #: the state code of qrstat: `x` its end had come, `d` it was deleted
     state: str
     slots: int
 

@@ -1,9 +1,8 @@
-"""What is done to jobs from outside, for people who read the log: who or what ended, moved or stopped them, each in one line.
+"""Interventions in jobs, for readers of the log: the user or cause that ended, moved or stopped them, one line each.
 
-Owns which events are told there, how loud, and in which words. What a job does itself, as ending with a status, is told in its
-accounting. Pure. Called by `master` for each transaction while the state is as it was before it; `serve.interventions_log` writes
-it. Deviation: 8.1.9 says of an end that the job died of a signal, and not who wanted that.
-Source: docs/formats/messages.md; QI-10, GC-4.
+Owns the choice of the logged events, their level and their texts. Regular ends of jobs are in the accounting. Pure. Called by
+`master` for each transaction with the state before it; `serve.interventions_log` writes the lines. Deviation: 8.1.9 logs that a
+job died of a signal, but not the user who caused it. Source: docs/formats/messages.md; QI-10, GC-4.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from gridengine.state.machines.task import (
 from gridengine.state.state import State
 
 _NAMES = 5
-"""Hosts or queue instances that are named in a line; of more it says how many."""
+"""Hosts or queue instances that a line names before it only counts them."""
 _SUSPENDING = {
     "suspended": "qmod -sq",
     "calendar_suspended": "its calendar",
@@ -37,7 +36,7 @@ _SUSPENDING = {
 
 
 class Intervention(NamedTuple):
-    """A line: `level` of 8.1.9's letters (E W I); `event`: its name in the journal; `fields`: of the structured log."""
+    """A line: `level` of 8.1.9's codes (E W I); `event`: its name in the journal; `fields`: of the structured log."""
 
     level: str
     text: str
@@ -46,7 +45,7 @@ class Intervention(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What one event does to one task, or to tasks of `job` that have no host yet (`tasks`); `what` completes `job 5 …`."""
+    """The effect of one event on one task, or on tasks of `job` without a host (`tasks`). `what` completes `job 5 …`."""
 
     level: str
     job: Job
@@ -57,7 +56,7 @@ class _Part(NamedTuple):
 
 
 class _Scene(NamedTuple):
-    """The state before a transaction, what was decided, and who asked: " by ann@h1", "" for the qmaster itself."""
+    """The state before a transaction, its decision, and the caller: " by ann@h1", "" for the qmaster itself."""
 
     state: State
     decision: Decision
@@ -65,22 +64,23 @@ class _Scene(NamedTuple):
 
 
 def interventions(state: State, decision: Decision, user: str, host: str) -> list[Intervention]:
-    """The lines of a transaction, in order; tasks of a job to which the same is done share one. `user`: "" for the qmaster."""
+    """The lines of a transaction, in order; a line for all tasks of a job with the same intervention. `user`: "" for the
+    qmaster."""
     scene = _Scene(state, decision, f" by {user}@{host}" if user else "")
-    found: list[Intervention] = []
+    result: list[Intervention] = []
     parts: dict[tuple[str, int, str], list[_Part]] = {}
     for event in decision.events:
-        if (told := _OF_TASKS.get(type(event))) and _is_known(state, event):
-            for part in told(scene, event):
+        if (parts_of := _OF_TASKS.get(type(event))) and _is_known(state, event):
+            for part in parts_of(scene, event):
                 parts.setdefault((part.level, part.job.id, part.what), []).append(part)
-        elif told_of := _OF_OTHERS.get(type(event)):
-            found += told_of(scene, event)
-    found += [_line(some, f"{user}@{host}" if user else "") for some in parts.values()]
-    return found
+        elif lines_of := _OF_OTHERS.get(type(event)):
+            result += lines_of(scene, event)
+    result += [_line(some, f"{user}@{host}" if user else "") for some in parts.values()]
+    return result
 
 
 def _is_known(state: State, event: Any) -> bool:
-    """Whether the job of an event, and the task if it has one, was there before its transaction: none that was adopted in it."""
+    """Whether the job of an event, and its task if any, existed before the transaction, instead of being adopted in it."""
     job, task = state.jobs.get(event.job_id), getattr(event, "task_id", None)
     return job is not None and (task is None or task in job.tasks)
 
@@ -145,7 +145,7 @@ def _requeued(scene: _Scene, event: TaskRequeued) -> Iterator[_Part]:
 
 
 def _code(scene: _Scene, event: Any) -> str:
-    """`failed` of the record of a try that is over."""
+    """`failed` in the record of an attempt that has ended."""
     records = (record for *key, record in scene.decision.accounting if key == [event.job_id, event.task_id])
     return next((record.failed for record in records), "")
 
@@ -157,7 +157,7 @@ def _suspension(scene: _Scene, event: TaskSuspensionChanged) -> Iterator[_Part]:
     if event.by == "threshold":
         config = scene.state.configs.get(instance)
         limits = ",".join(f"{name}={value}" for name, value in config.suspend_thresholds.items()) if config is not None else ""
-        cause = f"suspend_thresholds {limits} of {instance}" if limits else f"{instance} has no suspend_thresholds any more"
+        cause = f"suspend_thresholds {limits} of {instance}" if limits else f"{instance} no longer has suspend_thresholds"
     yield from _part(scene, event, f"{'is suspended' if event.suspended else 'goes on'}: {cause}{scene.by}")
 
 
@@ -174,13 +174,13 @@ def _job_error(scene: _Scene, event: JobErrorChanged) -> Iterator[_Part]:
 
 
 def _flags(scene: _Scene, event: InstanceFlagsChanged) -> Iterator[Intervention]:
-    """Queue instances whose jobs are stopped, or go on: how many these are, decides how loud it is."""
+    """Queue instances whose jobs are stopped or resumed. The number of these jobs decides on the level."""
     running = sum(len(scene.state.tasks_in.get(name, ())) for name in event.instances)
     for flag in event.flags.keys() & _SUSPENDING.keys():
         on = event.flags[flag]
         cause = "qmod -usq" if flag == "suspended" and not on else _SUSPENDING[flag]
         several = len(event.instances) != 1
-        state = f"{'are' if several else 'is'} {'suspended' if on else 'not suspended any more'}"
+        state = f"{'are' if several else 'is'} {'suspended' if on else 'no longer suspended'}"
         names = f"queue instance{'s' if several else ''} {_listed(event.instances)}"
         what = f"{names} {state}: {cause}{scene.by}; {_count(running, 'task')} there"
         fields = {"instances": event.instances, "flag": flag, "on": on, "by": scene.by.removeprefix(" by "), "tasks": running}
@@ -195,11 +195,11 @@ def _instance_error(scene: _Scene, event: InstanceErrorSet) -> Iterator[Interven
 
 
 def _reservation(scene: _Scene, event: ReservationEnding) -> Iterator[Intervention]:
-    one = scene.state.reservations[event.ar_id]
+    reservation = scene.state.reservations[event.ar_id]
     cause = event.why or ("its time is over" if event.state == "x" else "qrdel")
     jobs = len(scene.state.reserved.jobs[event.ar_id])
-    text = f"advance reservation {event.ar_id} ({one.owner}) ends: {cause}{scene.by}; {_count(jobs, 'job')} in it"
-    fields = {"reservation": event.ar_id, "user": one.owner, "by": scene.by.removeprefix(" by "), "jobs": jobs}
+    text = f"advance reservation {event.ar_id} ({reservation.owner}) ends: {cause}{scene.by}; {_count(jobs, 'job')} in it"
+    fields = {"reservation": event.ar_id, "user": reservation.owner, "by": scene.by.removeprefix(" by "), "jobs": jobs}
     yield Intervention("W" if jobs else "I", text, type(event).__name__, fields)
 
 

@@ -1,8 +1,8 @@
-"""The log of jobs in the reporting file: that one is new, and each step that it and its tasks take.
+"""The log of jobs in the reporting file: the submission of a job, and each step of the job and its tasks.
 
-Owns which lines each event has, in the words of 8.1.9, by whom and in which state. Pure: made from the state before the events
-are applied. Called by `reporting`. Source: sge_reporting(5) new_job and job_log; their fields are in the order of 8.1.9, where
-the priority comes before the submission time (O). RP-1, RP-4.
+Owns the lines of each event, in the terms of 8.1.9, with user and state. Pure: made from the state before the events are
+applied. Called by `reporting`. Source: sge_reporting(5) new_job and job_log; their fields are in the order of 8.1.9, where the
+priority comes before the submission time (O). RP-1, RP-4.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MASTER, SCHEDULER, EXECD = "master", "scheduler", "execution daemon"
 _PRIORITY_0 = 1024
 """The priority is counted from -1023 on, as 8.1.9 keeps it."""
 _NO_TASK, _ONLY_TASK = -1, 0
-"""Task numbers of what concerns a job whose tasks have not begun, and of the only task of a job that is no array."""
+"""Task numbers of an event before the start of any task, and of the only task of a job that is no array."""
 
 
 class LogLine(NamedTuple):
-    """What a line of job_log says. `state`: a letter as in qstat; `user`, `host`: who brought it about, and from where."""
+    """The fields of a line of job_log. `state`: a state code as in qstat; `user`, `host`: the origin of the event."""
 
     event: str
     task: int
@@ -44,7 +44,7 @@ class LogLine(NamedTuple):
 
 
 class Occasion(NamedTuple):
-    """What records are made from: the state before a transaction, the world then, and who asked for it from where."""
+    """The source of records: the state before a transaction, the world then, and the user and host of the request."""
 
     state: State
     world: World
@@ -53,12 +53,12 @@ class Occasion(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The host that a request came from, the master's for what none asked for."""
+        """The host of the request, the master's host for events without a request."""
         return self.host or self.world.master_host
 
 
 def job_records(occasion: Occasion, events: Iterable[AnyEvent], joblog: bool) -> Iterator[Record]:
-    """The records of a transaction that is about to be applied; those of job_log where they are wanted."""
+    """The records of a transaction that is about to be applied; job_log records only with `joblog`."""
     time = int(occasion.world.now)
     fresh: dict[int, Job] = {}
     for event in events:
@@ -89,8 +89,8 @@ def _submitted(occasion: Occasion, job: Job, event: JobSubmitted) -> Iterator[Lo
 
 
 def _dispatched(occasion: Occasion, job: Job, event: TaskDispatched) -> Iterator[LogLine]:
-    places = " ".join(f"{grant.instance}={grant.slots}" for grant in event.granted)
-    yield LogLine("sent", _number(job, event.task_id), "t", MASTER, occasion.world.master_host, f"sent to {places}")
+    grants = " ".join(f"{grant.instance}={grant.slots}" for grant in event.granted)
+    yield LogLine("sent", _number(job, event.task_id), "t", MASTER, occasion.world.master_host, f"sent to {grants}")
 
 
 def _started(occasion: Occasion, job: Job, event: TaskStarted) -> Iterator[LogLine]:
@@ -99,27 +99,28 @@ def _started(occasion: Occasion, job: Job, event: TaskStarted) -> Iterator[LogLi
 
 def _ended(occasion: Occasion, job: Job, event: TaskEnded) -> Iterator[LogLine]:
     task = job.tasks.get(event.task_id)
-    number, letter = _number(job, event.task_id), _letter(task)
+    number, state_code = _number(job, event.task_id), _state_code(task)
     if event.abandoned:
-        yield LogLine("deleted", number, letter, MASTER, occasion.world.master_host, "given up without its host")
+        yield LogLine("deleted", number, state_code, MASTER, occasion.world.master_host, "given up without its host")
     elif task is not None:
         what, message = ("deleted", "its host has ended it") if task.deleted_by else ("finished", "ended")
-        yield LogLine(what, number, letter, EXECD, task.host, message)
-    yield from _over(occasion, number, letter)
+        yield LogLine(what, number, state_code, EXECD, task.host, message)
+    yield from _over(occasion, number, state_code)
 
 
-def _over(occasion: Occasion, number: int, letter: str) -> Iterator[LogLine]:
-    """The last two lines of each task, which are those of the scheduler in 8.1.9."""
-    yield LogLine("finished", number, letter, MASTER, occasion.world.master_host, "over")
+def _over(occasion: Occasion, number: int, state_code: str) -> Iterator[LogLine]:
+    """The last two lines of each task, as 8.1.9 writes them for its scheduler."""
+    yield LogLine("finished", number, state_code, MASTER, occasion.world.master_host, "over")
     yield LogLine("deleted", number, "T", SCHEDULER, occasion.world.master_host, "taken off the list")
 
 
 def _deletion_requested(occasion: Occasion, job: Job, event: TaskDeletionRequested) -> Iterator[LogLine]:
-    yield LogLine("deleted", _number(job, event.task_id), _letter(job.tasks.get(event.task_id)), event.by, occasion.where, "qdel")
+    number, state_code = _number(job, event.task_id), _state_code(job.tasks.get(event.task_id))
+    yield LogLine("deleted", number, state_code, event.by, occasion.where, "qdel")
 
 
 def _pending_deleted(occasion: Occasion, job: Job, event: PendingTasksDeleted) -> Iterator[LogLine]:
-    """One line for all tasks that never began, however many these are; one each for those that did."""
+    """One line for all tasks that never began, however many, and one line for each task that did."""
     begun = [task for task in job.tasks if task in event.tasks]
     never = [_NO_TASK if job.is_array else _ONLY_TASK] if event.tasks - Ranges.of(begun) else []
     for number in [*never, *(_number(job, task) for task in begun)]:
@@ -129,18 +130,18 @@ def _pending_deleted(occasion: Occasion, job: Job, event: PendingTasksDeleted) -
 
 def _suspension(occasion: Occasion, job: Job, event: TaskSuspensionChanged) -> Iterator[LogLine]:
     user = occasion.user if event.by == "user" else SCHEDULER if event.by == "threshold" else MASTER
-    number, letter = _number(job, event.task_id), _letter(job.tasks.get(event.task_id))
+    number, state_code = _number(job, event.task_id), _state_code(job.tasks.get(event.task_id))
     what = "suspended" if event.suspended else "unsuspended"
-    yield LogLine(what, number, letter, user, occasion.where, f"by {event.by}")
+    yield LogLine(what, number, state_code, user, occasion.where, f"by {event.by}")
 
 
 def _requeued(occasion: Occasion, job: Job, event: TaskRequeued) -> Iterator[LogLine]:
     task = job.tasks.get(event.task_id)
-    number, letter = _number(job, event.task_id), _letter(task)
+    number, state_code = _number(job, event.task_id), _state_code(task)
     if task is not None and not event.abandoned:
         what, message = ("error", event.error) if event.error else ("restart", event.mishap or "to run again")
-        yield LogLine(what, number, letter, EXECD, task.host, message)
-    yield LogLine("restart", number, letter, MASTER, occasion.world.master_host, "waits for another start")
+        yield LogLine(what, number, state_code, EXECD, task.host, message)
+    yield LogLine("restart", number, state_code, MASTER, occasion.world.master_host, "waits for another start")
 
 
 def _job_error(occasion: Occasion, job: Job, event: JobErrorChanged) -> Iterator[LogLine]:
@@ -152,7 +153,7 @@ def _number(job: Job, task_id: int) -> int:
     return task_id if job.is_array else _ONLY_TASK
 
 
-def _letter(task: Task | None) -> str:
+def _state_code(task: Task | None) -> str:
     if task is None or task.waits:
         return ""
     return "t" if task.status == "transferring" else "r"

@@ -1,4 +1,4 @@
-"""Mail: which letters the events of a transaction bring about, and what is in them.
+"""Mail: the mail messages that the events of a transaction cause, and their texts.
 
 Owns the rules of -m and -M, subjects and bodies. Pure: made from the state before the events are applied; sending is
 `daemons.qmaster.serve.mail_sender`. Source: sge_submit(1) -m; sge_conf(5) administrator_mail; statements MA-1, MA-2, SO-19.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from daemons.qmaster.decision import Decision
-from daemons.qmaster.tell.reservation_mail import reservation_letters
+from daemons.qmaster.tell.reservation_mail import reservation_messages
 from gridengine import failed as codes
 from gridengine.accounting import AccountingRecord
 from gridengine.ranges import Ranges
@@ -28,32 +28,32 @@ from gridengine.units import format_memory, format_time
 
 BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
 _MOST_NAMED = 20
-"""Jobs that a letter names."""
+"""Jobs that a mail message names."""
 _STOPS = ("suspended", "subordinated", "calendar_suspended")
 
 
 class Mail(Struct, frozen=True):
-    """One letter. `recipients`: addresses as in -M."""
+    """One mail message. `recipients`: addresses as in -M."""
 
     recipients: tuple[str, ...]
     subject: str
     body: str
 
 
-def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Mail]:
-    """The letters of a transaction that is about to be applied. now: epoch s; `zone`: of the times in the letters."""
-    letters = reservation_letters(state, decision.events, zone)
-    found = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in letters]
+def mail_messages(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Mail]:
+    """The mail messages of a transaction that is about to be applied. now: epoch s; `zone`: of the times in the messages."""
+    reservation_drafts = reservation_messages(state, decision.events, zone)
+    messages = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in reservation_drafts]
     moment = _Moment(state, decision, now, zone)
     for event in decision.events:
-        letters_of = _LETTERS.get(type(event))
-        if letters_of is not None:
-            found += letters_of(moment, event)
-    return found
+        messages_of = _MESSAGES.get(type(event))
+        if messages_of is not None:
+            messages += messages_of(moment, event)
+    return messages
 
 
 class _Moment(NamedTuple):
-    """What letters are made from: the state before a transaction, what was decided, and when."""
+    """The source of mail messages: the state before a transaction, its decision, and its time."""
 
     state: State
     decision: Decision
@@ -61,12 +61,12 @@ class _Moment(NamedTuple):
     zone: tzinfo
 
     def job(self, job_id: int, occasions: str) -> Job | None:
-        """The job if its owner wants letters on one of these occasions."""
+        """The job if its owner requested mail on one of these occasions."""
         job = self.state.jobs.get(job_id)
         return job if job is not None and set(occasions) & set(job.mail_options) else None
 
     def task(self, job_id: int, task_id: int, occasions: str) -> tuple[Job, Task] | None:
-        """The same of a task."""
+        """The same for a task."""
         job = self.job(job_id, occasions)
         return (job, job.tasks[task_id]) if job is not None and task_id in job.tasks else None
 
@@ -76,7 +76,7 @@ def _instance_in_error(moment: _Moment, event: InstanceErrorSet) -> Iterable[Mai
 
 
 def _host_lost(moment: _Moment, event: HostLost) -> Iterable[Mail]:
-    """To the administrators alone: whose job ran there hears of it when it ends. Deviation: 8.1.9 writes no letter."""
+    """To administrators only: owners of the jobs there get mail when their jobs end. Deviation: 8.1.9 sends no mail."""
     state = moment.state
     host = state.hosts.get(event.host)
     if host is None or not host.up:
@@ -104,17 +104,17 @@ def _task_started(moment: _Moment, event: TaskStarted) -> Iterator[Mail]:
     begun = moment.task(event.job_id, event.task_id, BEGIN)
     if begun is not None and begun[1].status == "transferring":
         job, task = begun
-        rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, moment.zone))]
+        rows = [*_location_rows(job, task, task.granted[0].queue), ("Start Time", _time(event.time, moment.zone))]
         yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
 
 
 def _task_ended(moment: _Moment, event: TaskEnded) -> Iterable[Mail]:
-    found = moment.task(event.job_id, event.task_id, ABORT + END)
-    return _ended(*found, event, moment.decision, moment.zone) if found is not None else ()
+    job_and_task = moment.task(event.job_id, event.task_id, ABORT + END)
+    return _ended(*job_and_task, event, moment.decision, moment.zone) if job_and_task is not None else ()
 
 
 def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
-    """To administrators also where the owner wants no letter."""
+    """To administrators even if the owner requested no mail."""
     job = moment.state.jobs.get(event.job_id)
     task = job.tasks.get(event.task_id) if job is not None else None
     if job is None or task is None:
@@ -123,13 +123,13 @@ def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
 
 
 def _task_stopped(moment: _Moment, event: TaskSuspensionChanged) -> Iterator[Mail]:
-    found = moment.task(event.job_id, event.task_id, SUSPEND)
-    if found is not None and found[1].suspended != event.suspended:
-        yield _stopped(*found, event.suspended, moment.now, moment.zone)
+    job_and_task = moment.task(event.job_id, event.task_id, SUSPEND)
+    if job_and_task is not None and job_and_task[1].suspended != event.suspended:
+        yield _stopped(*job_and_task, event.suspended, moment.now, moment.zone)
 
 
 def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
-    """A task that failed or was deleted is aborted, any other complete, whatever its exit status."""
+    """A task that failed or was deleted is aborted; every other task is complete, with any exit status."""
     aborted = bool(event.failed or task.deleted_by)
     if (ABORT if aborted else END) not in job.mail_options:
         return
@@ -165,7 +165,7 @@ def _used(record: AccountingRecord | None) -> _Rows:
 
 
 def _broken_off(job: Job, task: Task, status: int, end: float, used: _Rows, zone: tzinfo) -> list[str]:
-    """What is said of a try that did not come to its end: how it ended first."""
+    """The rows of an attempt that was broken off: the kind of its end first."""
     rows: _Rows = [("Exit Status", status)]
     rows += [("Signal", known.name.removeprefix("SIG")) for known in signal.Signals if known == status - 128]
     return _table([*rows, *_ran(job, task, end, zone), *(row for row in used if row[0] in ("CPU", "Max vmem"))])
@@ -187,14 +187,14 @@ def _requeued(
 
 
 def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Iterator[Mail]:
-    lines = [*lines, f"When the cause is mended: qmod -cj {job.id}"]
+    lines = [*lines, f"When the cause is fixed: qmod -cj {job.id}"]
     if ABORT in job.mail_options:
         yield _mail(job, subject, lines)
     yield from _to_administrators(state, subject, *lines)
 
 
 def _instances_stopped(moment: _Moment, event: InstanceFlagsChanged) -> Iterator[Mail]:
-    """Jobs that stop or go on with their queue instance."""
+    """Jobs that stop or continue with their queue instance."""
     state = moment.state
     for name in event.instances:
         instance = state.instances.get(name)
@@ -210,7 +210,7 @@ def _instances_stopped(moment: _Moment, event: InstanceFlagsChanged) -> Iterator
 def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:
     subject = f"{_label(job, task.id)} {'Suspended' if stopped else 'Continued'}"
     queue = task.granted[0].queue if task.granted else ""
-    rows = [*_places(job, task, queue), ("Start Time", _time(task.start_time, zone)), ("Time", _time(now, zone))]
+    rows = [*_location_rows(job, task, queue), ("Start Time", _time(task.start_time, zone)), ("Time", _time(now, zone))]
     return _mail(job, subject, _table(rows, 10))
 
 
@@ -222,15 +222,15 @@ def _label(job: Job, tasks: int | Ranges) -> str:
     return f"Job-array task {job.id}.{tasks if isinstance(tasks, int) else tasks.first} ({job.name})"
 
 
-def _places(job: Job, task: Task, queue: str) -> _Rows:
-    """Whose task it is and where: `queue` by its name for one that begins, by that of the instance for one that ran."""
+def _location_rows(job: Job, task: Task, queue: str) -> _Rows:
+    """Owner and location of a task: `queue` is the name of the queue at the start, of the instance after the end."""
     return [("User", job.owner), ("Queue", queue), ("Host", task.host)]
 
 
 def _ran(job: Job, task: Task, end: float, zone: tzinfo) -> _Rows:
     instance = f"{task.granted[0].queue}@{task.host}" if task.granted else ""
     start = _time(task.start_time, zone) if task.start_time else "NA"
-    return [*_places(job, task, instance), ("Start Time", start), ("End Time", _time(end, zone))]
+    return [*_location_rows(job, task, instance), ("Start Time", start), ("End Time", _time(end, zone))]
 
 
 def _table(rows: _Rows, width: int = _WIDTH) -> list[str]:
@@ -252,23 +252,23 @@ def _to_administrators(state: State, subject: str, *lines: str) -> list[Mail]:
 
 
 def keys_replaced(state: State, host: str, address: str) -> list[Mail]:
-    """What administrators are written when a host that had keys joins once more, from an address."""
+    """The mail to administrators when a host that had keys joins again, from an address."""
     subject = f"GE: host {host} got new keys"
     return _to_administrators(
         state,
         subject,
         f"Host {host} had keys of this cell and joined again by a token, from {address}.",
-        f"The earlier keys are void. If nobody of you did this: gridengine host revoke {host}",
+        f"The earlier keys are void. If no administrator did this: gridengine host revoke {host}",
     )
 
 
 def _body(subject: str, lines: Iterable[str]) -> str:
-    # a blank before each line: no line of a reason can be taken for a command to the mailer
+    # a blank before each line, so that the mailer takes no line of a reason for a command
     parts = [part for line in lines for part in line.splitlines()]
     return "".join(f"{line}\n" for line in (subject, *(f" {part}" for part in parts)))
 
 
-_LETTERS: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
+_MESSAGES: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
     HostLost: _host_lost,
     InstanceErrorSet: _instance_in_error,
     InstanceFlagsChanged: _instances_stopped,
@@ -279,4 +279,4 @@ _LETTERS: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
     TaskRequeued: _task_requeued,
     TaskSuspensionChanged: _task_stopped,
 }
-"""Events about which letters are written."""
+"""Events that cause mail messages."""

@@ -1,8 +1,8 @@
-"""What event clients are told: notices by kind of object, derived from the events of a transaction.
+"""Notices to event clients by kind of object, derived from the events of a transaction.
 
-Owns the kinds, their lists and the derivation. Works on a mirror of the state that follows by the same events, so that a
-notice says what was true after its transaction. No sockets here: those are `event_clients`'.
-Source: EV-1 … EV-7, EV-9; names of kinds as in the events of 8.1.9.
+Owns the kinds, their lists and the derivation. Works on a mirror of the state that follows by the same events, so that a notice
+contains the values after its transaction. The sockets belong to `event_clients`. Source: EV-1 … EV-7, EV-9; names of kinds as
+in the events of 8.1.9.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)
 
 
 class Notice(Struct, frozen=True):
-    """One thing that happened. `action`: LIST, ADD, MOD, DEL, or SUSPEND_ON_SUB and UNSUSPEND_ON_SUB of an instance."""
+    """One change. `action`: LIST, ADD, MOD, DEL, or SUSPEND_ON_SUB and UNSUSPEND_ON_SUB of an instance."""
 
     type: str
     action: str
@@ -41,7 +41,7 @@ class Notice(Struct, frozen=True):
 
 
 def full_list(state: State, type_name: str) -> Notice:
-    """Everything of one type, as a client gets it when it registers (EV-1)."""
+    """All objects of one type, as a client gets them when it registers (EV-1)."""
     if kind := EVENT_TYPES.get(type_name):
         objects = sorted(state.kind(kind).items())
         return Notice(type_name, "LIST", "", [{"name": key, "attributes": text} for key, text in objects])
@@ -77,14 +77,14 @@ def _task(state: State, job_id: int, task_id: int) -> dict[str, Any]:
 
 
 def _reservation(state: State, ar_id: int) -> dict[str, Any]:
-    found = state.reservations[ar_id]
-    times = {"start_time": found.start_time, "end_time": found.end_time}
-    granted = [[grant.instance, grant.slots] for grant in found.granted]
-    return {"ar_id": ar_id, "name": found.name, "owner": found.owner, "state": found.state, **times, "granted": granted}
+    entry = state.reservations[ar_id]
+    times = {"start_time": entry.start_time, "end_time": entry.end_time}
+    granted = [[grant.instance, grant.slots] for grant in entry.granted]
+    return {"ar_id": ar_id, "name": entry.name, "owner": entry.owner, "state": entry.state, **times, "granted": granted}
 
 
 def advance(mirror: State, transaction: Transaction) -> list[Notice]:
-    """Apply one transaction to the mirror; the notices that it gives, objects before their instances (EV-3)."""
+    """Apply one transaction to the mirror. Returns its notices, objects before their instances (EV-3)."""
     affected = transaction.affected
     configured = bool(affected.objects) or affected.members
     before = {name: _signature(mirror, name) for name in _watched(mirror, affected, configured)}
@@ -113,14 +113,14 @@ def _watched(mirror: State, affected: Affected, configured: bool) -> Iterable[st
 
 
 def _signature(mirror: State, name: str) -> tuple[Any, ...]:
-    """What of an instance clients see: configuration, flags, ambiguity, and whether its host is heard or drained."""
-    found = mirror.instances[name]
-    host = mirror.hosts.get(found.host)
-    flags = (found.disabled, found.suspended, found.calendar_disabled, found.calendar_suspended, found.orphaned)
+    """The facts of an instance that clients see: configuration, flags, ambiguity, and whether its host is up or drained."""
+    instance = mirror.instances[name]
+    host = mirror.hosts.get(instance.host)
+    flags = (instance.disabled, instance.suspended, instance.calendar_disabled, instance.calendar_suspended, instance.orphaned)
     config = mirror.configs.get(name)
     text = config.text if config is not None else None
     of_host = (host.up, host.drained is not None) if host is not None else None
-    return (found.subordinated, text, flags, tuple(found.errors), bool(mirror.ambiguous.get(name)), of_host)
+    return (instance.subordinated, text, flags, tuple(instance.errors), bool(mirror.ambiguous.get(name)), of_host)
 
 
 def _of_instance(
@@ -142,7 +142,7 @@ def _of_instance(
 
 
 class _Before(NamedTuple):
-    """The mirror with an event applied, what its transaction touched, and the tasks of those that were there before it."""
+    """The mirror with an event applied, the objects that its transaction affected, and the tasks that existed before it."""
 
     mirror: State
     affected: Affected
@@ -221,4 +221,4 @@ _OF_EVENTS: dict[type, Callable[[_Before, Any], Iterator[Notice]]] = {
     ReservationGranted: _reservation_granted,
     ReservationRemoved: _reservation_removed,
 }
-"""Notices of one event; those of instances come of what they look like before and after."""
+"""Notices of one event; notices of instances come from a comparison before and after."""

@@ -1,9 +1,9 @@
-"""The reporting file: records of what jobs and advance reservations went through, and of ended jobs.
+"""The reporting file: records of the progress of jobs and advance reservations, and of ended jobs.
 
-Owns which records a transaction has, those of reservations, and how a record is written; those of jobs are made by `job_log`,
-those of queues and hosts by `use_log`, those of the share tree by `share_log`. Called by the master for each transaction, before
-and after it is applied; its records are written to the spool with it, and `common/reporting` follows.
-Source: sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123, RP-1, RP-2.
+Owns the choice of records of a transaction, the records of reservations, and their form. `job_log` makes the records of jobs,
+`use_log` the records of queues and hosts, `share_log` the records of the share tree. Called by the master for each transaction,
+before and after it is applied; its records are written to the spool with it, and `common/reporting` follows. Source:
+sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123, RP-1, RP-2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from daemons.qmaster.decision import Decision, Record
 from daemons.qmaster.tell import reservation_log as log
-from daemons.qmaster.tell.accounting import intermediate_record, rest
+from daemons.qmaster.tell.accounting import intermediate_record, unreported_part
 from daemons.qmaster.tell.job_log import Occasion, job_records
 from daemons.qmaster.tell.use_log import UseLog
 from gridengine.accounting import WIDTH, AccountingRecord
@@ -25,30 +25,32 @@ from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 _MASTER = 0
-"""Stands for the master where slave tasks are told by their numbers, which begin with 1."""
+"""The number of a master task; slave tasks have numbers from 1 on."""
 
 
 class Records:
-    """Makes the records of transactions, a line each without its end; none unless reporting_params wants them."""
+    """Makes the records of transactions, a line each without its end; none unless reporting_params requests them."""
 
     def __init__(self) -> None:
         self._use = UseLog()
 
     def before(self, occasion: Occasion, decision: Decision) -> list[str]:
-        """Those of a transaction that is about to be applied."""
+        """The records of a transaction that is about to be applied."""
         state = occasion.state
-        wanted = state.configuration().reporting_params
-        if not wanted.reporting:
+        reporting_params = state.configuration().reporting_params
+        if not reporting_params.reporting:
             return []
-        found = [*job_records(occasion, decision.events, wanted.joblog)]
-        found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
-        found += [("acct", list[object](fields[:WIDTH])) for fields in _accounting(state, decision)]
-        return _lines([*found, *decision.records], occasion.world.now)
+        records = [*job_records(occasion, decision.events, reporting_params.joblog)]
+        records += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
+        records += [("acct", list[object](fields[:WIDTH])) for fields in _accounting(state, decision)]
+        return _lines([*records, *decision.records], occasion.world.now)
 
     def after(self, state: State, affected: Affected, now: float) -> list[str]:
-        """Those of the same transaction when it was applied. now: epoch seconds."""
-        wanted = state.configuration().reporting_params
-        return _lines(self._use.records(state, affected, wanted.log_consumables, now), now) if wanted.reporting else []
+        """The records of the same transaction after it was applied. now: epoch seconds."""
+        reporting_params = state.configuration().reporting_params
+        if not reporting_params.reporting:
+            return []
+        return _lines(self._use.records(state, affected, reporting_params.log_consumables, now), now)
 
 
 def _lines(records: Iterable[Record], now: float) -> list[str]:
@@ -56,8 +58,8 @@ def _lines(records: Iterable[Record], now: float) -> list[str]:
 
 
 def _accounting(state: State, decision: Decision) -> Iterator[AccountingRecord]:
-    """The accounting records, each with the number of its reservation (AR-118): of what runs on, and of tries that ended what the
-    file does not have of them yet (RP-3)."""
+    """The accounting records, each with the number of its reservation (AR-118): of running tasks, and of ended attempts the
+    part that the file lacks (RP-3)."""
     reported: dict[tuple[int, int, int], Reported | None] = {}
     for event in decision.events:
         if isinstance(event, TaskUsageRecorded | SlaveUsageRecorded):
@@ -70,7 +72,7 @@ def _accounting(state: State, decision: Decision) -> Iterator[AccountingRecord]:
         number = int(record.pe_taskid.partition(".")[0]) if record.pe_taskid != "NONE" else _MASTER
         ended = state.task(job_id, task_id)
         known = ended.slaves.get(number) if ended is not None and number else ended
-        yield rest(record, reported.get((job_id, task_id, number), known.reported if known is not None else None))
+        yield unreported_part(record, reported.get((job_id, task_id, number), known.reported if known is not None else None))
 
 
 def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:
@@ -89,7 +91,7 @@ def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:
 
 
 def granted_resources(state: State, one: AdvanceReservation) -> str:
-    """`slots=4,lic=8`: everything that it holds, in total; other requests as they were asked for."""
+    """`slots=4,lic=8`: all resources that it holds, in total; other requests as given."""
     totals: dict[str, object] = {"slots": one.slots}
     for name, text in one.resources.items():
         entry = state.complexes.get(name)
@@ -101,5 +103,5 @@ def granted_resources(state: State, one: AdvanceReservation) -> str:
 
 
 def _plain(field: object) -> str:
-    """A field without what divides fields and records."""
+    """A field without the separators of fields and records."""
     return str(field).replace(":", " ").replace("\n", " ").replace("\r", " ")

@@ -1,7 +1,7 @@
-"""The log of advance reservations: what each event did to one, in the words that records and letters share.
+"""The log of advance reservations: the effect of each event on a reservation, in texts for records and mail messages.
 
-Owns the names of the events of ar_log and their sentences. Pure: made from the state before the events are applied.
-Called by `reporting` and `reservation_mail`. Source: sge_reporting(5) ar_log; AR-66, AR-121.
+Owns the names of the events of ar_log and their sentences. Pure: made from the state before the events are applied. Called by
+`reporting` and `reservation_mail`. Source: sge_reporting(5) ar_log; AR-66, AR-121.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CREATED, START, END = "CREATED", "START TIME REACHED", "END TIME REACHED"
 UNSATISFIED, SATISFIED = "RESOURCES UNSATISFIED", "RESOURCES SATISFIED"
 DELETED, TERMINATED, CHANGED = "DELETED", "TERMINATED", "CHANGED"
 MOVED = "moved "
-"""How the reason of a change begins that healing has made."""
+"""The first word of the reason of a change by healing."""
 
 
 class Entry(NamedTuple):
@@ -88,4 +88,4 @@ _ENTRIES: dict[type, Callable[[Any, Any], Entry]] = {
     ReservationEnding: _ending,
     ReservationRemoved: _removed,
 }
-"""(event, the reservation before it) -> what the log says of it."""
+"""(event, the reservation before it) -> its entry in the log."""

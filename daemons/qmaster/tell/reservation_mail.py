@@ -1,7 +1,7 @@
-"""Letters about advance reservations: at the start, at the end, when something breaks and when it is sound again.
+"""Mail messages about advance reservations: at the start, at the end, on an error and on the recovery from it.
 
-Owns the rules of -m and -M of qrsub and the texts. Pure. Called by `mail`. Source: qrsub(1) -m; AR-66.
-Deviation: 8.1.9 writes to the addresses of -M instead of the requester, here to both.
+Owns the rules of -m and -M of qrsub and the texts. Pure. Called by `mail`. Source: qrsub(1) -m; AR-66. Deviation: 8.1.9 writes
+to the addresses of -M instead of the requester; here both get the mail.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from gridengine.state.events import AnyEvent
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
-_LETTERS = {
+_SUBJECTS = {
     log.START: ("b", "started"),
     log.END: ("e", "finished"),
     log.DELETED: ("e", "deleted"),
     log.UNSATISFIED: ("a", "is in error"),
     log.SATISFIED: ("a", "is satisfied again"),
 }
-"""Entry of the log -> letter of -m, and the word of the subject."""
+"""Entry of the log -> flag of -m, and the end of the subject."""
 
 _HEALED = ("a", "has moved")
 
 
 def is_healing(entry: log.Entry) -> bool:
-    """Whether lost places were replaced by others: nothing is in error, and yet its users must know where it is now."""
+    """Whether a change replaced lost grants: the reservation has no error, but its users must know the new hosts."""
     return entry.name == log.CHANGED and entry.message.startswith(log.MOVED)
 
 
-def reservation_letters(
+def reservation_messages(
     state: State, events: Iterable[AnyEvent], zone: tzinfo
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
-    """(recipients, subject, lines) of each letter that a transaction brings about. `zone`: of the times in them."""
+    """(recipients, subject, lines) of each mail message that a transaction causes. `zone`: of the times in them."""
     for entry in log.entries(state, events):
-        letter, word = _LETTERS.get(entry.name, _HEALED if is_healing(entry) else ("", ""))
+        mail_option, outcome = _SUBJECTS.get(entry.name, _HEALED if is_healing(entry) else ("", ""))
         one = entry.reservation
-        if letter and letter in one.mail_options:
+        if mail_option and mail_option in one.mail_options:
             name = f" ({one.name})" if one.name else ""
-            subject = f"Advance Reservation {one.id}{name} {word}"
+            subject = f"Advance Reservation {one.id}{name} {outcome}"
             yield tuple(dict.fromkeys((one.owner, *one.mail_list))), subject, _lines(one, entry, zone)
 
 

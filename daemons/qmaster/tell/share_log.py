@@ -1,8 +1,8 @@
-"""The log of the share tree in the reporting file: now and then, what each node of it is entitled to and has used.
+"""The log of the share tree in the reporting file: periodic records of the entitlement and usage of each node.
 
-Owns when these are written; the figures are those of sge_share_mon. Called by the master's tick. The first ones come one interval
-after the qmaster has started, or after they were asked for. Source: sge_reporting(5) sharelog, sge_conf(5) sharelog; O for the
-order of the fields and the empty one at the end; RP-1, RP-2.
+Owns the time of these records; the figures are the same as in sge_share_mon. Called by the master's tick. The first records
+come one interval after the start of the qmaster, or after the interval was configured. Source: sge_reporting(5) sharelog,
+sge_conf(5) sharelog; O for the order of the fields and the empty one at the end; RP-1, RP-2.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from gridengine.state.state import State
 
 
 class ShareLog:
-    """Remembers when the tree was written last."""
+    """Keeps the time of the last records."""
 
     def __init__(self) -> None:
         self._last: float | None = None
 
     def due(self, state: State, world: World) -> list[Record]:
         """The records of all nodes, if their time has come."""
-        wanted = state.configuration().reporting_params
-        if not (wanted.reporting and wanted.sharelog_s):
+        reporting_params = state.configuration().reporting_params
+        if not (reporting_params.reporting and reporting_params.sharelog_s):
             self._last = None
             return []
         if self._last is None:
             self._last = world.steady
-        if world.steady - self._last < wanted.sharelog_s:
+        if world.steady - self._last < reporting_params.sharelog_s:
             return []
         self._last = world.steady
         return [_record(node, figures, int(world.now)) for node, figures in share_nodes(state, world.now) or ()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from daemons.qmaster.decide.configuration.remarks import detached
+from daemons.qmaster.decide.configuration.remarks import find_detached
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.views.source import StateSource
 from gridengine.config import KINDS
@@ -98,7 +98,7 @@ def config_detached(source: StateSource, body: Body, caller: Caller) -> Answer:
     detached_settings = [
         setting
         for name, attributes in sorted(state.kind("cluster_queue").items())
-        for setting in detached(name, attributes, state.groups)
+        for setting in find_detached(name, attributes, state.groups)
     ]
     for setting in detached_settings:
         answer.info(str(setting))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
 from typing import Any
 
-from daemons.qmaster.permissions import sees_values
+from daemons.qmaster.permissions import may_see_values
 from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.job_request import REQUEST_FIELDS
@@ -54,7 +54,7 @@ def job_detail(
         if not selected:
             unknown.append(target)
         for each in selected:
-            seen = sees_values(state, each.job.owner, caller, admin_user)
+            seen = may_see_values(state, each.job.owner, caller, admin_user)
             environment = environment_of(each.job.id) if seen and environment_of is not None else None
             found[each.job.id] = _detail(listing, each.job, now, zone, environment)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown, "note": _note(state)}

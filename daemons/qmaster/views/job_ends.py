@@ -35,7 +35,7 @@ def _end(master: Master, number: int, zone: tzinfo) -> str:
             last[record.task_number] = record
     if last:
         return f"{_accounted(number, list(last.values()), zone)} (qacct -j {number})"
-    lines = master.story(number, 1)
+    lines = master.job_history(number, 1)
     return _unstarted(number, *lines[-1][3:], spoken_moment(lines[-1].time, zone)) if lines else ""
 
 

@@ -42,7 +42,7 @@ MOST_LINES = 10_000
 
 def job_story(master: Master, body: Body, caller: Caller) -> Answer:
     """The request `job_story`: what happened to jobs, also to those that are gone. Body: `jobs` (numbers)."""
-    found = {number: master.story(number, MOST_LINES + 1) for number in dict.fromkeys(body["jobs"])}
+    found = {number: master.job_history(number, MOST_LINES + 1) for number in dict.fromkeys(body["jobs"])}
     jobs = [
         {"id": number, "cut": len(lines) > MOST_LINES, "events": [[*line[1:]] for line in lines[-MOST_LINES:]]}
         for number, lines in found.items()

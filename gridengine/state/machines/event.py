@@ -39,12 +39,12 @@ def unchanged(*states: str) -> dict[str, str]:
 
 
 class InvalidTransition(Exception):
-    """An event that is invalid in the current state of its object. `story`: the history of its job until then, by lines."""
+    """An event that is invalid in the current state of its object. `job_history`: the history of its job until then, by lines."""
 
-    def __init__(self, event: Event, was: str, story: list[str] | None = None) -> None:
+    def __init__(self, event: Event, was: str, job_history: list[str] | None = None) -> None:
         super().__init__(event, was)
-        self.event, self.was, self.story = event, was, story or []
+        self.event, self.was, self.job_history = event, was, job_history or []
 
     def __str__(self) -> str:
         text = f"{type(self.event).__name__} cannot happen to what is in state \"{self.was}\": {self.event}"
-        return "\n    ".join((text, *self.story))
+        return "\n    ".join((text, *self.job_history))

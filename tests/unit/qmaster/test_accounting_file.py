@@ -37,7 +37,7 @@ def end_just_before_death(cell: Cell) -> int:
     """A job whose end is on disk when the master dies, before anything follows from that."""
     job = cell.submit()
     cell.cycle()
-    cell.master.published = lambda transactions: None  # type: ignore[method-assign]
+    cell.master.publish = lambda transactions: None  # type: ignore[method-assign]
     cell.end(job)
     return job
 
@@ -117,7 +117,7 @@ def test_a_full_disk_or_no_descriptor_ends_nothing_and_loses_nothing(
     assert caplog.text.count("can be written again") == 1
 
 
-def test_what_could_not_be_written_before_the_end_is_written_after_the_next_start(
+def test_records_unwritten_at_the_end_are_written_after_the_next_start(
     cell: Cell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = refusing(monkeypatch, errno.ENOSPC)
@@ -136,7 +136,7 @@ def test_a_spool_of_a_version_without_notes_is_believed(cell: Cell, file: Path) 
 
 
 @pytest.mark.statement("RP-2")
-def test_what_ended_while_no_accounting_was_wanted_is_never_in_the_file(cell: Cell, file: Path) -> None:
+def test_jobs_that_end_while_accounting_is_off_are_never_in_the_file(cell: Cell, file: Path) -> None:
     jobs = []
     for wanted in ("true", "false", "true"):
         cell.configure("configuration", "global", reporting_params=f"accounting={wanted}")

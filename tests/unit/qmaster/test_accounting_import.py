@@ -30,7 +30,7 @@ def test_records_are_kept_each_once_and_survive_a_crash(cell: Cell) -> None:
     assert [":".join(record) for _, record in cell.master.spool.accounted.records([12])] == LINES[:3]
 
 
-def test_they_are_in_the_text_file_too(cell: Cell) -> None:
+def test_imported_records_are_in_the_text_file_too(cell: Cell) -> None:
     cell.admin("accounting_import", lines=LINES)
     assert (cell.directory / "accounting").read_text().splitlines()[-6:] == LINES
 
@@ -38,7 +38,7 @@ def test_they_are_in_the_text_file_too(cell: Cell) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("job_number", "x"), ("end_time", "soon"), ("ru_wallclock", "nan"), ("pe_taskid", "past.node1")]
 )
-def test_what_cannot_be_read_is_left_out_and_said(cell: Cell, field: str, value: str) -> None:
+def test_malformed_records_are_skipped_and_reported(cell: Cell, field: str, value: str) -> None:
     answer = cell.admin("accounting_import", lines=[LINES[0], with_field(LINES[1], field, value), "no record"])
     assert answer.data == {"added": 1, "known": 0, "clashing": 0, "rejected": [1, 2]}
 

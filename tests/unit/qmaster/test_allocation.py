@@ -29,7 +29,7 @@ def test_without_a_parallel_environment(tmp_path: Path, rule: str, range_: str, 
 
 
 @pytest.mark.statement("AR-126")
-def test_it_counts_before_the_rule_of_the_environment(tmp_path: Path) -> None:
+def test_an_allocation_rule_overrides_the_rule_of_the_environment(tmp_path: Path) -> None:
     here = Cell(tmp_path)
     here.configure("cluster_queue", "all.q", pe_list="smp")
     here.configure("parallel_environment", "smp", slots="8")
@@ -63,7 +63,7 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:
         ({"hard": ["num_proc=1/2"]}, "num_proc"),
     ],
 )
-def test_what_is_wrong_is_refused(tmp_path: Path, fields: dict[str, object], reason: str) -> None:
+def test_a_malformed_allocation_is_refused(tmp_path: Path, fields: dict[str, object], reason: str) -> None:
     here = Cell(tmp_path)
     answer = here.ask("submit", "alice", binary=True, script_file="/bin/true", **fields)
     assert answer.status == 1 and reason in answer.answers[0][1]
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_refused(tmp_path: Path, fields: dict[str, object], rea
 
 @pytest.mark.statement("AR-126")
 @pytest.mark.parametrize(("rule", "slots"), [("$any", "2")])
-def test_what_is_wrong_with_either_part_of_a_rule_is_said_of_the_rule(tmp_path: Path, rule: str, slots: str) -> None:
+def test_a_fault_in_either_part_of_a_rule_is_reported_for_the_rule(tmp_path: Path, rule: str, slots: str) -> None:
     fields = {"allocation_rule": rule, "pe_range": slots}
     answer = Cell(tmp_path).ask("submit", "alice", binary=True, script_file="/bin/true", **fields)
     assert answer.answers[0][1].startswith("job rejected: the allocation rule (-alloc) is wrong: ")

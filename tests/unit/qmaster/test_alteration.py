@@ -119,7 +119,7 @@ def test_hold_letters_of_qalter(cell: Cell) -> None:
 
 @pytest.mark.statement("SO-5", "SO-36", "SO-42")
 @pytest.mark.parametrize("change", [{"tasks": "1-3"}, {"script": "x"}, {"binary": True}, {"now": True}])
-def test_what_never_changes(cell: Cell, change: dict[str, Any]) -> None:
+def test_fixed_fields_cannot_be_changed(cell: Cell, change: dict[str, Any]) -> None:
     job = cell.submit()
     status, texts = alter(cell, job, **change)
     assert status == 1
@@ -148,7 +148,7 @@ def test_a_change_is_checked_like_a_submission(cell: Cell, change: dict[str, Any
 
 
 @pytest.mark.statement("SO-42")
-def test_what_does_not_change_is_not_checked_again(cell: Cell) -> None:
+def test_unchanged_fields_are_not_checked_again(cell: Cell) -> None:
     cell.add("cluster_queue", "other.q", hostlist="h1")
     job = cell.submit(hard_queues=["other.q"])
     assert cell.admin("config_delete", kind="cluster_queue", name="other.q").status == 0
@@ -246,7 +246,7 @@ def test_dependencies_are_replaced_and_removed(cell: Cell) -> None:
 
 
 @pytest.mark.statement("DP-5")
-def test_one_list_of_dependencies_is_changed_beside_another(cell: Cell) -> None:
+def test_a_list_of_dependencies_is_changed_independent_of_the_others(cell: Cell) -> None:
     first, second = cell.submit(), cell.submit()
     job = cell.submit(hold_jid_ok=[str(first)])
     assert alter(cell, job, hold_jid=[str(second)])[0] == 0
@@ -264,7 +264,7 @@ def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
     assert alter(cell, job, name="y", hard=["h_rt=1"], pe="mpi", pe_range="1") == (
         1,
         [
-            "denied: changes of l_hard, pe are not among those of jsv_allowed_mod",
+            "denied: changes of l_hard, pe are not allowed by jsv_allowed_mod",
             "this cell's job submission verifier checks jobs when they are submitted: submit the job again, or ask a manager",
         ],
     )
@@ -274,7 +274,7 @@ def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-44")
-def test_who_may_not_change_one_job_changes_the_next_one(cell: Cell) -> None:
+def test_a_refusal_for_a_job_does_not_stop_the_change_of_the_next(cell: Cell) -> None:
     strange, broken, own = cell.submit("bob"), cell.submit(tasks="1-2"), cell.submit(tasks="1-2")
     answer = cell.ask("alter_jobs", targets=[str(strange), "99", f"{broken}.1", str(own)], changes={"account": "x"})
     assert [text for _, text in answer.answers] == [
@@ -311,7 +311,7 @@ def test_without_w_a_change_is_not_asked_where_it_fits(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-41", "SO-44")
-def test_one_job_that_fits_does_not_make_up_for_one_that_is_not_there(cell: Cell) -> None:
+def test_a_missing_job_is_an_error_beside_a_matching_job(cell: Cell) -> None:
     job = cell.submit()
     answer = cell.ask("alter_jobs", targets=["99", str(job)], changes={}, verify="v")
     assert answer.status == 1

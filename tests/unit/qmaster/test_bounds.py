@@ -199,7 +199,7 @@ def test_an_ordinary_submission_passes() -> None:
 
 
 @pytest.mark.parametrize("digit", ["\u00b2", "\u0663", "1\u00b2", "9" * 1000])
-def test_what_looks_like_a_number_is_no_fault_of_the_program(cell: Cell, digit: str) -> None:
+def test_number_like_values_cause_no_fault_of_the_program(cell: Cell, digit: str) -> None:
     """A superscript two is a digit, but no number; and no job has a number of a thousand digits."""
     for name in ("delete_jobs", "hold_jobs", "resubmit_jobs", "delete_reservations", "alter_reservations"):
         changes = {"changes": {"account": "x"}} if name == "alter_reservations" else {}

@@ -70,7 +70,7 @@ def test_a_change_of_calendar_or_queue_counts_at_once(monday: Cell) -> None:
 
 
 @pytest.mark.statement("CA-7", "QI-13", "SP-3")
-def test_what_was_missed_while_the_master_was_down_is_made_up(monday: Cell) -> None:
+def test_calendar_changes_during_a_master_outage_are_applied_later(monday: Cell) -> None:
     attribute(monday, "modify", "cluster_queue", "all.q", "calendar", "night")
     monday.now = MONDAY + 7 * 3600
     monday.restart()

@@ -40,7 +40,7 @@ def migrated(cell: Cell, job: int, pid: int = 0, task: int = 1) -> None:
         ({"checkpoint": "other"}, "does not exist"),
     ],
 )
-def test_what_is_refused(ckpt: Cell, fields: dict[str, str], why: str) -> None:
+def test_invalid_checkpoint_requests_are_refused(ckpt: Cell, fields: dict[str, str], why: str) -> None:
     answer = ckpt.ask("submit", script_file="/bin/sleep", binary=True, **fields)
     assert answer.status == 1 and why in answer.answers[0][1]
     assert not ckpt.state.jobs
@@ -51,7 +51,7 @@ def test_what_is_refused(ckpt: Cell, fields: dict[str, str], why: str) -> None:
     ("asked", "letters", "seconds"),
     [("", "mx", 60.0), ("s", "s", 60.0), ("sr", "rs", 60.0), ("0:5:0", "mx", 300.0), ("30", "mx", 60.0)],
 )
-def test_what_the_host_is_told(ckpt: Cell, asked: str, letters: str, seconds: float) -> None:
+def test_the_host_gets_the_checkpoint_settings(ckpt: Cell, asked: str, letters: str, seconds: float) -> None:
     ckpt.submit(checkpoint="save", checkpoint_when=asked)
     ckpt.cycle()
     start = ckpt.starts[0]
@@ -62,7 +62,7 @@ def test_what_the_host_is_told(ckpt: Cell, asked: str, letters: str, seconds: fl
 
 @pytest.mark.statement("CK-3", "ST-18")
 @pytest.mark.parametrize(("asked", "shown"), [("", "mx"), ("rxs", "sxr"), ("r", "r"), ("0:5:0", "mx")])
-def test_what_is_shown_of_it(ckpt: Cell, asked: str, shown: str) -> None:
+def test_qstat_shows_the_checkpoint_occasions(ckpt: Cell, asked: str, shown: str) -> None:
     job = ckpt.submit(checkpoint="save", checkpoint_when=asked)
     caller = Caller("alice", 1001, "users", 100, "h1")
     (detail,) = job_detail(Listing(ckpt.state), {"jobs": [str(job)]}, caller, ckpt.now)["jobs"]

@@ -34,7 +34,7 @@ def test_a_parallel_job_ends_once_and_what_runs_beside_it_ends_as_well(cell: Cel
 
 @pytest.mark.statement("QF-14")
 @pytest.mark.parametrize("expression", ["nosuch", "all.q@nohost", "all.q@(h1"])
-def test_what_names_no_queue_is_named_and_the_next_is_cleaned(cell: Cell, expression: str) -> None:
+def test_an_unmatched_expression_is_reported_and_the_next_queue_is_cleaned(cell: Cell, expression: str) -> None:
     job = cell.submit(hard_queues=["all.q@h1"])
     cell.cycle()
     answer = cell.admin("clean_queues", queues=[expression, "all.q@h1"])

@@ -179,7 +179,7 @@ def test_attribute_verbs_on_host_groups(cell: Cell) -> None:
 
 
 @pytest.mark.statement("QF-24", "QF-25")
-def test_what_cannot_be_removed(cell: Cell) -> None:
+def test_protected_objects_cannot_be_removed(cell: Cell) -> None:
     assert "master host" in cell.admin("config_delete", kind="admin_host", name="master").answers[0][1]
     assert cell.admin("config_delete", kind="submit_host", name="master").status == 0, "no host for submission alone"
     assert cell.admin("config_delete", kind="manager", name="root").status == 1

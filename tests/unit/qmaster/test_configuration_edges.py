@@ -104,7 +104,7 @@ def test_a_complex_that_one_task_of_an_array_still_holds_stays(cell: Cell) -> No
 
 
 @pytest.mark.statement("CX-45", "CX-2")
-def test_what_a_complex_was_given_must_be_a_value_of_its_new_type(cell: Cell) -> None:
+def test_configured_values_must_fit_the_new_type_of_a_complex(cell: Cell) -> None:
     assert _complex(cell, consumable="NO", type="STRING", relop="==", default="NONE").status == 0
     attribute(cell, "modify", "exec_host", "h1", "complex_values", "lic=blue")
     attribute(cell, "modify", "cluster_queue", "all.q", "complex_values", "[h2=lic=red]")
@@ -133,7 +133,7 @@ def test_a_load_value_is_scaled_by_any_number_whatever_its_type(cell: Cell) -> N
 
 
 @pytest.mark.statement("QF-26", "QF-33")
-def test_what_is_so_already_is_not_written_again(cell: Cell) -> None:
+def test_unchanged_objects_are_not_written_again(cell: Cell) -> None:
     cell.admin("change_users", verb="add", users=["bob"], lists=["some"])
     before = cell.state.revision
     again = cell.admin("change_users", verb="add", users=["bob"], lists=["some"])
@@ -227,7 +227,7 @@ def test_a_configuration_without_a_name_is_that_of_the_cluster(cell: Cell) -> No
 @pytest.mark.parametrize(
     ("kind", "name", "status"), [("user", "u", 1), ("admin_host", "h1", 0), ("submit_host", "h1", 0), ("exec_host", "h1", 1)]
 )
-def test_what_is_there_already_is_refused_but_for_bare_hosts(cell: Cell, kind: str, name: str, status: int) -> None:
+def test_existing_objects_are_refused_except_bare_hosts(cell: Cell, kind: str, name: str, status: int) -> None:
     cell.add("user", "u")
     answer = cell.admin("config_add", kind=kind, name=name, attributes=[])
     if kind in ("user", "exec_host"):

@@ -108,7 +108,7 @@ def test_a_shortcut_names_the_same_attribute(cell: Cell) -> None:
         ("checkpoint", "xck", {"checkpoint": "xck"}),
     ],
 )
-def test_what_a_job_asks_for_by_name_is_not_removed(
+def test_objects_requested_by_a_job_are_not_removed(
     cell: Cell, kind: str, name: str, request_fields: dict[str, str]
 ) -> None:
     cell.add(kind, name)
@@ -141,7 +141,7 @@ def test_what_a_job_asks_for_by_name_is_not_removed(
         ("host_group", "@g", "resource_quota", "rq", {"limit": "hosts {@g} to slots=1"}),
     ],
 )
-def test_what_an_object_names_is_not_removed(
+def test_objects_named_by_an_object_are_not_removed(
     cell: Cell, kind: str, name: str, user_kind: str, user: str, changes: dict[str, str]
 ) -> None:
     cell.add(kind, name)

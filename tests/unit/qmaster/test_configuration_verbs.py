@@ -204,7 +204,7 @@ def test_a_wrong_rule_is_refused_with_line_and_reason(cell: Cell) -> None:
     ("limit", "resource"),
     [("to slots=-1", "slots"), ("hosts {*} to slots=2,mf=-1G", "mem_free"), ("to slots=INFINITY", "slots")],
 )
-def test_what_is_counted_has_a_limit_from_0_on(cell: Cell, limit: str, resource: str) -> None:
+def test_limits_of_consumables_start_at_0(cell: Cell, limit: str, resource: str) -> None:
     cell.add("complex", "grade", shortcut="g", type="INT", relop="<=", requestable="YES", consumable="NO", default="0")
     assert cell.add("resource_quota", "below", limit="to g=-3").status == 0
     answer = cell.add("resource_quota", "x", limit=limit)

@@ -50,7 +50,7 @@ def test_without_force_an_operator_waits_for_the_host_as_well(cell: Cell) -> Non
 
 @pytest.mark.statement("SO-46", "QF-14")
 @pytest.mark.parametrize("how", ["qdel -f", "qconf -cq"])
-def test_what_is_ended_by_force_is_killed_on_its_host_at_once(cell: Cell, how: str) -> None:
+def test_a_forced_deletion_kills_the_task_on_its_host_at_once(cell: Cell, how: str) -> None:
     job, host = running(cell)
     name, fields = {
         "qdel -f": ("delete_jobs", {"targets": [str(job)], "force": True}),
@@ -181,7 +181,7 @@ def test_jobs_are_deleted_from_submit_or_admin_hosts(cell: Cell, listed: tuple[s
         ({"targets": ["{job}"], "tasks": "7"}, 'job "{job}" task "7" does not exist'),
     ],
 )
-def test_what_is_not_there_is_named(cell: Cell, fields: dict[str, Any], text: str) -> None:
+def test_missing_targets_are_reported(cell: Cell, fields: dict[str, Any], text: str) -> None:
     job = cell.submit(tasks="1-3")
     fields["targets"] = [target.format(job=job) for target in fields["targets"]]
     answer = cell.ask("delete_jobs", "alice", **fields)
@@ -190,7 +190,7 @@ def test_what_is_not_there_is_named(cell: Cell, fields: dict[str, Any], text: st
 
 
 @pytest.mark.statement("SO-46", "SO-48")
-def test_what_is_deleted_is_named_by_task_unless_it_is_all_that_there_is(cell: Cell) -> None:
+def test_deleted_tasks_are_listed_unless_the_whole_job_is_deleted(cell: Cell) -> None:
     def delete(*targets: str) -> list[str]:
         return [text for _, text in cell.ask("delete_jobs", targets=list(targets)).answers]
 

@@ -54,7 +54,7 @@ def test_all_users_see_operator_time_and_reason(cell: Cell) -> None:
     }
 
 
-def test_it_outlives_the_qmaster_and_queues_that_come_later(cell: Cell) -> None:
+def test_a_drain_survives_a_restart_and_covers_new_queues(cell: Cell) -> None:
     drained(cell, "h1")
     cell.restart()
     assert cell.add("cluster_queue", "late.q", hostlist="h1").status == 0

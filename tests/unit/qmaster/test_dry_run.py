@@ -37,7 +37,7 @@ def dry(service: Service, caller: Caller = ALICE, /, **requests: Any) -> dict[st
 
 
 @pytest.mark.statement("DM-5")
-def test_it_says_what_the_request_itself_then_says(service: Service, cell: Cell) -> None:
+def test_a_dry_run_has_the_answer_of_the_request(service: Service, cell: Cell) -> None:
     for name, fields in (
         *(("submit", JOB), ("hold_jobs", {"targets": ["1"], "holds": "u"}), ("delete_jobs", {"targets": ["1"]})),
         *(("delete_jobs", {"targets": ["1"]}), ("submit", {**JOB, "pe": "nosuch", "pe_range": "2"})),
@@ -71,13 +71,13 @@ def test_each_request_is_tried_by_itself_with_the_rights_of_its_user(service: Se
         ({"submit": {**JOB, "name": "x" * 5000}}, "name"),
     ],
 )
-def test_what_is_malformed_is_refused_as_the_request_itself(service: Service, requests: Any, words: str) -> None:
+def test_a_malformed_dry_run_is_refused_like_the_request(service: Service, requests: Any, words: str) -> None:
     answer = ask(service, "dry_run", ALICE, **requests)
     texts = [answer, *(answer.data.values() if isinstance(answer.data, dict) else ())]
     assert any(each.status and words in each.answers[0][1] for each in texts), texts
 
 
-def test_what_decides_nothing_has_none(service: Service) -> None:
+def test_requests_without_a_decision_have_no_dry_run(service: Service) -> None:
     assert "no dry run of session" in dry(service, session={"job_id": 1})["session"].answers[0][1]
 
 

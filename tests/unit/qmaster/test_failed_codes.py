@@ -62,7 +62,7 @@ def fate(cell: Cell, job: int) -> str:
 
 @pytest.mark.statement("EX-2", "EX-3", "EX-4", "EX-5", "QI-10", "AC-2")
 @pytest.mark.parametrize("rerun", [True, False])
-def test_what_follows(cell: Cell, rerun: bool) -> None:
+def test_each_code_has_its_consequences(cell: Cell, rerun: bool) -> None:
     found = {failed: outcome(cell, failed, rerun) for failed in OUTCOMES}
     assert found == (OUTCOMES if rerun else OUTCOMES | dict.fromkeys(NOT_AGAIN, (OVER, not FAULT)))
 
@@ -90,7 +90,7 @@ def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
 @pytest.mark.statement("EX-3", "EX-4", "QI-10")
 @pytest.mark.parametrize("failed", [7, 8, 9, 10, 11, 27, 38])
 @pytest.mark.parametrize(("fault", "fate_of_job"), [("job", ERROR), ("host", AGAIN)])
-def test_what_the_job_brings_along_and_a_host_without_room_put_no_queue_into_error(
+def test_job_data_and_a_full_disk_put_no_queue_into_error(
     cell: Cell, failed: int, fault: str, fate_of_job: str
 ) -> None:
     for rerun in (True, False):

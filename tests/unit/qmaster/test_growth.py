@@ -50,7 +50,7 @@ def ratio(tmp_path: Path, work: Callable[[Cell], Callable[[], object]], slack: i
 
 
 @pytest.mark.parametrize("what", ["load", "inventory", "loss and return", "submission"])
-def test_what_one_host_or_job_takes_does_not_grow_with_the_cell(tmp_path: Path, what: str) -> None:
+def test_the_cost_of_a_host_or_job_does_not_grow_with_the_cell(tmp_path: Path, what: str) -> None:
     def work(cell: Cell) -> Callable[[], object]:
         master = cell.master
         said = {
@@ -92,7 +92,7 @@ OF_ONE_USER: dict[str, Callable[[Cell], object]] = {
 
 
 @pytest.mark.parametrize("what", OF_ONE_USER)
-def test_what_concerns_one_user_does_not_grow_with_the_jobs_of_others(tmp_path: Path, what: str) -> None:
+def test_the_cost_for_a_user_does_not_grow_with_the_jobs_of_other_users(tmp_path: Path, what: str) -> None:
     figures = []
     for jobs in (30, 300):
         directory = tmp_path / str(jobs)

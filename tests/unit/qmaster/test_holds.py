@@ -93,7 +93,7 @@ def test_letters_that_name_no_hold_are_refused(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-49")
-def test_one_hold_more_leaves_the_others(cell: Cell) -> None:
+def test_a_further_hold_keeps_existing_holds(cell: Cell) -> None:
     job = cell.submit(tasks="1-3", holds="u")
     said = [f"modified hold of job-array task {job}.{task}" for task in (1, 2, 3)]
     assert hold(cell, f"{job}.2", user="root", holds="uo") == (0, said[1:2])
@@ -121,7 +121,7 @@ def test_a_thousand_tasks_are_named_one_by_one(cell: Cell, tasks: int, lines: in
     ("user", "letters", "taken"),
     [("alice", "u", True), ("bob", "o", True), ("bob", "s", False), ("root", "uos", True), ("alice", "o", False)],
 )
-def test_who_may_submit_with_which_holds(cell: Cell, user: str, letters: str, taken: bool) -> None:
+def test_holds_at_submission_need_the_rights_of_the_user(cell: Cell, user: str, letters: str, taken: bool) -> None:
     cell.admin("config_add", kind="operator", name="bob", attributes=[])
     answer = cell.ask("submit", user, binary=True, script_file="x", holds=letters)
     assert (answer.status == 0) == taken, answer.answers

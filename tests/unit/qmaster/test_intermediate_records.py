@@ -96,7 +96,7 @@ def test_all_that_is_used_is_divided_and_nothing_else_is_known_before_the_end(re
 
 @pytest.mark.statement("RP-3")
 @pytest.mark.parametrize(("begin", "count"), [(-61, 1), (-60, 1), (-59, 0), (1, 0)])
-def test_what_began_just_before_midnight_has_none(reporting: Cell, begin: int, count: int) -> None:
+def test_a_job_started_just_before_midnight_has_no_intermediate_record(reporting: Cell, begin: int, count: int) -> None:
     reporting.now = MIDNIGHT + begin
     key = run(reporting)
     reporting.now = MIDNIGHT + 30
@@ -117,7 +117,7 @@ def test_without_reporting_there_is_none(reporting: Cell) -> None:
 def test_there_is_one_a_day_though_the_qmaster_dies(reporting: Cell, snapshot: bool) -> None:
     key = run(reporting)
     reporting.now = MIDNIGHT + 5
-    reporting.master.published = lambda transactions: None  # type: ignore[method-assign]
+    reporting.master.publish = lambda transactions: None  # type: ignore[method-assign]
     use(reporting, key, 100.0)
     assert records(reporting) == []
     if snapshot:

@@ -54,7 +54,7 @@ def test_qdel_is_told_once_with_who_and_from_where(cell: Cell, said: list[Interv
     assert (said[0].event, said[0].fields) == ("TaskDeletionRequested", fields)
 
 
-def test_what_was_deleted_before_it_began_is_no_warning(cell: Cell, said: list[Intervention]) -> None:
+def test_the_deletion_of_a_pending_job_is_no_warning(cell: Cell, said: list[Intervention]) -> None:
     job = cell.submit()
     cell.ask("delete_jobs", targets=[str(job)])
     assert texts(said) == [f"I job {job} (alice) is deleted before it began: qdel by alice@h1"]
@@ -114,7 +114,7 @@ def test_a_suspend_threshold_is_named_and_that_there_is_none_any_more(cell: Cell
     cell.cycle()
     assert texts(said) == [
         f"W job {job} (alice) on {host} is suspended: suspend_thresholds np_load_avg=0.01 of all.q@{host}",
-        f"W job {job} (alice) on {host} goes on: all.q@{host} has no suspend_thresholds any more",
+        f"W job {job} (alice) on {host} goes on: all.q@{host} no longer has suspend_thresholds",
     ]
 
 
@@ -137,7 +137,7 @@ def test_a_host_that_is_lost_takes_its_jobs_along(cell: Cell, said: list[Interve
 def test_a_task_that_its_host_forgot_is_told(cell: Cell, said: list[Intervention]) -> None:
     job, host = running(cell, rerun=False)
     cell.report(host, Inventory([], "boot1", []))
-    assert texts(said) == [f"W job {job} (alice) on {host} has ended: host {host} does not know it any more; exit status 137"]
+    assert texts(said) == [f"W job {job} (alice) on {host} has ended: host {host} no longer knows it; exit status 137"]
 
 
 @pytest.mark.statement("QF-14")

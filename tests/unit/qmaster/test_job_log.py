@@ -110,7 +110,7 @@ def test_a_suspension_names_the_user_who_asked_for_it(logged: Cell) -> None:
 
 @pytest.mark.statement("RP-2")
 @pytest.mark.parametrize(("parameters", "kinds"), [("reporting=true", {"new_job", "acct"}), ("joblog=true", set())])
-def test_what_is_not_wanted_is_not_written(cell: Cell, parameters: str, kinds: set[str]) -> None:
+def test_unrequested_records_are_not_written(cell: Cell, parameters: str, kinds: set[str]) -> None:
     cell.configure("configuration", "global", reporting_params=parameters)
     job = cell.submit()
     cell.cycle()
@@ -135,7 +135,7 @@ def ended_just_before_death(cell: Cell) -> None:
     """A job whose end is on disk when the master dies, before anything follows from that."""
     job = cell.submit()
     cell.cycle()
-    cell.master.published = lambda transactions: None  # type: ignore[method-assign]
+    cell.master.publish = lambda transactions: None  # type: ignore[method-assign]
     cell.end(job)
 
 

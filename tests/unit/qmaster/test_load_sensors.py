@@ -47,7 +47,7 @@ def test_a_value_of_another_host_does_not_mark_it_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("LS-3")
-def test_what_a_host_reports_itself_counts_before_what_others_say_of_it(tmp_path: Path) -> None:
+def test_a_hosts_own_values_override_values_from_other_hosts(tmp_path: Path) -> None:
     here = cell(tmp_path)
     here.report("h1", Load(here.now, others={"h2": {"lic": "3", "arch": "other"}}))
     assert shown(here, "arch") == "hl:arch=lx-amd64"
@@ -123,7 +123,7 @@ def test_sensors_are_named_by_absolute_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("LS-3")
-def test_what_a_host_no_longer_says_of_others_is_gone(tmp_path: Path) -> None:
+def test_values_no_longer_reported_for_other_hosts_are_removed(tmp_path: Path) -> None:
     here = cell(tmp_path)
     here.report("h1", Load(here.now, others={"h2": {"lic": "3"}, "h3": {"lic": "5"}}))
     here.report("h3", Load(here.now, others={"h2": {"x": "9"}}))

@@ -160,7 +160,7 @@ def test_tasks_of_an_array_are_given_up_one_by_one(lossy: Cell) -> None:
 
 @pytest.mark.statement("EX-11", "AC-1")
 @pytest.mark.parametrize("silent", [True, False])
-def test_what_is_lost_at_once_is_recorded_in_the_order_of_tasks(tmp_path: Path, silent: bool) -> None:
+def test_tasks_lost_together_are_recorded_in_order(tmp_path: Path, silent: bool) -> None:
     cell = Cell(tmp_path, hosts=1, slots=20)
     cell.configure("configuration", "global", reschedule_unknown="0:1:0")
     jobs = [cell.submit(rerun=True, tasks="1-5") for _ in range(4)]
@@ -204,7 +204,7 @@ def test_setting_the_clock_neither_loses_hosts_nor_hides_their_loss(lossy: Cell,
 
 
 @pytest.mark.statement("QM-8", "QM-5", "QM-7")
-def test_who_may_push_back_what(lossy: Cell) -> None:
+def test_rescheduling_needs_an_operator_and_a_rerunnable_job(lossy: Cell) -> None:
     job, _ = running(lossy)
     push = {"targets": [str(job)], "action": "reschedule", "what": "job"}
     assert "not rerunnable" in lossy.admin("change_states", **push).answers[0][1]

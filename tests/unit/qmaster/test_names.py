@@ -126,7 +126,7 @@ def test_the_memory_of_names_is_bounded(hosts: HostNames, monkeypatch: pytest.Mo
     assert not hosts._lookups and not hosts._lookups_of
 
 
-def test_one_request_does_not_have_thousands_of_names_looked_up(hosts: HostNames, resolver: Resolver) -> None:
+def test_the_lookups_of_a_request_are_limited(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
         await hosts.call_resolved(lambda: [hosts.resolve(f"h{number}") for number in range(5000)], ALICE)
 

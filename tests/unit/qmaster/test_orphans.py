@@ -102,7 +102,7 @@ def test_an_operator_ends_orphans_by_force(cell: Cell) -> None:
     assert cell.admin("delete_jobs", targets=["77"]).answers == [("error", 'denied: job "77" does not exist')]
     assert cell.admin("delete_jobs", targets=["77.2"], force=True).status == 1
     answer = cell.admin("delete_jobs", targets=["77"], force=True)
-    assert answer.answers == [("info", "root forced the end of the stray task 77.1 on host h1")]
+    assert answer.answers == [("info", "root forced the end of the orphan task 77.1 on host h1")]
     cell.restart()
     cell.deliver()
     assert KEY not in cell.running
@@ -224,7 +224,7 @@ def test_which_orphans_a_target_selects(cell: Cell, target: str, ended: list[Tas
     cell.report("h1", Inventory(keys, "boot1", [ORIGIN] * 3))
     answer = cell.admin("delete_jobs", targets=[target], force=True, users=[])
     assert (answer.status == 0) == bool(ended)
-    told = [f"root forced the end of the stray task {job}.{task} on host h1" for job, task, _ in ended]
+    told = [f"root forced the end of the orphan task {job}.{task} on host h1" for job, task, _ in ended]
     assert [text for level, text in answer.answers if level == "info"] == told
     assert sorted(cell.state.hosts["h1"].abandoned) == ended
 

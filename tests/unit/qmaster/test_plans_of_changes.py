@@ -50,7 +50,7 @@ def test_instances_appear_go_become_orphans_and_come_back(cell: Cell) -> None:
 
 
 @pytest.mark.statement("CQ-19", "CQ-13")
-def test_what_becomes_ambiguous_is_named_with_the_groups_and_what_no_longer_is(cell: Cell) -> None:
+def test_plans_list_new_and_resolved_ambiguities(cell: Cell) -> None:
     for name in ("@a", "@b"):
         cell.add("host_group", name, hostlist="h3 h1")
     both = change(cell, "cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2]", hostlist="h3 h2 h1")
@@ -78,7 +78,7 @@ def test_the_members_of_a_group_by_its_rule_are_planned_as_well(cell: Cell) -> N
     assert planned(cell, wider) == {"appear": ["some.q@h2"]}
 
 
-def test_one_setting_for_a_host_changes_its_instance_alone(cell: Cell) -> None:
+def test_a_setting_for_a_host_changes_only_its_instance(cell: Cell) -> None:
     cell.add("cluster_queue", "other.q", hostlist="h1 h2")
     assert planned(cell, change(cell, "cluster_queue", "all.q", slots="4,[h2=1]")) == {"changed": ["all.q@h2"]}
 

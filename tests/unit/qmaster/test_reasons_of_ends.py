@@ -45,7 +45,7 @@ def test_a_limit_that_killed_a_job_is_named_with_its_value_and_the_host(cell: Ce
     [record] = cell.records(job)
     assert record.reason == why and record.notes == {"reason": why}
     assert full_record(record).splitlines()[-1] == f"reason       {why}"
-    assert cell.master.story(job, 1)[-1].cause == f"exit status 137, failed 37, {why}"
+    assert cell.master.job_history(job, 1)[-1].cause == f"exit status 137, failed 37, {why}"
     assert f" {why}\n" in letters[-1].body
     assert outcome(record) == why
 
@@ -98,11 +98,11 @@ def test_a_job_that_ended_by_itself_has_no_reason(cell: Cell, status: int) -> No
     job, _ = ended(cell, exit_status=status)
     [record] = cell.records(job)
     assert record.reason == "" and len(record) == WIDTH
-    assert cell.master.story(job, 1)[-1].cause == f"exit status {status}"
+    assert cell.master.job_history(job, 1)[-1].cause == f"exit status {status}"
 
 
 @pytest.mark.statement("MA-1")
-def test_who_deleted_a_running_job_is_in_its_record_and_once_in_its_mail(cell: Cell, letters: list[Mail]) -> None:
+def test_the_record_and_the_mail_of_a_deleted_job_name_the_user(cell: Cell, letters: list[Mail]) -> None:
     job = cell.submit(mail_options="a", mail_list=["ann@x"])
     cell.cycle()
     cell.ask("delete_jobs", targets=[str(job)])

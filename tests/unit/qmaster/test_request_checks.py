@@ -91,7 +91,7 @@ def test_an_empty_script_is_none(cell: Cell) -> None:
 
 
 @pytest.mark.statement("DP-1")
-def test_what_is_neither_number_nor_name_is_no_predecessor(cell: Cell) -> None:
+def test_a_malformed_predecessor_is_refused(cell: Cell) -> None:
     assert '"1.1"' in refused(cell, hold_jid=["1.1"])
 
 
@@ -154,7 +154,7 @@ def test_the_bounds_of_priorities(cell: Cell, priority: int, taken: bool) -> Non
         (["hostname=one"], {"hostname": "h1"}),
     ],
 )
-def test_what_a_request_comes_to(cell: Cell, request_of: list[str], kept: dict[str, str]) -> None:
+def test_requests_are_stored_by_full_name(cell: Cell, request_of: list[str], kept: dict[str, str]) -> None:
     cell.aliases = {"one": "h1"}
     row = {**cell.state.kind("complex")["rerun"], "name": "gpu", "shortcut": "g", "requestable": "YES"}
     cell.admin("config_add", kind="complex", name="gpu", attributes=[(column, value, 1) for column, value in row.items()])
@@ -163,7 +163,7 @@ def test_what_a_request_comes_to(cell: Cell, request_of: list[str], kept: dict[s
 
 @pytest.mark.statement("CX-42", "CX-44")
 @pytest.mark.parametrize("request_of", ["arch", "h_rt", "slots=1", "s=1", "nosuch=1", "hostname=nohost", "rerun=maybe"])
-def test_what_cannot_be_requested(cell: Cell, request_of: str) -> None:
+def test_invalid_resource_requests_are_refused(cell: Cell, request_of: str) -> None:
     refused(cell, hard=[request_of])
 
 

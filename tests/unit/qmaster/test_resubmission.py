@@ -52,7 +52,7 @@ def test_several_copies_and_a_new_hold(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-45")
-def test_who_may_copy_what(cell: Cell) -> None:
+def test_owners_copy_their_jobs_and_managers_all_jobs(cell: Cell) -> None:
     job = cell.submit(tasks="1-3")
     text = "job rejected: bob@h1 is not allowed to resubmit jobs of user alice"
     assert resubmit(cell, job, user="bob") == (4, [text])

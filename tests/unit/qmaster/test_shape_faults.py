@@ -39,7 +39,7 @@ def test_each_fault_names_place_and_reason(body: Any, text: str) -> None:
 
 @pytest.mark.statement("GD-10")
 @pytest.mark.parametrize(("body", "text"), [(b"{", "the request is cut off"), (b"nonsense", "the request is no JSON: ")])
-def test_what_is_no_json_is_called_so(body: bytes, text: str) -> None:
+def test_a_body_that_is_no_json_is_reported_as_such(body: bytes, text: str) -> None:
     with pytest.raises(msgspec.DecodeError) as raised:
         msgspec.json.decode(body, type=Wish)
     assert shape_fault(raised.value).startswith(text)

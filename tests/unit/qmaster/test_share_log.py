@@ -59,7 +59,7 @@ def test_each_node_has_a_record_with_its_fields_in_the_order_of_8_1_9(tree: Cell
 
 
 @pytest.mark.statement("RP-2")
-def test_they_come_once_an_interval(tree: Cell) -> None:
+def test_the_records_come_once_an_interval(tree: Cell) -> None:
     reporting(tree, "reporting=true sharelog=600")
     for _ in range(INTERVAL_S * 3 // 100 + 1):
         tree.pass_time(100)
@@ -83,10 +83,10 @@ def test_a_cell_without_a_tree_has_none(cell: Cell) -> None:
 
 
 @pytest.mark.statement("RP-1")
-def test_they_survive_a_qmaster_that_dies_before_they_are_in_the_file(tree: Cell) -> None:
+def test_the_records_survive_the_death_of_a_qmaster_before_the_write(tree: Cell) -> None:
     reporting(tree, "reporting=true sharelog=0:10:0")
     tree.pass_time(1)
-    tree.master.published = lambda transactions: None  # type: ignore[method-assign]
+    tree.master.publish = lambda transactions: None  # type: ignore[method-assign]
     tree.pass_time(INTERVAL_S)
     assert records(tree) == []
     tree.restart()

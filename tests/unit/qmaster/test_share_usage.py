@@ -111,7 +111,7 @@ def test_half_lives_of_single_kinds_of_usage(here: Cell) -> None:
 
 
 @pytest.mark.statement("EX-16")
-def test_what_is_reserved_counts_where_the_hosts_say_so(here: Cell) -> None:
+def test_reserved_usage_counts_if_configured_for_the_host(here: Cell) -> None:
     here.configure("configuration", "global", execd_params="SHARETREE_RESERVED_USAGE=true")
     job = running(here, cpu=3, hard=["h_vmem=2G"])
     here.now += 100
@@ -124,7 +124,7 @@ def test_what_is_reserved_counts_where_the_hosts_say_so(here: Cell) -> None:
 
 
 @pytest.mark.statement("QF-33")
-def test_what_others_run_is_not_set_to_zero(here: Cell) -> None:
+def test_the_usage_of_other_users_is_not_cleared(here: Cell) -> None:
     here.add("user", "bob")
     job = running(here, "bob", cpu=0.4)
     running(here, cpu=0.3)

@@ -66,7 +66,7 @@ def slaves(cell: Cell, job: int) -> list[bool]:
         ({"task_id": 5}, "no such job"),
     ],
 )
-def test_who_may_start_one_where(wide: Cell, job: int, changes: dict[str, Any], why: str) -> None:
+def test_invalid_slave_tasks_are_refused(wide: Cell, job: int, changes: dict[str, Any], why: str) -> None:
     said = {"job_id": job, "host": hosts(wide, job)[1], "command": "hostname", **changes}
     answer = wide.ask("start_slave", said.pop("user", "alice"), "h1", **said)
     assert answer.status == 1 and why in answer.answers[0][1]
@@ -97,7 +97,7 @@ def test_no_more_than_the_slots_of_the_host(wide: Cell, first: str, room: int) -
 
 
 @pytest.mark.statement("TI-2", "RL-8")
-def test_what_the_host_is_told(wide: Cell, job: int) -> None:
+def test_the_host_gets_the_start_of_the_slave_task(wide: Cell, job: int) -> None:
     _, other = hosts(wide, job)
     key = started(wide, job, other, args=["-s"], environment={"A": "b"}, cwd="/work", no_shell=True)
     start = wide.starts[-1]
@@ -271,7 +271,7 @@ def test_a_slave_without_a_time_of_its_end_ends_as_it_began(wide: Cell, job: int
 
 
 @pytest.mark.statement("PE-13")
-def test_what_slaves_used_is_added_to_what_the_master_used(wide: Cell) -> None:
+def test_usage_of_slaves_is_added_to_usage_of_the_master(wide: Cell) -> None:
     wide.configure("parallel_environment", "wide", accounting_summary="TRUE", job_is_first_task="FALSE")
     job = wide.submit(pe="wide", pe_range="4")
     wide.cycle()

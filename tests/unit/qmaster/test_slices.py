@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.selection import meant
+from daemons.qmaster.selection import match_jobs
 from daemons.qmaster.serve import slices as module
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.slices import SLICE, Divided, at_a_time, slices
@@ -83,10 +83,10 @@ def test_a_pattern_meets_only_so_many_names_at_a_time_and_each_once(
     def counting(jobs: Any, target: str, users: list[str]) -> Any:
         met.update(job.id for job in jobs)
         assert len(jobs) <= at_a_time(target)
-        return meant(jobs, target, users)
+        return match_jobs(jobs, target, users)
 
-    monkeypatch.setattr(module, "meant", counting)
-    monkeypatch.setattr("daemons.qmaster.selection.meant", counting)
+    monkeypatch.setattr(module, "match_jobs", counting)
+    monkeypatch.setattr("daemons.qmaster.selection.match_jobs", counting)
     for pattern, lines in ((LONG.format(1), 111), (LONG.format("x"), 1)):
         met.clear()
         there = len(cell.state.jobs)
@@ -141,10 +141,10 @@ def test_many_patterns_are_matched_one_by_one_against_few_names_too(
 
     def counting(jobs: Any, target: str, users: list[str]) -> Any:
         at_once[-1] += len(list(jobs)) * len(target)
-        return meant(jobs, target, users)
+        return match_jobs(jobs, target, users)
 
-    monkeypatch.setattr(module, "meant", counting)
-    monkeypatch.setattr("daemons.qmaster.selection.meant", counting)
+    monkeypatch.setattr(module, "match_jobs", counting)
+    monkeypatch.setattr("daemons.qmaster.selection.match_jobs", counting)
     request = msgspec.structs.replace(ACTS[name], targets=[LONG.format(number) for number in range(16)])
 
     async def both() -> None:

@@ -36,7 +36,7 @@ def rows(cell: Cell, table: str) -> int:
 
 
 def stories(cell: Cell) -> list[Any]:
-    return [cell.master.spool.story(number, 9) for number in cell.state.jobs]
+    return [cell.master.spool.job_history(number, 9) for number in cell.state.jobs]
 
 
 def filled(cell: Cell) -> None:

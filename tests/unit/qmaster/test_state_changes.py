@@ -39,7 +39,7 @@ from tests.harness import Cell
         ("99", "suspend", "root", [("error", 'invalid queue or job "99"')]),
     ],
 )
-def test_what_qmod_says_of_tasks(cell: Cell, target: str, action: str, user: str, said: list[tuple[str, str]]) -> None:
+def test_qmod_answers_for_tasks(cell: Cell, target: str, action: str, user: str, said: list[tuple[str, str]]) -> None:
     job = cell.submit(tasks="1-4", task_concurrency=1, rerun=True)
     cell.cycle()
     names = {"job": job, "host": cell.running[(job, 1, 1)]}
@@ -95,7 +95,7 @@ def test_errors_of_single_tasks_are_cleared_alone_or_together(cell: Cell) -> Non
         ("disable", "root", 'root@h1 changed state of "all.q@h1" (disabled)'),
     ],
 )
-def test_what_qmod_says_of_queues(cell: Cell, action: str, user: str, said: str) -> None:
+def test_qmod_answers_for_queues(cell: Cell, action: str, user: str, said: str) -> None:
     cell.configure("cluster_queue", "all.q", owner_list="alice")
     answer = cell.ask("change_states", user, targets=["all.q@h1"], action=action, what="queue")
     assert [text for _, text in answer.answers] == [said]
@@ -117,7 +117,7 @@ def test_by_force_a_state_is_set_again(cell: Cell, action: str) -> None:
 @pytest.mark.parametrize(
     ("what", "found"), [("queue", ["all.q@h1", "invalid queue"]), ("job", ["invalid", "job"]), ("any", ["all.q@h1", "job"])]
 )
-def test_what_a_word_of_qmod_may_mean(cell: Cell, what: str, found: list[str]) -> None:
+def test_arguments_of_qmod_select_queues_or_jobs(cell: Cell, what: str, found: list[str]) -> None:
     job = cell.submit()
     cell.cycle()
     answer = cell.admin("change_states", targets=["all.q@h1", str(job)], action="suspend", what=what)

@@ -240,7 +240,7 @@ def test_scripts_that_cannot_be(cell: Cell, fields: dict[str, object], text: str
         ({"deadline": 0.0}, "bob", True),
     ],
 )
-def test_who_may_ask_for_what(cell: Cell, fields: dict[str, float], user: str, taken: bool) -> None:
+def test_privileged_options_need_their_rights(cell: Cell, fields: dict[str, float], user: str, taken: bool) -> None:
     cell.configure("userset", "deadlineusers", entries="alice")
     answer = cell.ask("submit", user, binary=True, script_file="x", **fields)
     assert (answer.status == 0) == taken, answer.answers

@@ -89,7 +89,7 @@ def test_a_subordinated_instance_gets_no_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("SU-3", "QM-4")
-def test_what_was_suspended_otherwise_stays_so(tmp_path: Path) -> None:
+def test_a_task_suspended_for_another_reason_stays_suspended(tmp_path: Path) -> None:
     here = cell(tmp_path, high="low=1", low="NONE")
     low = run(here, "low")
     here.admin("change_states", action="suspend", what="job", targets=[str(low)])
@@ -129,7 +129,7 @@ def test_a_change_of_configuration_counts_at_once(tmp_path: Path, how: str) -> N
 
 
 @pytest.mark.statement("SU-2", "SP-3")
-def test_it_survives_a_restart(tmp_path: Path) -> None:
+def test_subordination_survives_a_restart(tmp_path: Path) -> None:
     here = cell(tmp_path, high="low=1", low="NONE")
     low, high = run(here, "low"), run(here, "high")
     here.restart()

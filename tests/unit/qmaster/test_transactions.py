@@ -75,7 +75,7 @@ def test_the_cell_goes_on_after_it(cell: Cell) -> None:
     assert cell.state.snapshot() == cell.mirror.view.state.snapshot()  # type: ignore[union-attr]
 
 
-def test_what_follows_by_rule_belongs_to_it(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consequences_by_rule_belong_to_the_transaction(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of the configuration is taken back when what it entails cannot be found out."""
     snapshot, revision = cell.state.snapshot(), cell.state.revision
 

@@ -48,7 +48,7 @@ def test_instances_of_a_lost_host_are_unknown_until_it_is_heard_again(cell: Cell
 
 
 @pytest.mark.statement("RP-1", "RP-2")
-def test_what_is_used_of_consumables_is_written_when_a_job_takes_it_and_gives_it_back(cell: Cell) -> None:
+def test_use_of_consumables_is_logged_at_start_and_end_of_a_job(cell: Cell) -> None:
     licences(cell)
     reporting(cell, "log_consumables=true")
     job = cell.submit(hard=["lic=2"])

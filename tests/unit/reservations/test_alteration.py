@@ -67,11 +67,11 @@ def test_names_mail_access_and_resources(cell: ReservingCell) -> None:
     assert cell.ar(number).name == "new"
     cell.end(job)
     assert alter(cell, number, hard=[]).status == 0
-    assert "cannot have other places" in alter(cell, number, pe_range="4", pe="mpi").answers[0][1]
+    assert "cannot be moved" in alter(cell, number, pe_range="4", pe="mpi").answers[0][1]
 
 
 @pytest.mark.statement("AR-125")
-def test_what_is_no_property_of_a_reservation_is_refused_in_the_order_of_names(cell: ReservingCell) -> None:
+def test_unchangeable_fields_are_refused_in_the_order_of_names(cell: ReservingCell) -> None:
     number = cell.qrsub(at=100)
     done = alter(cell, number, verify="v", rule="x", now=True, latest=1.0, find=2)
     assert done.answers[0][1] == "denied: find, latest, now, rule, verify of an advance reservation cannot be changed"
@@ -98,7 +98,7 @@ def test_others_may_not(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest
     assert "privileges" in alter(cell, number, "bob", name="his").answers[0][1]
     shell = Shell(cell, tmp_path, monkeypatch, capsys)
     assert shell("qralter -N yours -he y mine").out == f"modified advance_reservation {number} (name, error behaviour)\n"
-    assert shell("qralter -N yours 1").out == f"modified advance_reservation {number}: nothing is other than before\n"
+    assert shell("qralter -N yours 1").out == f"modified advance_reservation {number}: nothing has changed\n"
     assert (cell.ar(number).name, cell.ar(number).hard_errors) == ("yours", True)
     assert shell("qralter -w v 1").err.splitlines()[0] == 'qralter: invalid option argument "-w"'
     assert shell("qralter 1").status == 1
@@ -123,7 +123,7 @@ def test_several_at_once_get_no_slot_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("AR-125")
-def test_it_may_shrink_to_just_what_its_running_jobs_use(cell: ReservingCell) -> None:
+def test_a_reservation_may_shrink_to_the_use_of_its_running_jobs(cell: ReservingCell) -> None:
     cell.complex("lic INT <= YES YES 0")
     cell.configure("cluster_queue", "all.q", complex_values="lic=9")
     number = cell.qrsub(hard=["lic=5"])

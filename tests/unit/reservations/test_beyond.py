@@ -172,7 +172,7 @@ def test_a_rule_that_means_no_day_is_looked_for_within_bounds(
 @pytest.mark.parametrize("option", ["-latest 01181200", "-find 2"])
 def test_a_series_has_its_times(shell: Shell, cell: ReservingCell, option: str) -> None:
     outcome = shell(f"qrsub -a 01180900 -d 10 -recur 'FREQ=DAILY;COUNT=2' {option}")
-    assert outcome.status == 1 and "-latest and -find are for single ones" in outcome.err
+    assert outcome.status == 1 and "-latest and -find are for single reservations" in outcome.err
     assert not cell.state.reservations
 
 
@@ -241,7 +241,7 @@ def test_a_lost_share_is_moved_to_a_sound_host(tmp_path: Path) -> None:
     assert sum(bool(cell.placed(each)) for each in jobs) == 5
 
 
-def test_one_that_may_not_be_moved_keeps_no_other_from_it(cell: ReservingCell) -> None:
+def test_an_immovable_reservation_does_not_stop_the_healing_of_others(cell: ReservingCell) -> None:
     stays = cell.qrsub(hard=["hostname=h1"], heal=False)
     moves = cell.qrsub(hard_queues=["all.q@h2", "all.q@h3"], heal=True)
     lost = next(iter(cell.granted(moves))).partition("@")[2]

@@ -159,7 +159,7 @@ def test_a_clock_that_is_set_back_takes_nothing_from_what_has_begun(cell: Reserv
 
 
 @pytest.mark.statement("AR-55")
-def test_what_is_over_leaves_nothing_behind(cell: ReservingCell) -> None:
+def test_an_ended_reservation_leaves_nothing_behind(cell: ReservingCell) -> None:
     for _ in range(5):
         for _ in range(4):
             number = cell.qrsub(at=10, duration=10, pe="mpi", pe_range="3")

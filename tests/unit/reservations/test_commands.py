@@ -86,7 +86,7 @@ def test_any_two_of_start_end_and_duration_fix_the_third(shell: Shell, options: 
         ("-d", "qrsub: -d option must have argument"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_made(shell: Shell, options: str, text: str) -> None:
+def test_invalid_commands_are_reported_and_reserve_nothing(shell: Shell, options: str, text: str) -> None:
     shell.unknown_users = {"carol", "*"}
     assert refused(shell(f"qrsub {options}")).startswith(text)
     assert shell("qrstat -u '*'") == Outcome("", "", 0)

@@ -30,12 +30,12 @@ def test_a_reservation_of_no_series_goes_alone(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-104", "AR-105")
-def test_what_waits_inside_goes_at_once_and_what_runs_is_asked_to_end(cell: ReservingCell) -> None:
+def test_pending_jobs_inside_are_deleted_and_running_jobs_are_killed(cell: ReservingCell) -> None:
     number = cell.qrsub()
     job = cell.submit(ar=number, tasks="1-3", task_concurrency=1)
     cell.cycle()
     cell.qdel_ar(number)
-    told = [(line.task, line.event, line.cause) for line in cell.master.story(job, 2)]
+    told = [(line.task, line.event, line.cause) for line in cell.master.job_history(job, 2)]
     assert told == [
         (0, "PendingTasksDeleted", "tasks 2,3, by alice@h1"),
         (1, "TaskDeletionRequested", "by alice@h1"),
@@ -43,4 +43,4 @@ def test_what_waits_inside_goes_at_once_and_what_runs_is_asked_to_end(cell: Rese
     runs = cell.submit(ar=(other := cell.qrsub()))
     cell.cycle()
     cell.qdel_ar(other)
-    assert [line.event for line in cell.master.story(runs, 2)] == ["TaskStarted", "TaskDeletionRequested"]
+    assert [line.event for line in cell.master.job_history(runs, 2)] == ["TaskStarted", "TaskDeletionRequested"]

@@ -135,7 +135,7 @@ def test_forced_ends_come_in_the_order_of_tasks(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-97", "AR-104")
-def test_what_ends_with_a_reservation_is_told_once(cell: ReservingCell) -> None:
+def test_a_task_in_deletion_is_not_deleted_again_with_its_reservation(cell: ReservingCell) -> None:
     number = cell.qrsub()
     job = cell.submit(ar=number)
     cell.cycle()
@@ -149,7 +149,7 @@ def test_what_ends_with_a_reservation_is_told_once(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-101", "AR-103")
-def test_who_may_not_delete_one_reservation_deletes_the_next(cell: ReservingCell) -> None:
+def test_a_refusal_for_a_reservation_does_not_stop_the_deletion_of_the_next(cell: ReservingCell) -> None:
     cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
     strange, own = cell.qrsub("bob"), cell.qrsub()
     text = f'alice - you do not have the necessary privileges to delete the advance_reservation "{strange}"'
@@ -274,7 +274,7 @@ def test_objects_that_no_reservation_has_may_go(cell: ReservingCell, kind: str, 
 
 
 @pytest.mark.statement("AR-76")
-def test_what_ends_before_or_begins_after_a_window_does_not_count(cell: ReservingCell) -> None:
+def test_reservations_outside_a_window_do_not_count(cell: ReservingCell) -> None:
     cell.add("parallel_environment", "wide", pe_name="wide", slots="99", allocation_rule="$pe_slots")
     cell.configure("cluster_queue", "all.q", pe_list="wide")
     for at, slots in ((100, 4), (200, 1), (300, 4)):

@@ -77,7 +77,7 @@ def test_a_reservation_stops_no_running_job_and_names_the_one_that_keeps_it(tmp_
     assert cell.refused(at=60, duration=10) == "advance_reservation: no suitable queues"
     answer = cell.request(at=60, duration=10, verify="v")
     said = [text for _, text in answer.answers]
-    assert f'queue instance "all.q@h1" is held by job {job} for ever: it has no run time limit' in said
+    assert f'queue instance "all.q@h1" is held by job {job} forever: it has no run time limit' in said
     assert answer.status == 1
     cell.wait(120)
     cell.cycle()

@@ -52,7 +52,7 @@ def test_each_queue_and_host_of_a_reservation_is_kept(wide: ReservingCell) -> No
 
 
 @pytest.mark.statement("AR-75", "HG-12")
-def test_who_would_get_into_a_group_by_its_rule_is_looked_at(wide: ReservingCell) -> None:
+def test_hosts_that_would_join_a_group_by_its_rule_are_checked(wide: ReservingCell) -> None:
     wide.add("host_group", "@few", hostlist="NONE", rule="hostname=h2")
     wide.configure("cluster_queue", "all.q", slots="4,[@few=1]")
     number = wide.qrsub(pe="wide", pe_range="3", hard_queues=["all.q@h1"])
@@ -63,7 +63,7 @@ def test_who_would_get_into_a_group_by_its_rule_is_looked_at(wide: ReservingCell
 
 
 @pytest.mark.statement("AR-75", "QC-41")
-def test_what_runs_outside_does_not_count_as_reserved(wide: ReservingCell) -> None:
+def test_jobs_outside_do_not_count_as_reserved(wide: ReservingCell) -> None:
     wide.qrsub(at=5000, pe="wide", pe_range="2", hard_queues=["all.q@h1"])
     for _ in range(3):
         wide.submit(hard_queues=["all.q@h1"])
@@ -80,7 +80,7 @@ def test_an_orphan_goes_on_with_what_was_reserved_there(wide: ReservingCell) -> 
 
 
 @pytest.mark.statement("AR-74")
-def test_who_leaves_a_reservation_need_no_longer_have_access(cell: ReservingCell) -> None:
+def test_users_removed_from_a_reservation_no_longer_need_access(cell: ReservingCell) -> None:
     cell.admin("change_users", verb="add", users=["alice", "bob"], lists=["team"])
     cell.configure("cluster_queue", "all.q", user_lists="team")
     cell.qrsub(users=["@team"])
@@ -101,7 +101,7 @@ def test_of_a_long_window_the_fullest_part_is_named(wide: ReservingCell) -> None
 
 @pytest.mark.statement("AR-75", "AR-82")
 @pytest.mark.parametrize("full_at", [100, 300])
-def test_what_is_reserved_before_or_after_a_window_breaks_it_not(wide: ReservingCell, full_at: int) -> None:
+def test_reservations_before_or_after_a_window_do_not_break_it(wide: ReservingCell, full_at: int) -> None:
     request = {"pe": "wide", "hard_queues": ["all.q@h1"]}
     wide.qrsub(at=200, duration=100, pe_range="1", **request)
     full = wide.qrsub(at=full_at, duration=100, pe_range="4", **request)

@@ -110,7 +110,7 @@ def test_a_change_is_refused_where_something_is_reserved_and_until_it_is_deleted
 
 
 @pytest.mark.statement("AR-75", "AR-76", "AR-71", "AR-77")
-def test_what_is_left_may_be_taken_away(both: ReservingCell) -> None:
+def test_unreserved_capacity_may_be_removed(both: ReservingCell) -> None:
     assert both.configure("cluster_queue", "t.q", slots="4", complex_values="lic=4").status == 0
     assert both.configure("parallel_environment", "t_pe", slots="4").status == 0
     assert both.configure("calendar", "t_cal", year="20.1.2027=off").status == 0
@@ -140,7 +140,7 @@ def test_a_list_that_a_reservation_names_is_kept(cell: ReservingCell, user: str)
 
 
 @pytest.mark.statement("AR-76", "AR-78")
-def test_what_hosts_and_the_cluster_offer_is_guarded_too(cell: ReservingCell) -> None:
+def test_capacities_of_hosts_and_the_cluster_are_guarded_too(cell: ReservingCell) -> None:
     for line in ("lic INT <= YES YES 0", "disk INT <= YES YES 0", "spare INT <= YES YES 0"):
         cell.complex(line)
     cell.configure("exec_host", "global", complex_values="lic=9,spare=1")
@@ -207,7 +207,7 @@ def test_a_reservation_that_is_broken_already_forbids_nothing_new(both: Reservin
 
 
 @pytest.mark.statement("AR-80", "AR-76")
-def test_what_an_orphan_leaves_behind_is_guarded_on_the_other_hosts(cell: ReservingCell) -> None:
+def test_the_grants_beside_an_orphan_are_guarded_on_the_other_hosts(cell: ReservingCell) -> None:
     cell.add("parallel_environment", "two", pe_name="two", slots="99", allocation_rule="2")
     cell.configure("cluster_queue", "all.q", pe_list="two")
     cell.qrsub(pe="two", pe_range="6")

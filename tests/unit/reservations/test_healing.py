@@ -43,7 +43,7 @@ def test_the_masters_share_goes_where_a_master_may_be_or_nowhere(tmp_path: Path,
 
 
 @pytest.mark.statement("AR-57")
-def test_what_jobs_hold_is_not_moved_nor_told_of(tmp_path: Path) -> None:
+def test_slots_held_by_jobs_are_neither_moved_nor_reported(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=4, slots=2)
     parameters = cell.state.configuration_text("")["reporting_params"].replace("reporting=false", "reporting=true")
     cell.configure("configuration", "global", reporting_params=parameters)

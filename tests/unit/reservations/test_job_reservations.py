@@ -27,7 +27,7 @@ def waiting(cell: ReservingCell, h_rt: int = 300) -> int:
 
 
 @pytest.mark.statement("AR-52")
-def test_what_a_waiting_job_is_promised_is_not_given_to_a_reservation(cell: ReservingCell) -> None:
+def test_resources_reserved_for_a_waiting_job_are_not_granted_to_a_reservation(cell: ReservingCell) -> None:
     waiting(cell)
     assert cell.refused(at=200, duration=100) == "advance_reservation: no suitable queues"
     assert cell.refused(at=100, duration=1)

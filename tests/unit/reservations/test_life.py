@@ -14,7 +14,7 @@ from tests.unit.reservations.conftest import ReservingCell
 
 
 @pytest.mark.statement("AR-57")
-def test_who_closes_a_queue_is_answered_when_its_reservations_know(cell: ReservingCell) -> None:
+def test_the_answer_to_a_queue_change_waits_for_its_reservations(cell: ReservingCell) -> None:
     number = cell.qrsub(hard_queues=["all.q@h1"], at=600)
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     assert cell.ar(number).errors == ["reserved queue all.q@h1 is disabled"], "no time has passed"
@@ -77,7 +77,7 @@ def test_each_thing_that_is_wrong_is_told(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-57", "SU-1")
-def test_what_subordination_suspends_is_in_order(cell: ReservingCell) -> None:
+def test_suspension_by_subordination_is_no_fault(cell: ReservingCell) -> None:
     cell.add("cluster_queue", "hot.q", hostlist="h1 h2 h3", slots="4")
     cell.configure("cluster_queue", "hot.q", subordinate_list="all.q=1")
     number = cell.qrsub(hard_queues=["all.q"], hard=["hostname=h1"])

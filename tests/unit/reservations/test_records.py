@@ -60,7 +60,7 @@ def test_a_life_in_records(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-123", "AR-121")
-def test_one_that_was_deleted_before_it_began_has_its_records_too(cell: ReservingCell) -> None:
+def test_a_reservation_deleted_before_its_start_has_records(cell: ReservingCell) -> None:
     on(cell)
     number = cell.qrsub(at=1000)
     cell.qdel_ar(number)

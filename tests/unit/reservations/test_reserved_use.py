@@ -71,7 +71,7 @@ def test_reserved_used_idle_and_never_used(cell: ReservingCell, shell: Shell) ->
 
 
 @pytest.mark.statement("AR-124", "AR-123")
-def test_one_that_never_began_held_nothing(cell: ReservingCell, shell: Shell) -> None:
+def test_a_reservation_that_never_began_held_nothing(cell: ReservingCell, shell: Shell) -> None:
     number = cell.qrsub(at=1000)
     cell.wait(10)
     cell.qdel_ar(number)
@@ -80,7 +80,7 @@ def test_one_that_never_began_held_nothing(cell: ReservingCell, shell: Shell) ->
 
 
 @pytest.mark.statement("AR-124")
-def test_one_that_was_deleted_held_its_slots_until_then(cell: ReservingCell, shell: Shell) -> None:
+def test_a_deleted_reservation_held_its_slots_until_its_deletion(cell: ReservingCell, shell: Shell) -> None:
     number = cell.qrsub(duration=100)
     cell.wait(30)
     cell.qdel_ar(number)
@@ -111,7 +111,7 @@ def test_a_job_that_began_in_the_second_of_its_reservation_counts_whole(cell: Re
 
 
 @pytest.mark.parametrize("version", ["granted before", "granted and over before"])
-def test_one_that_an_earlier_version_granted(cell: ReservingCell, shell: Shell, version: str) -> None:
+def test_a_reservation_granted_by_an_earlier_version_is_listed(cell: ReservingCell, shell: Shell, version: str) -> None:
     number = cell.qrsub(duration=100)
     slots = cell.state.reservations[number].slots
     cell.master.spool._db.execute("delete from held_slots")
@@ -128,7 +128,7 @@ def test_one_that_an_earlier_version_granted(cell: ReservingCell, shell: Shell, 
 
 
 @pytest.mark.parametrize("options", ["-reserved", "-ar -reserved", "-ar 1 -j 1 -reserved"])
-def test_it_is_for_one_reservation(shell: Shell, options: str) -> None:
+def test_the_listing_is_for_a_single_reservation(shell: Shell, options: str) -> None:
     outcome = shell(f"qacct {options}")
     assert (outcome.out, outcome.status) == ("", 1)
     assert outcome.err.startswith("qacct: -reserved is for the reservation that -ar names, without -j\n")

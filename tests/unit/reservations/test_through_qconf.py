@@ -30,7 +30,7 @@ def shell(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         ("-de h1", "h1"),
     ],
 )
-def test_what_a_reservation_needs_stays_until_it_is_deleted(shell: Shell, cell: ReservingCell, options: str, what: str) -> None:
+def test_objects_of_a_reservation_stay_until_its_deletion(shell: Shell, cell: ReservingCell, options: str, what: str) -> None:
     number = cell.qrsub(pe="smp", pe_range="3", hard_queues=["all.q@h1"])
     before = {kind: dict(cell.state.kind(kind)) for kind in ("cluster_queue", "parallel_environment", "exec_host")}
     outcome = shell.as_root(f"qconf {options}")

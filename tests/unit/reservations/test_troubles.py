@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.follow.reservation_states import RETURN_S, errors_of, troubles
+from daemons.qmaster.follow.reservation_states import RETURN_S, errors_of, instance_faults
 from gridengine.state.jobs import Grant
 from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
@@ -14,14 +14,14 @@ NAME = "all.q@h1"
 
 def trouble(cluster: Cluster, now: float = NOW + 1, since: float = NOW - 100) -> list[str]:
     """The words for what is wrong with all.q@h1. since: when the qmaster started."""
-    texts = troubles(cluster.state, [NAME], now, since).get(NAME, [])
+    texts = instance_faults(cluster.state, [NAME], now, since).get(NAME, [])
     assert all(text.startswith(f"reserved queue {NAME} is ") for text in texts)
     return [text.rsplit(" ", 1)[1] for text in texts]
 
 
 def test_a_sound_instance_has_none_and_one_that_is_not_there_neither() -> None:
     cluster = Cluster(1)
-    assert troubles(cluster.state, [NAME, "gone.q@h1"], NOW, NOW) == {}
+    assert instance_faults(cluster.state, [NAME, "gone.q@h1"], NOW, NOW) == {}
 
 
 @pytest.mark.statement("AR-57", "AR-59")
@@ -63,7 +63,7 @@ def test_all_that_is_wrong_is_told_in_the_order_of_the_grants() -> None:
     cluster.state.hosts["h1"].up = False
     cluster.state.instances[NAME].disabled = True
     cluster.state.instances["all.q@h2"].suspended = True
-    found = troubles(cluster.state, [NAME, "all.q@h2"], NOW + 1, NOW - 100)
+    found = instance_faults(cluster.state, [NAME, "all.q@h2"], NOW + 1, NOW - 100)
     granted = [Grant("all.q@h2", 1), Grant("other.q@h2", 1), Grant(NAME, 1)]
     reservation = AdvanceReservation(1, "alice", "users", NOW, NOW, NOW + 60, granted=granted)
     assert errors_of(reservation, found) == [

@@ -12,10 +12,10 @@ from daemons.qmaster.shadow.replica import OutOfStep, Replica
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.answer_table import KEEP_S, Receipt
 from daemons.qmaster.spooling.followed_file import NOTE_S
+from daemons.qmaster.spooling.history_table import AT_ONCE
 from daemons.qmaster.spooling.patches import MalformedFrames, Patch, RecentPatches, decode_frames, encode_frames
 from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool, Transaction
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from daemons.qmaster.story_table import AT_ONCE
 from gridengine.gdi.requests import Caller, decode_request
 from gridengine.ranges import Ranges
 from gridengine.state.machines.job import HoldsChanged

@@ -1,13 +1,13 @@
 """Single attributes of objects, queue domains and queue instances: -aattr, -dattr, -mattr, -rattr and -purge.
 
-Owns which object and which tuple a name means, and the answers. The arithmetic on texts is
-`gridengine.config.attribute_changes`'. Source: qconf(1); QF-1 … QF-8, QF-39, HG-10; O for texts and exit codes.
+Owns the selection of an object and a tuple by name, and the answers. The arithmetic on texts belongs to
+`gridengine.config.attribute_changes`. Source: qconf(1); QF-1 … QF-8, QF-39, HG-10; O for texts and exit codes.
 """
 
 from __future__ import annotations
 
 from daemons.qmaster.decide.configuration.complex_settings import full_text, is_complex_list, table_of
-from daemons.qmaster.decide.configuration.gate import conclude, settled, stored_name
+from daemons.qmaster.decide.configuration.gate import conclude, resolve_names, stored_name
 from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
@@ -22,42 +22,42 @@ from gridengine.syntax.lists import is_none
 
 
 def change(state: State, request: ConfigureAttributes, caller: Caller, world: World) -> Decision:
-    """Some attributes of one object changed, or with the verb `purge` tuples taken out of a queue: all or none."""
+    """Change some attributes of one object, or with the verb `purge` remove tuples from a queue: all or none."""
     decision = Decision()
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
     if not request.changes:
         return decision.refuse("denied: no attribute is named")
-    words = KIND[request.kind]
-    written, part = _divided(request)
+    object_kind = KIND[request.kind]
+    written, part = _split_name(request)
     name = stored_name(request.kind, written, state, world)
     if name is None:
         return decision.refuse(f'can\'t resolve hostname "{written}"')
     before = state.kind(request.kind).get(name)
     if before is None:
         hint = did_you_mean(name, state.kind(request.kind))
-        return decision.refuse(f'denied: {words.noun} "{name}" does not exist', hint=hint)
+        return decision.refuse(f'denied: {object_kind.noun} "{name}" does not exist', hint=hint)
     if part and request.kind == "cluster_queue" and not part.startswith("@"):
         part = world.resolve_host(part) or part
     proposal = Proposal(state)
     try:
         if request.verb == "purge":
-            after = _purged(request, before, part, decision)
+            after = _purge(request, before, part, decision)
             if after is None:
                 return decision
         else:
             after = dict(before)
             for attribute, value in request.changes:
-                after = _changed(proposal, request, after, attribute, value, part)
+                after = _apply_change(proposal, request, after, attribute, value, part)
         model = KINDS[request.kind].from_attributes(after, name=name)
-        proposal.set(request.kind, name, settled(proposal, request.kind, model, world))
+        proposal.set(request.kind, name, resolve_names(proposal, request.kind, model, world))
     except ConfigError as error:
         return decision.refuse(str(error))
-    decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {words.listing}')
+    decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {object_kind.listing}')
     return conclude(proposal, decision, world)
 
 
-def _divided(request: ConfigureAttributes) -> tuple[str, str]:
+def _split_name(request: ConfigureAttributes) -> tuple[str, str]:
     """Object and part of it: host or group of a queue's tuple, rule of a resource quota set (QF-6)."""
     separator = {"cluster_queue": "@", "resource_quota": "/"}.get(request.kind)
     if separator is None:
@@ -66,10 +66,10 @@ def _divided(request: ConfigureAttributes) -> tuple[str, str]:
     return name, part
 
 
-def _changed(
+def _apply_change(
     proposal: Proposal, request: ConfigureAttributes, before: Attributes, attribute: str, value: str, part: str
 ) -> Attributes:
-    """The attributes after one change; names of complexes in the value are made full ones first. Raises ConfigError."""
+    """The attributes after one change; shortcuts of complexes in the value become full names first. Raises ConfigError."""
     kind = request.kind
     if kind == "resource_quota" and (part or attribute == "limit"):
         return change_limit(before, request.verb, attribute, value, part)
@@ -84,12 +84,12 @@ def _changed(
 def _full_value(proposal: Proposal, kind: str, attribute: str, value: str) -> str:
     if not value.lstrip().startswith("["):
         return full_text(table_of(proposal), kind, attribute, value)
-    # tuples alone: with a default that says nothing they are a text like any other
+    # tuples alone: with the default NONE in front they become a regular text
     return full_text(table_of(proposal), kind, attribute, f"NONE,{value}").removeprefix("NONE,")
 
 
-def _purged(request: ConfigureAttributes, before: Attributes, part: str, decision: Decision) -> Attributes | None:
-    """The queue without tuples of a host or group; None when there is none. What is not there is a warning, as in the
+def _purge(request: ConfigureAttributes, before: Attributes, part: str, decision: Decision) -> Attributes | None:
+    """The queue without tuples of a host or group; None if there are none. A missing attribute or tuple is a warning, as in the
     original. Raises ConfigError (QF-8)."""
     names = [name for name, _ in request.changes]
     if request.kind != "cluster_queue":
@@ -98,10 +98,10 @@ def _purged(request: ConfigureAttributes, before: Attributes, part: str, decisio
     if not part:
         reason = "purging needs a host or a host group: queue@host or queue@@group"
         raise ConfigError(request.kind, request.name, names[0], reason)
-    found = None
+    result = None
     for name in names:
-        after = purge_override(found or before, name, part)
+        after = purge_override(result or before, name, part)
         if after is None:
             decision.answer.warning(f'Attribute name ("{name}") and/or value ("{part}") not found')
-        found = after or found
-    return found
+        result = after or result
+    return result

@@ -1,7 +1,7 @@
 """Change sets: many objects in one transaction, planned or applied (gridengine config plan, apply, undo).
 
-Owns the request and its answer. A plan is the real thing: the same checks, and the real events applied to a copy of the
-state. Nothing is changed unless everything is accepted.
+Owns the request and its answer. A plan makes the same checks, and applies the real events to a copy of the state. Nothing is
+changed unless everything is accepted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from daemons.qmaster.decide.configuration.gate import add_missing_hosts, settled
+from daemons.qmaster.decide.configuration.gate import add_missing_hosts, resolve_names
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decide.configuration.references import refusals
 from daemons.qmaster.decide.configuration.remarks import remarks
@@ -55,7 +55,7 @@ def change_objects(state: State, request: ChangeObjects, caller: Caller, world: 
 
 
 def _propose(proposal: Proposal, changes: list[ObjectChange], world: World) -> Iterator[str]:
-    """Put the changes into the proposal, complexes first; refusals of single objects, one line each."""
+    """Put the changes into the proposal, complexes first. Yields refusals of single objects, one line each."""
     known = [change for change in changes if change.kind in KINDS]
     if len(known) < len(changes):
         yield "denied: a change names an unknown kind of object"
@@ -72,16 +72,16 @@ def _propose(proposal: Proposal, changes: list[ObjectChange], world: World) -> I
                 model = KINDS[kind].from_attributes(change.after, name=name)
                 if model.object_name != name:
                     raise ConfigError(kind, name, KINDS[kind].key, f'the object is called "{model.object_name}"')
-                proposal.set(kind, name, settled(proposal, kind, model, world))
+                proposal.set(kind, name, resolve_names(proposal, kind, model, world))
             except ConfigError as error:
                 yield str(error)
 
 
 def instance_changes(state: State, events: list[AnyEvent]) -> dict[str, Any]:
-    """What events would do to queue instances: names by what becomes of them.
+    """The effects of events on queue instances: names by kind of effect.
 
-    `appear`, `go`, `orphaned`, `revived` (no more orphaned), `ambiguous` ([name, attribute, identifiers]), `settled` (no
-    more ambiguous), `changed` (other values of attributes).
+    `appear`, `go`, `orphaned`, `revived` (no longer orphaned), `ambiguous` ([name, attribute, identifiers]), `settled` (no
+    longer ambiguous), `changed` (other values of attributes).
     """
     after = state.branch()
     for event in events:
@@ -91,7 +91,7 @@ def instance_changes(state: State, events: list[AnyEvent]) -> dict[str, Any]:
     old, new = state.instances, after.instances
     both = old.keys() & new.keys()
     orphaned = {name for name in both if new[name].orphaned and not old[name].orphaned}
-    found = {
+    by_change = {
         "appear": new.keys() - old.keys(),
         "go": old.keys() - new.keys(),
         "orphaned": orphaned,
@@ -105,4 +105,4 @@ def instance_changes(state: State, events: list[AnyEvent]) -> dict[str, Any]:
         for attribute, between in ambiguous
         if (attribute, between) not in state.ambiguous.get(name, ())
     ]
-    return {**{what: sorted(names) for what, names in found.items()}, "ambiguous": conflicts}
+    return {**{what: sorted(names) for what, names in by_change.items()}, "ambiguous": conflicts}

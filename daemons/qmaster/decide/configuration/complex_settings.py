@@ -1,7 +1,7 @@
 """Lists of `complex=value` in configuration objects: shortcuts become full names, values must fit the type.
 
-Owns that step between an object's own checks and the stored text; so nothing behind the gate knows shortcuts.
-Called by `objects` and `attributes`. Source: CX-2, CX-4, CX-45; complex(5); T for shortcuts.
+Owns that step between an object's own checks and the stored text; so shortcuts do not pass the gate. Called by `objects` and
+`attributes`. Source: CX-2, CX-4, CX-45; complex(5); T for shortcuts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPED = (*_LISTS["cluster_queue"], "job_load_adjustments")
 
 
 class _Known(NamedTuple):
-    """What a value must fit: full name, type, and whether the complex is consumed (CX-45)."""
+    """The constraints on a value: full name, type, and whether the complex is consumed (CX-45)."""
 
     name: str
     type: str = ""
@@ -40,7 +40,7 @@ Table = Mapping[str, _Known]
 
 
 def table_of(proposal: Proposal) -> Table:
-    """The complexes as they would be, by name and by shortcut."""
+    """The complexes of the proposal, by name and by shortcut."""
     entries = proposal.kind("complex").items()
     known = {name: _Known(name, text["type"], text["consumable"] != "NO") for name, text in entries}
     return {text["shortcut"]: known[name] for name, text in entries} | known
@@ -101,7 +101,7 @@ def _full_pairs(table: Table, attribute: str, text: str) -> str:
 
 
 def _known(table: Table, written: str) -> _Known:
-    """What a name or shortcut stands for; an unknown one for itself, its absence is reported with the references."""
+    """The complex of a name or shortcut. An unknown name stands for itself; `references` reports its absence."""
     return table.get(written) or _Known(written)
 
 
@@ -113,7 +113,7 @@ def _check_value(known: _Known, value: str) -> None:
 
 
 def _check_capacity(known: _Known, value: str) -> None:
-    """How much there is of a consumable can be counted: nothing negative, and an end. Source: complex(5); O."""
+    """The capacity of a consumable must be countable: neither negative nor infinite. Source: complex(5); O."""
     if not known.consumable:
         return
     amount = value_of(known.type, value)
@@ -129,7 +129,7 @@ def _check_formula(table: Table, formula: LoadFormula) -> None:
 
 
 def _check_rule(table: Table, name: str, rule: HostRule) -> None:
-    """What a host group's rule compares with must be values of the types."""
+    """The values in a host group's rule must fit the types of their complexes."""
     for test in rule.tests:
         try:
             _check_value(_known(table, test.name), test.value)
@@ -138,8 +138,8 @@ def _check_rule(table: Table, name: str, rule: HostRule) -> None:
 
 
 def _full_rule(table: Table, name: str, line: str) -> str:
-    """A rule with full names. Its limits must be values of their types, those of consumables neither negative nor endless;
-    formulas are for the hosts to fill (RQ-6). Source: O for what is refused."""
+    """A rule with full names. Its limits must be values of their types; limits of consumables must be neither negative nor
+    infinite; hosts evaluate formulas (RQ-6). Source: O for the refusals."""
     rule = parse_rule(line)
     limits: dict[str, str] = {}
     for written, value in rule.limits.items():

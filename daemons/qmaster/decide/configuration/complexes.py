@@ -1,4 +1,4 @@
-"""The complex table: read as a whole or row by row, and what it must not lose.
+"""The complex table: its reading as a whole or row by row, and the guards of its rows.
 
 Owns the reading of rows out of a request and the guards of complexes in use. Called by `configuration` and `references`.
 Source: complex(5); CX-2, CX-14, CX-16, CX-17, QF-18, QF-19, GD-9.
@@ -17,11 +17,11 @@ from gridengine.state.state import State
 from gridengine.syntax.object_file import Entry
 
 _BOOKED = ("type", "consumable")
-"""Columns that say how a request is booked."""
+"""Columns that decide how a request is booked."""
 
 
 def complex_rows(entries: list[Entry]) -> dict[str, Complex]:
-    """The entries of a table, which come one after the other, each beginning with its name. Raises ConfigError."""
+    """The rows of a table. Its entries are in sequence; each row begins with its name. Raises ConfigError."""
     rows: dict[str, Complex] = {}
     row: list[Entry] = []
     for entry in [*entries, ("name", "", 0)]:
@@ -36,7 +36,7 @@ def complex_rows(entries: list[Entry]) -> dict[str, Complex]:
 
 
 def complex_refusals(proposal: Proposal) -> Iterator[str]:
-    """Why the table cannot be changed as proposed."""
+    """The reasons against the proposed table."""
     state = proposal.state
     old = {name: Complex.from_attributes(text) for name, text in state.kind("complex").items()}
     new = {name: Complex.from_attributes(text) for name, text in proposal.kind("complex").items()}
@@ -56,7 +56,7 @@ def complex_refusals(proposal: Proposal) -> Iterator[str]:
 
 
 def _job_with(state: State, name: str) -> int:
-    """A job that requests a complex or holds some of it; 0 when there is none."""
+    """A job that requests a complex, or holds an amount of it; 0 if there is none."""
     for job in state.jobs.values():
         held = any(name in task.resources for task in job.tasks.values())
         if held or name in job.hard or name in job.soft:
@@ -65,7 +65,7 @@ def _job_with(state: State, name: str) -> int:
 
 
 def _check_values(proposal: Proposal, retyped: set[str]) -> None:
-    """Values that are configured must be values of the new types, too. Raises ConfigError."""
+    """Configured values must be values of the new types, too. Raises ConfigError."""
     for kind in ("exec_host", "cluster_queue") if retyped else ():
         for name, attributes in proposal.kind(kind).items():
             if any(complex_name in text for text in attributes.values() for complex_name in retyped):

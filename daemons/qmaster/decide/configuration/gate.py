@@ -1,6 +1,6 @@
-"""The gate of configuration: what a request brings becomes an object of a proposal, or a refusal.
+"""The gate of configuration: each request becomes an object of a proposal, or a refusal.
 
-Owns the steps from written entries to stored texts (`admitted`), and what ends every configuration request: checks,
+Owns the steps from written entries to stored texts (`parse_object`), and the end of every configuration request: checks,
 events, warnings (`conclude`). Called by all handlers of configuration requests.
 """
 
@@ -23,18 +23,18 @@ from gridengine.state.queues import names
 from gridengine.state.state import State
 
 
-def admitted(
+def parse_object(
     proposal: Proposal, request: ConfigureObject, world: World, warnings: list[str]
 ) -> tuple[str, ConfigObject]:
-    """Name and object of a request's entries. Raises ConfigError; `warnings` gets what is worth a word (X-1, GC-3)."""
+    """Name and object of a request's entries. Raises ConfigError; warnings are appended to `warnings` (X-1, GC-3)."""
     kind = KINDS[request.kind]
     entries = [(kind.key, request.name, 0)] if KIND[request.kind].bare else list(request.attributes)
     name = (request.name or "global") if request.kind == "configuration" else ""
     model = kind.parse(entries, name=name, warnings=warnings)
-    return model.object_name, settled(proposal, request.kind, model, world)
+    return model.object_name, resolve_names(proposal, request.kind, model, world)
 
 
-def settled(proposal: Proposal, kind: str, model: ConfigObject, world: World) -> ConfigObject:
+def resolve_names(proposal: Proposal, kind: str, model: ConfigObject, world: World) -> ConfigObject:
     """The object with full names of complexes and unique names of hosts. Raises ConfigError."""
     attributes = model.attributes()
     changed = with_full_names(proposal, kind, model.object_name, attributes)
@@ -42,8 +42,8 @@ def settled(proposal: Proposal, kind: str, model: ConfigObject, world: World) ->
     return model if changed == attributes else KINDS[kind].from_attributes(changed, name=model.object_name)
 
 
-def renamed(kind: str, model: ConfigObject, name: str) -> ConfigObject:
-    """The same object under another name: the unique one of its host."""
+def rename_object(kind: str, model: ConfigObject, name: str) -> ConfigObject:
+    """The same object under the unique name of its host."""
     attributes = model.attributes()
     if KINDS[kind].key in attributes:
         attributes[KINDS[kind].key] = name
@@ -74,7 +74,7 @@ def conclude(proposal: Proposal, decision: Decision, world: World) -> Decision:
 
 
 def add_missing_hosts(proposal: Proposal) -> None:
-    """Hosts that a queue would have and that are no exec hosts yet become ones, as in the original."""
+    """Create exec hosts for those hosts of queues that are no exec hosts yet, as in the original."""
     if not any(kind in ("cluster_queue", "host_group") for kind, _ in proposal.changed):
         return
     groups = proposal.host_groups()

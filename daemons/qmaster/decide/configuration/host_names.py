@@ -1,7 +1,7 @@
-"""Host names in configuration objects: each becomes the unique name that the instance of the host has.
+"""Host names in configuration objects: each becomes the unique name of the host, as in its instances.
 
-Owns that step between an object's own checks and the stored text. Called by `objects` and `attributes`.
-Source: GC-5, HG-4; host_aliases(5).
+Owns that step between an object's own checks and the stored text. Called by `objects` and `attributes`. Source: GC-5, HG-4;
+host_aliases(5).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gridengine.syntax.overrides import Overrides
 
 
 def unique_host(name: str, world: World) -> str | None:
-    """The unique name, None when nothing knows the host; `global` is itself."""
+    """The unique name, None for an unknown host; `global` is itself."""
     return name if name == "global" else world.resolve_host(name)
 
 

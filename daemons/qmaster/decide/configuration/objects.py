@@ -1,13 +1,13 @@
 """Configuration: whole objects added, replaced and removed (qconf -Ax, -Mx, -dx).
 
-Owns the three verbs and their answers. What is written is read in `gate`, what it must not break is `references`'.
+Owns the three verbs and their answers. `gate` reads the entries, `references` checks the references to and from an object.
 Source: qconf(1); QF-9 … QF-33, QF-37, QF-38; O for texts and exit codes.
 """
 
 from __future__ import annotations
 
 from daemons.qmaster.decide.configuration.complexes import complex_rows
-from daemons.qmaster.decide.configuration.gate import admitted, conclude, renamed, stored_name
+from daemons.qmaster.decide.configuration.gate import conclude, parse_object, rename_object, stored_name
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
@@ -19,7 +19,7 @@ from gridengine.state.state import State
 
 
 def add(state: State, request: ConfigureObject, caller: Caller, world: World) -> Decision:
-    """A new object. One that exists is refused; exit 0 for bare hosts, as scripts expect."""
+    """A new object. An existing object is refused; exit 0 for bare hosts, as scripts expect."""
     if request.kind == "complex":
         return _change_complexes(state, request, caller, world, whole=False)
     return _write(state, request, caller, world, new=True)
@@ -38,31 +38,32 @@ def _write(state: State, request: ConfigureObject, caller: Caller, world: World,
         return decision.refuse(refusal)
     kind, proposal, warnings = request.kind, Proposal(state), list[str]()
     try:
-        name, model = admitted(proposal, request, world, warnings)
+        name, model = parse_object(proposal, request, world, warnings)
         unique = stored_name(kind, name, state, world)
         if unique is None:
             return decision.refuse(f'can\'t resolve hostname "{name}"')
         if unique != name:
-            model = renamed(kind, model, unique)
+            model = rename_object(kind, model, unique)
     except ConfigError as error:
         return decision.refuse(str(error))
-    words, known = KIND[kind], state.has(kind, unique)
+    object_kind, known = KIND[kind], state.has(kind, unique)
     if new and known and not KIND[kind].single:
-        text = f'{words.noun} {unique} already exists' if kind == "configuration" else f'{words.noun} "{unique}" already exists'
+        shown = unique if kind == "configuration" else f'"{unique}"'
+        text = f"{object_kind.noun} {shown} already exists"
         return decision.refuse(text, 0 if kind in ("admin_host", "submit_host") else 1)
     if not new and not known and not KIND[kind].single:
         if kind == "configuration":
-            return decision.refuse(f"{words.noun} {unique} does not exist")
+            return decision.refuse(f"{object_kind.noun} {unique} does not exist")
         hint = did_you_mean(unique, state.kind(kind))
-        return decision.refuse(f'denied: {words.noun} "{unique}" does not exist', hint=hint)
+        return decision.refuse(f'denied: {object_kind.noun} "{unique}" does not exist', hint=hint)
     proposal.set(kind, unique, model)
     for line in warnings:
         decision.answer.warning(f"warning: {line}")
-    decision.answer.info(_written(kind, unique, "added" if new else "modified", caller))
+    decision.answer.info(_change_text(kind, unique, "added" if new else "modified", caller))
     return conclude(proposal, decision, world)
 
 
-def _written(kind: str, name: str, verb: str, caller: Caller) -> str:
+def _change_text(kind: str, name: str, verb: str, caller: Caller) -> str:
     """The success line of an object that was added or changed (QF-37)."""
     listing = KIND[kind].listing
     if kind == "scheduler":
@@ -78,20 +79,20 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
     decision = Decision()
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
-    kind, words = request.kind, KIND[request.kind]
+    kind, object_kind = request.kind, KIND[request.kind]
     name = "" if KIND[kind].single else stored_name(kind, request.name, state, world)
     if name is None:
         return decision.refuse(f'can\'t resolve hostname "{request.name}"')
-    removed = _removed(kind, name, caller)
+    removed = _removal_text(kind, name, caller)
     if not state.has(kind, name):
         if kind == "share_tree":
             return decision.refuse("sharetree does not exist")
         if kind == "configuration":
-            # what is not there needs no removing: the original answers as if it had
+            # the original reports the removal of a missing configuration as a success
             decision.answer.info(removed)
             return decision
         hint = did_you_mean(name, state.kind(kind))
-        return decision.refuse(f'denied: {words.missing} "{name}" does not exist', hint=hint)
+        return decision.refuse(f'denied: {object_kind.missing} "{name}" does not exist', hint=hint)
     if kind == "configuration" and name == "global":
         return decision.refuse('can\'t delete configuration "global" from list', 0)
     proposal = Proposal(state)
@@ -100,11 +101,11 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
     return conclude(proposal, decision, world)
 
 
-def _removed(kind: str, name: str, caller: Caller) -> str:
-    who, words = f"{caller.user}@{caller.host}", KIND[kind]
-    if words.single:
-        return f"{who} removed {words.listing}"
-    return f'{who} removed "{name}" from {words.removed_from}'
+def _removal_text(kind: str, name: str, caller: Caller) -> str:
+    caller_name, object_kind = f"{caller.user}@{caller.host}", KIND[kind]
+    if object_kind.single:
+        return f"{caller_name} removed {object_kind.listing}"
+    return f'{caller_name} removed "{name}" from {object_kind.removed_from}'
 
 
 def _change_complexes(
@@ -122,33 +123,33 @@ def _change_complexes(
     for name in current if whole else ():
         if name not in rows:
             proposal.remove("complex", name)
-            decision.answer.info(_removed("complex", name, caller))
+            decision.answer.info(_removal_text("complex", name, caller))
     for name, row in rows.items():
         if current.get(name) != row.attributes():
             proposal.set("complex", name, row)
-            decision.answer.info(_written("complex", name, "modified" if name in current else "added", caller))
+            decision.answer.info(_change_text("complex", name, "modified" if name in current else "added", caller))
     if not proposal.changed:
         decision.answer.info("Complex attribute configuration has not been changed")
     return conclude(proposal, decision, world)
 
 
 def replace_all(state: State, request: ReplaceObjects, caller: Caller, world: World) -> Decision:
-    """-Mrqs without a name: these objects instead of all that there are of the kind (QF-29), in one transaction."""
+    """-Mrqs without a name: these objects replace all objects of the kind (QF-29), in one transaction."""
     decision, proposal = Decision(), Proposal(state)
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
     for name in state.kind(request.kind):
         proposal.remove(request.kind, name)
-        decision.answer.info(_removed(request.kind, name, caller))
+        decision.answer.info(_removal_text(request.kind, name, caller))
     seen: set[str] = set()
     for entries in request.objects:
         try:
-            name, model = admitted(proposal, ConfigureObject(request.kind, "", entries), world, [])
+            name, model = parse_object(proposal, ConfigureObject(request.kind, "", entries), world, [])
         except ConfigError as error:
             return decision.refuse(str(error))
         if name in seen:
             return decision.refuse(f'denied: {KIND[request.kind].noun} "{name}" is given twice')
         seen.add(name)
         proposal.set(request.kind, name, model)
-        decision.answer.info(_written(request.kind, name, "added", caller))
+        decision.answer.info(_change_text(request.kind, name, "added", caller))
     return conclude(proposal, decision, world)

@@ -1,7 +1,7 @@
-"""Proposal: some changes of configuration objects, and the configuration as it would be with all of them.
+"""Proposal: some changes of configuration objects, and the resulting configuration.
 
-Owns the view that checks look at, so that one object and a whole cell are checked by the same code, and the order of the
-events. Made by the handlers of configuration requests; `references` says whether it may be carried out.
+Owns the view that checks look at, so that the same code checks one object and a whole cell, and the order of the events. Made
+by the handlers of configuration requests; `references` decides whether it may be carried out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Reference = tuple[str, str]
 
 
 class Proposal:
-    """Changes over a state. `changed`: attributes by (kind, name), None for what is to be removed."""
+    """Changes over a state. `changed`: attributes by (kind, name), None for a removed object."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -37,7 +37,7 @@ class Proposal:
         self._models[kind, name] = model
 
     def set_attributes(self, kind: str, name: str, attributes: Mapping[str, str]) -> None:
-        """The same from texts, which are checked. Raises ConfigError."""
+        """Add or replace an object by its texts, which are checked. Raises ConfigError."""
         self.set(kind, name, KINDS[kind].from_attributes(attributes, name=name))
 
     def remove(self, kind: str, name: str) -> None:
@@ -47,13 +47,13 @@ class Proposal:
         self.changed[kind, name] = self._changed_of.setdefault(kind, {})[name] = attributes
 
     def get(self, kind: str, name: str) -> Attributes | None:
-        """The attributes of an object as they would be, None when there would be no such object."""
+        """The proposed attributes of an object, None if there would be no such object."""
         if (kind, name) in self.changed:
             return self.changed[kind, name]
         return self.state.kind(kind).get(name)
 
     def model(self, kind: str, name: str) -> ConfigObject:
-        """The same as an object of its model; the object must exist."""
+        """The proposed attributes as an object of its model; the object must exist."""
         key = (kind, name)
         if key not in self._models or self._models[key].attributes() != self.get(kind, name):
             self._models[key] = KINDS[kind].from_attributes(self.get(kind, name) or {}, name=name)
@@ -65,7 +65,7 @@ class Proposal:
         return self.state.has(kind, name)
 
     def kind(self, kind: str) -> dict[str, Attributes]:
-        """All objects of a kind as they would be."""
+        """All proposed objects of a kind."""
         objects = self.state.kind(kind)
         own = self._changed_of.get(kind)
         if not own:
@@ -74,7 +74,7 @@ class Proposal:
         return {name: text for name, text in merged.items() if text is not None}
 
     def host_groups(self) -> HostGroups:
-        """The host groups as they would be, with the hosts that match their rules now."""
+        """The proposed host groups, with the hosts that match their rules now."""
         if not any(kind == "host_group" for kind, _ in self.changed):
             return self.state.groups
         rules = self.state.rule_members
@@ -82,17 +82,18 @@ class Proposal:
         return HostGroups({name: (*names(text["hostlist"]), *rules.get(name, ())) for name, text in members})
 
     def sets(self) -> Iterator[tuple[str, str, Attributes]]:
-        """(kind, name, attributes) of what is added or changed."""
+        """(kind, name, attributes) of each added or changed object."""
         for (kind, name), attributes in self.changed.items():
             if attributes is not None:
                 yield kind, name, attributes
 
     def removals(self) -> Iterator[Reference]:
-        """(kind, name) of what is removed."""
+        """(kind, name) of each removed object."""
         return (key for key, attributes in self.changed.items() if attributes is None)
 
     def events(self) -> list[AnyEvent]:
-        """The events: what refers to others comes after it, and goes before it. What changes nothing is left out."""
+        """The events in the order of references: an object is added after the objects that it names, and removed before them.
+        Changes without effect are left out."""
         rank = {kind: number for number, kind in enumerate(KIND)}
         sets = [
             (rank[kind], kind, name, attributes)

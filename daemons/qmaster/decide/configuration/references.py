@@ -1,8 +1,8 @@
-"""May a proposal be carried out: references in both directions, and what jobs use.
+"""The checks of a proposal: references in both directions, and objects in use by jobs.
 
-Owns every check that looks beyond one object: what an object names must exist (CQ-33, HG-4), what is removed must not be
-named or used any more (US-8, HG-9, QF-11, CX-16), and rules over several objects (HG-3, US-4, SU-18, CX-2, CX-17).
-Called by the handlers of configuration requests. A refusal is a line for the user; nothing is changed here.
+Owns every check that looks beyond one object: named objects must exist (CQ-33, HG-4), removed objects must not be named or used
+any longer (US-8, HG-9, QF-11, CX-16), and rules over several objects (HG-3, US-4, SU-18, CX-2, CX-17). Called by the handlers
+of configuration requests. A refusal is a line for the user; nothing is changed here.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _ONE_NAMESPACE = {"user": "project", "project": "user"}
 
 
 def refusals(proposal: Proposal, world: World) -> Iterator[str]:
-    """Why the proposal cannot be carried out, one line each; none when it can."""
+    """The reasons against the proposal, one line each; none if it may be carried out."""
     for kind, name, _ in proposal.sets():
-        yield from _missing(proposal, kind, name, world)
+        yield from _missing_references(proposal, kind, name, world)
         if kind == "host_group":
             yield from _cycle(proposal, name)
         if kind == "configuration":
@@ -54,25 +54,25 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
     if "complex" in kinds:
         yield from complex_refusals(proposal)
     yield from reservation_refusals(proposal, world)
-    yield from _of_removals(proposal, world)
+    yield from _removal_refusals(proposal, world)
 
 
 def _verifier(proposal: Proposal, name: str, world: World) -> Iterator[str]:
-    """A new job submission verifier that cannot be run on the master's host: it would let no job in. Source: O; JV-1."""
+    """A new job submission verifier that cannot be run on the master's host would refuse every job. Source: O; JV-1."""
     old = HostConfiguration.of(proposal.state.kind("configuration").get(name, {})).jsv_url
     url = HostConfiguration.of(proposal.kind("configuration")[name]).jsv_url
     if url and url != old and not world.is_program(path := verifier_path(url)[1]):
         yield str(ConfigError("configuration", name, "jsv_url", f'JSV "{path}" is either not a file or not executable'))
 
 
-def _missing(proposal: Proposal, kind: str, name: str, world: World) -> Iterator[str]:
-    """Objects that one names and that would not exist, hosts that do not resolve."""
-    for other, wanted in proposal.model(kind, name).requirements():
+def _missing_references(proposal: Proposal, kind: str, name: str, world: World) -> Iterator[str]:
+    """Objects that an object names and that would not exist, hosts that do not resolve."""
+    for other, referenced in proposal.model(kind, name).requirements():
         if other == "exec_host":
-            if not proposal.has(other, wanted) and world.resolve_host(wanted) is None:
-                yield str(ConfigError(kind, name, "", f'unable to resolve host "{wanted}"'))
-        elif not proposal.has(other, wanted):
-            yield str(ConfigError(kind, name, "", f"{title(other, wanted)} does not exist"))
+            if not proposal.has(other, referenced) and world.resolve_host(referenced) is None:
+                yield str(ConfigError(kind, name, "", f'unable to resolve host "{referenced}"'))
+        elif not proposal.has(other, referenced):
+            yield str(ConfigError(kind, name, "", f"{title(other, referenced)} does not exist"))
 
 
 def _cycle(proposal: Proposal, name: str) -> Iterator[str]:
@@ -102,18 +102,18 @@ def _check_slot_trees(proposal: Proposal) -> None:
         check_slot_trees(dict(lists))
 
 
-def _of_removals(proposal: Proposal, world: World) -> Iterator[str]:
+def _removal_refusals(proposal: Proposal, world: World) -> Iterator[str]:
     gone = list(proposal.removals())
     users = users_of(proposal, gone)
     for kind, name in gone:
-        if refusal := _protected(kind, name, world) or _used_by_jobs(proposal.state, kind, name):
+        if refusal := _protection_refusal(kind, name, world) or _used_by_jobs(proposal.state, kind, name):
             yield refusal
         elif user := users.get((kind, name)):
             yield f"denied: {title(kind, name)} is still referenced in {title(*user)}"
 
 
-def _protected(kind: str, name: str, world: World) -> str:
-    """Objects that must stay whatever happens (QF-24, QF-25)."""
+def _protection_refusal(kind: str, name: str, world: World) -> str:
+    """Objects that must never be removed (QF-24, QF-25)."""
     listing = KIND[kind].listing
     if kind == "admin_host" and name == world.master_host:
         return f'denied: can\'t delete master host "{name}" from admin host list'
@@ -127,7 +127,7 @@ def _protected(kind: str, name: str, world: World) -> str:
 
 
 def _used_by_jobs(state: State, kind: str, name: str) -> str:
-    """Queues and hosts that run something, and what jobs ask for by name."""
+    """Queues and hosts with running jobs, and objects that jobs request by name."""
     if kind == "cluster_queue":
         for instance in sorted(state.instances_of.get(name, ())):
             if state.tasks_in.get(instance):
@@ -141,21 +141,21 @@ def _used_by_jobs(state: State, kind: str, name: str) -> str:
     return ""
 
 
-def users_of(proposal: Proposal, wanted: list[Reference]) -> dict[Reference, Reference]:
-    """For each of these objects, which are removed, the first one that would still name it, if any."""
-    open_ones = set(wanted)
-    found: dict[Reference, Reference] = {}
-    for kind in KINDS if open_ones else ():
+def users_of(proposal: Proposal, referenced: list[Reference]) -> dict[Reference, Reference]:
+    """For each of these removed objects the first object that would still name it, if any."""
+    unresolved = set(referenced)
+    users: dict[Reference, Reference] = {}
+    for kind in KINDS if unresolved else ():
         if KIND[kind].bare:
             continue
         for name, attributes in proposal.kind(kind).items():
             text = "\n".join(attributes.values())
-            named = [key for key in open_ones if key[1] in text]
+            named = [key for key in unresolved if key[1] in text]
             if not named:
                 continue
             references = set(proposal.model(kind, name).references())
             for key in named:
                 if key in references:
-                    found[key] = (kind, name)
-                    open_ones.discard(key)
-    return found
+                    users[key] = (kind, name)
+                    unresolved.discard(key)
+    return users

@@ -1,7 +1,7 @@
-"""What a change of queues or host groups leaves worth a word: detached settings and ambiguous ones.
+"""Warnings after a change of queues or host groups: detached settings and ambiguous settings.
 
-Owns the two texts and where they come from. Called by `gate` for the changes of a request, and by the reader of
-`qconf -sds` for all queues. Source: CQ-12, CQ-13, CQ-18, CQ-19, QI-17; O for the lines of -sds.
+Owns the two texts and their derivation. Called by `gate` for the changes of a request, and by the reader of `qconf -sds` for
+all queues. Source: CQ-12, CQ-13, CQ-18, CQ-19, QI-17; O for the lines of -sds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN_HOSTS = 5
 
 
 class Detached(Struct, frozen=True):
-    """A tuple that no instance uses, or, `partly`, that of a group of which only some hosts are in the host list."""
+    """A tuple that no instance uses; with `partly` the tuple of a group of which only some hosts are in the host list."""
 
     queue: str
     attribute: str
@@ -38,24 +38,24 @@ class Detached(Struct, frozen=True):
         return f'unused setting for attribute "{self.attribute}" and {what} "{self.identifier}" {where}'
 
 
-def detached(queue: str, attributes: Mapping[str, str], groups: HostGroups) -> list[Detached]:
+def find_detached(queue: str, attributes: Mapping[str, str], groups: HostGroups) -> list[Detached]:
     """The detached settings of one queue, in print order."""
-    found: list[Detached] = []
+    settings: list[Detached] = []
     hosts = set(groups.flatten(names(attributes["hostlist"])))
     for attribute, text in attributes.items():
         if "[" not in text:
             continue
         for identifier in Overrides.parse(text).tuples:
-            meant = set(groups.flatten((identifier,)))
-            if not meant & hosts:
-                found.append(Detached(queue, attribute, identifier))
-            elif not meant <= hosts:
-                found.append(Detached(queue, attribute, identifier, partly=True))
-    return found
+            selected_hosts = set(groups.flatten((identifier,)))
+            if not selected_hosts & hosts:
+                settings.append(Detached(queue, attribute, identifier))
+            elif not selected_hosts <= hosts:
+                settings.append(Detached(queue, attribute, identifier, partly=True))
+    return settings
 
 
 def remarks(proposal: Proposal) -> Iterator[str]:
-    """Settings that the proposal makes detached, and those that it makes ambiguous."""
+    """Settings that become detached or ambiguous by the proposal."""
     groups_change = any(kind == "host_group" for kind, _ in proposal.changed)
     queues = [name for kind, name, _ in proposal.sets() if kind == "cluster_queue"]
     if groups_change:
@@ -66,15 +66,15 @@ def remarks(proposal: Proposal) -> Iterator[str]:
         if attributes is None or not any("[" in text for text in attributes.values()):
             continue
         before = proposal.state.kind("cluster_queue").get(name)
-        known = set(detached(name, before, proposal.state.groups)) if before else set()
-        for setting in detached(name, attributes, groups):
+        known = set(find_detached(name, before, proposal.state.groups)) if before else set()
+        for setting in find_detached(name, attributes, groups):
             if not setting.partly and setting not in known:
                 yield str(setting)
         yield from _ambiguous(proposal, name, attributes, groups)
 
 
 def _ambiguous(proposal: Proposal, queue: str, attributes: Mapping[str, str], groups: HostGroups) -> Iterator[str]:
-    """One line for each attribute and set of groups between which it is newly ambiguous, with the hosts."""
+    """One line with the hosts for each attribute and set of groups between which it is newly ambiguous."""
     resolvable = ResolvableQueue(attributes)
     conflicts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for host in groups.flatten(names(attributes["hostlist"])):

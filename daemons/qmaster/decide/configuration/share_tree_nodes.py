@@ -1,8 +1,8 @@
 """Single nodes of the share tree: -astnode, -mstnode, -dstnode.
 
-Owns the verbs and their answers; the tree itself is `gridengine.syntax.share_tree`'s. Each node of a call is for itself: those
-that are refused are named, the others are done (O); a tree that would name unknown users or projects is refused whole.
-Source: qconf(1); QF-32; O for the texts.
+Owns the verbs and their answers; the tree itself belongs to `gridengine.syntax.share_tree`. The nodes of a call are
+independent: refused nodes are reported, the other nodes are changed (O). A tree that would name unknown users or projects is
+refused as a whole. Source: qconf(1); QF-32; O for the texts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     done = False
     for item in request.nodes:
         try:
-            root = _changed(proposal, root, item, request.verb, decision)
+            root = _change_node(proposal, root, item, request.verb, decision)
             done = True
         except SyntaxFault as fault:
             decision.answer.error(str(fault))
@@ -48,8 +48,8 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     return conclude(proposal, decision, world)
 
 
-def _changed(proposal: Proposal, root: Node, item: str, verb: str, decision: Decision) -> Node:
-    """The tree after one node. Raises SyntaxFault."""
+def _change_node(proposal: Proposal, root: Node, item: str, verb: str, decision: Decision) -> Node:
+    """The tree after the change of one node. Raises SyntaxFault."""
     path, equal, text = item.partition("=")
     names = share_tree.split_path(path)
     shown = "/" + "/".join(names)

@@ -18,7 +18,7 @@ from gridengine.syntax.lists import join_names, split_names
 
 
 def change_users(state: State, request: ChangeUsers, caller: Caller, world: World) -> Decision:
-    """Every user into or out of every list; what is so already is an error answer, the rest is done all the same."""
+    """Add every user to every list, or remove them. A user without a change is an error answer; the other changes are made."""
     decision, proposal = Decision(), Proposal(state)
     if refusal := no_right(state, caller, world, operators=True):
         return decision.refuse(refusal)

@@ -1,1 +1,1 @@
-"""Decisions on what exec hosts report."""
+"""Decisions on reports of exec hosts."""

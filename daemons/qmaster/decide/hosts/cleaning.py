@@ -1,4 +1,4 @@
-"""Cleaning of queues: -cq takes all jobs out of queue instances, whatever their hosts report.
+"""Cleaning of queues: -cq takes all jobs out of queue instances, independent of their hosts' reports.
 
 Owns the verb. Running tasks end as with a forced deletion: at once in the state, with an accounting record; their host is
 instructed to kill and forget them. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.

@@ -1,8 +1,8 @@
-"""Draining: a host is to be free of jobs, with a reason that all users see, or takes jobs again.
+"""Draining: a host becomes free of jobs, with a reason that all users see, or takes jobs again.
 
-Owns the verb, its rights and texts. `gridengine.placement.obstacles` keeps jobs away from a drained host, its state is shown by
-`gridengine.state.letters`.
-Deviation: 8.1.9 has only queue instances that are disabled one by one, without a reason. Source: adr/0153.
+Owns the verb, its rights and texts. `gridengine.placement.obstacles` keeps jobs away from a drained host;
+`gridengine.state.state_codes` has its state code. Deviation: 8.1.9 can only disable queue instances, each of them separately
+and without a reason. Source: adr/0153.
 """
 
 from __future__ import annotations

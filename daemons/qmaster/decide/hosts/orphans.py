@@ -1,8 +1,8 @@
-"""Tasks on a host that the state does not have there: their standing in this cell, and what becomes of them.
+"""Tasks on a host that the state does not have there: their standing in this cell, and their treatment.
 
-Owns the judgement. A task of this cell that has ended is forgotten by its host. A task that was started after the spool was saved
-from which the master continues is adopted. Every other one is an orphan: the host keeps it, whatever it does, until an operator
-ends it (qdel -f). Called by `reports` and `deletion`. Source: docs/adr/0093; EX-9.
+Owns the judgement. A task of this cell that has ended is forgotten by its host. A task that was started after the spool was
+saved from which the master continues is adopted. Every other task is an orphan: the host keeps it in any case, until an
+operator ends it (qdel -f). Called by `reports` and `deletion`. Source: docs/adr/0093; EX-9.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def find_standing(state: State, host: str, key: TaskKey, origin: Origin, has_end
     known = state.hosts.get(host)
     if known is not None and key in known.abandoned:
         return Standing.OVER
-    found = _standing_of_attempt(state, key, origin)
+    standing = _standing_of_attempt(state, key, origin)
     if isinstance(key, SlaveKey):
-        found = _standing_of_slave(state, key, found)
-    elif found is Standing.LIVE and state.jobs[key.job].tasks[key.task].host != host:
-        found = Standing.UNKNOWN
-    return Standing.OVER if found is Standing.UNKNOWN and has_ended_here(key, origin) else found
+        standing = _standing_of_slave(state, key, standing)
+    elif standing is Standing.LIVE and state.jobs[key.job].tasks[key.task].host != host:
+        standing = Standing.UNKNOWN
+    return Standing.OVER if standing is Standing.UNKNOWN and has_ended_here(key, origin) else standing
 
 
 def _standing_of_attempt(state: State, key: TaskKey, origin: Origin) -> Standing:
@@ -107,5 +107,5 @@ def select_orphans(hosts: list[Host], target: str) -> dict[str, list[TaskKey]]:
     if not number.isdecimal() or not (task or "1").isdecimal():
         return {}
     prefix = (int(number), int(task)) if task else (int(number),)
-    found = {host.name: [orphan.key for orphan in host.orphans if orphan.key[: len(prefix)] == prefix] for host in hosts}
-    return {name: keys for name, keys in found.items() if keys}
+    matching = {host.name: [orphan.key for orphan in host.orphans if orphan.key[: len(prefix)] == prefix] for host in hosts}
+    return {name: keys for name, keys in matching.items() if keys}

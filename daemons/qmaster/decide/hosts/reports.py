@@ -1,7 +1,7 @@
 """Reports of exec hosts: load, starts, ends, inventories; the changes of the state by each, and the verdict on it.
 
-Owns the comparison of a host's tasks with the state; `task_ends` decides what the end of a task means. Called by the master for
-each batch that a host sends. Source: sge_execd(8); statements EX-9, EX-10, LS-3.
+Owns the comparison of a host's tasks with the state; `task_ends` decides on the consequences of the end of a task. Called by
+the master for each batch that a host sends. Source: sge_execd(8); statements EX-9, EX-10, LS-3.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.host_faults import fault_events
 from daemons.qmaster.follow.intermediate_records import IntermediateRecords
-from daemons.qmaster.follow.task_ends import conclusion, holding, lost_task
+from daemons.qmaster.follow.task_ends import awaited_slaves, conclude_task, lost_task
 from gridengine.delivery import (
     Checkpointed,
     Ended,
@@ -46,8 +46,8 @@ class ReportsDecision(Decision):
 
 
 def host_reports(state: State, host: str, reports: list[Report], world: World, has_ended_here: HasEndedHere) -> ReportsDecision:
-    """The decision on one batch of reports. Reports on tasks that have ended are answered `forget`, those on tasks that this cell
-    does not know `orphans`."""
+    """The decision on one batch of reports. Reports on ended tasks are answered `forget`, reports on tasks that this cell does
+    not know `orphans`."""
     batch = _Batch(state, host, world, has_ended_here)
     verdicts = [batch.take(report) for report in reports]
     decided = batch.decided
@@ -55,7 +55,7 @@ def host_reports(state: State, host: str, reports: list[Report], world: World, h
 
 
 class _Batch:
-    """The reports of one batch, taken one after the other, and the decisions on those before."""
+    """The reports of one batch, taken in sequence, and the decisions on the earlier reports."""
 
     def __init__(self, state: State, host: str, world: World, has_ended_here: HasEndedHere) -> None:
         self.state, self.host, self.now = state, host, world.now
@@ -121,11 +121,11 @@ class _Batch:
         if task is None or task.master_end is not None:
             return Decision()
         decision = Decision(events=list(self._checkpoint(report.key, report.checkpoint)) if report.checkpoint else [])
-        if holding(self.state, task):
+        if awaited_slaves(self.state, task):
             known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
             decision.events.append(MasterEnded(*report.key.master, MasterEnd(**known)))
         else:
-            decision += conclusion(self.state, self.host, report, self.now)
+            decision += conclude_task(self.state, self.host, report, self.now)
         return decision
 
     def usage(self, report: UsageReport) -> Verdict:
@@ -161,7 +161,7 @@ class _Batch:
         """Tasks that the host knows and the state does not are forgotten, adopted, or kept as orphans."""
         verdict, adopted = Verdict(), set[TaskKey]()
         origins = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
-        # the last attempt of a task first: when that is adopted, those before it have ended
+        # the last attempt of a task first: once it is adopted, earlier attempts have ended
         for key in sorted(origins, key=lambda key: key.attempt, reverse=True):
             standing = self._judge(key, origins[key])
             if standing is Standing.OVER or standing is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
@@ -179,8 +179,8 @@ class _Batch:
     def _conclude_missing(self, report: Inventory) -> Decision:
         """Tasks that the state knows and the host does not are lost.
 
-        After a boot, attempts that the host has not acknowledged are given up as well: they may have started, and an attempt must
-        not start twice.
+        After a boot, attempts that the host has not acknowledged are given up as well. Such an attempt may have started, and an
+        attempt must not start twice.
         """
         here = {*report.keys, *self._ended}
         known = self.state.hosts.get(self.host)

@@ -1,7 +1,7 @@
-"""Accounting records of another cell, taken into the index that qacct reads.
+"""Accounting records of another cell, imported into the index that qacct reads.
 
-Owns which of them are taken: not those that are there, so that an import which was broken off is simply begun again, and none of
-a number that a job of this cell has now. Called through `decide`. Source: AC-1, QA-1; adr/0159.
+Owns the choice of records. Known records are skipped, so an interrupted import can simply be restarted. Records are skipped as
+well if a job of this cell has their number. Called through `decide`. Source: AC-1, QA-1; adr/0159.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _NO_SLAVE = "NONE"
 
 
 def import_accounting(state: State, request: ImportAccounting, caller: Caller, world: World) -> Decision:
-    """The records that are new, and the number behind which jobs get theirs.
+    """Import the new records. Later jobs get numbers after `last_job`.
 
-    Data: `added`, `known`, `clashing` (of jobs that this cell has under the number): counts; `rejected`: positions of lines that
-    are no records.
+    Data: `added`, `known`, `clashing` (of jobs that this cell has under the number): counts; `rejected`: positions of lines
+    that are no records.
     """
     decision = Decision()
     if refusal := no_right(state, caller, world):
@@ -48,5 +48,5 @@ def import_accounting(state: State, request: ImportAccounting, caller: Caller, w
 
 
 def _is_whole(record: AccountingRecord) -> bool:
-    """Whether everything that is read as a number is one."""
+    """Whether all numeric fields are numbers."""
     return is_sound(record) and (record.pe_taskid == _NO_SLAVE or record.pe_taskid.partition(".")[0].isdecimal())

@@ -1,7 +1,7 @@
-"""Admission: who may have jobs in the cluster, how many, and for which project.
+"""Admission: the rights of a user to have jobs in the cluster, their number, and their project.
 
-Owns the rules that look at the person rather than at the job: limits, known users, projects, departments (statements
-SB-7, EX-14, US-1 … US-7, SO-26, PR-13). Called for submissions, and for changes as far as they touch the project.
+Owns the rules that look at the user rather than at the job: limits, known users, projects, departments (statements SB-7, EX-14,
+US-1 … US-7, SO-26, PR-13). Called for submissions, and for changes if they affect the project.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXIT_LIMIT = 25
 """Exit code when max_jobs or max_u_jobs is reached (SB-7)."""
 
 
-def check_person(state: State, configuration: HostConfiguration, caller: Caller) -> None:
+def check_user(state: State, configuration: HostConfiguration, caller: Caller) -> None:
     """Ids (EX-14), access to the cluster (US-6) and known users (US-5). Raises Refused."""
     for value, limit, least, what in (
         (caller.uid, "min_uid", configuration.min_uid, "user"),
@@ -53,7 +53,7 @@ def check_limits(state: State, configuration: HostConfiguration, caller: Caller)
 
 
 def default_project(state: State, configuration: HostConfiguration, user: str) -> str:
-    """The project of a user's jobs that name none, "" for none: of his object, else of the one he is about to get."""
+    """The project of a user's jobs that name none, "" for none: of the user object, else of the object to be created."""
     known = state.users.get(user)
     if known is not None:
         return known.default_project
@@ -61,7 +61,7 @@ def default_project(state: State, configuration: HostConfiguration, user: str) -
 
 
 def check_project(state: State, configuration: HostConfiguration, project: str, owner: Caller) -> None:
-    """Whether the owner may submit for the project, or without one (SO-26, US-2, US-5, US-6). Raises Refused."""
+    """Whether the owner may submit for the project, or with no project (SO-26, US-2, US-5, US-6). Raises Refused."""
     if not project:
         if configuration.enforce_project:
             raise Refused("job rejected: no project was assigned to the job (-P, enforce_project)")
@@ -79,7 +79,7 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
 
 
 def department_of(state: State, user: str, group: str) -> str:
-    """The department of a user: the access list of type DEPT that holds him (US-4)."""
+    """The department of a user: the access list of type DEPT that contains them (US-4)."""
     for name in state.usersets:
         userset = state.usersets[name]
         if "DEPT" in userset.types and not userset.entries.isdisjoint((user, f"@{group}")):
@@ -88,7 +88,7 @@ def department_of(state: State, user: str, group: str) -> str:
 
 
 def new_user(state: State, configuration: HostConfiguration, user: str, now: float) -> list[AnyEvent]:
-    """The object that a user without one gets with enforce_user auto. Source: sge_conf(5) auto_user_*; PR-13."""
+    """The new object of an unknown user, with enforce_user auto. Source: sge_conf(5) auto_user_*; PR-13."""
     if not configuration.auto_users or state.has("user", user):
         return []
     seconds = configuration.auto_user_delete_time_s

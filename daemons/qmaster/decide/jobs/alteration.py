@@ -1,8 +1,8 @@
 """Alteration: qalter (statements SO-42 … SO-44, DP-5, SO-2, SO-18, ST-20).
 
-Owns what may be changed, by whom, and the messages in their order. The changed job is checked by the code of submission.
-What concerns the start of a job takes effect for tasks that are not running; consumables of running jobs cannot change.
-Source: sge_submit(1) qalter; O for texts and exit codes.
+Owns the permitted changes, the rights for them, and the messages in their order. The code of submission checks the changed job.
+Options for the start of a job take effect for tasks that are not running; consumables of running jobs cannot change. Source:
+sge_submit(1) qalter; O for texts and exit codes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from daemons.qmaster.decide.jobs.admission import check_project
-from daemons.qmaster.decide.jobs.holds import changed_holds
+from daemons.qmaster.decide.jobs.holds import change_holds
 from daemons.qmaster.decide.jobs.job_fields import check_job_name, job_fields
 from daemons.qmaster.decide.jobs.job_request import request_of
 from daemons.qmaster.decide.jobs.resubmission import owner_of
 from daemons.qmaster.decide.jobs.submission import check_deadline
-from daemons.qmaster.decide.jobs.validation import verified
+from daemons.qmaster.decide.jobs.validation import verify_job
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
@@ -36,30 +36,30 @@ EXIT_WHOLE_JOBS_ONLY = 4
 NEVER = frozenset(field.name for field in FIELD_NAMES if field.fixed)
 """Fields that stay as they were submitted (SO-5, SO-42)."""
 
-_ACTS = (
+_ACTIONS = (
     ("priority", "sets scheduling priority of job {id} to {value}"),
     ("job_share", "sets job share of job {id} to {value}"),
     ("override_tickets", "sets override tickets of job {id} to {value}"),
 )
-_PLACE = frozenset(("ar", "hard", "pe", "pe_range", "allocation_rule", "hard_queues", "master_queues", "checkpoint"))
+_PLACEMENT_FIELDS = frozenset(("ar", "hard", "pe", "pe_range", "allocation_rule", "hard_queues", "master_queues", "checkpoint"))
 """Fields that a reservation must be able to fulfil."""
 _LISTS = {"hold_jid": "predecessors", "hold_jid_ad": "array_predecessors"}
 
 
 def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -> Decision:
-    """Change jobs; each one that cannot be is named, the others change nevertheless."""
+    """Change jobs. A job that cannot be changed is reported; the other jobs are changed nevertheless."""
     decision = Decision()
     operator = is_operator(state, caller, world.admin_user)
-    said = frozenset(request.changes)
+    given = frozenset(request.changes)
     try:
         changes = msgspec.convert(request.changes, Changes)
         selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
     except (SyntaxFault, msgspec.ValidationError) as error:
         return decision.refuse(f"denied: {shape_fault(error)}")
-    if fixed := sorted(said & NEVER):
+    if fixed := sorted(given & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
-    if unverified := unverified_parameters(state, said):
-        text = f"denied: changes of {unverified} are not among those of jsv_allowed_mod"
+    if unverified := unverified_parameters(state, given):
+        text = f"denied: changes of {unverified} are not allowed by jsv_allowed_mod"
         hint = "this cell's job submission verifier checks jobs when they are submitted: submit the job again, or ask a manager"
         return decision.refuse(text, hint=hint)
     for target, matching in selection:
@@ -70,39 +70,39 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
                 decision.answer.error(not_owner(selected.job, caller))
                 continue
             try:
-                decision += _altered(state, selected, changes, said, request.verify, caller, world)
+                decision += _alter_job(state, selected, changes, given, request.verify, caller, world)
             except Refused as refusal:
                 decision.answer.error(refusal.text, refusal.status, refusal.hint)
     return decision
 
 
-def unverified_parameters(state: State, said: frozenset[str]) -> str:
-    """Parameters that may not change behind the back of a server verifier, "" for none. Source: sge_conf(5); JV-5."""
+def unverified_parameters(state: State, given: frozenset[str]) -> str:
+    """Changed parameters outside jsv_allowed_mod, if the cell has a server verifier; "" for none. Source: sge_conf(5); JV-5."""
     configuration = state.configuration()
     if not configuration.jsv_url:
         return ""
-    return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in said} - configuration.jsv_allowed_mod))
+    return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in given} - configuration.jsv_allowed_mod))
 
 
-def _altered(
-    state: State, selected: Selected, changes: Changes, said: frozenset[str], verify: str, caller: Caller, world: World
+def _alter_job(
+    state: State, selected: Selected, changes: Changes, given: frozenset[str], verify: str, caller: Caller, world: World
 ) -> Decision:
     """The change of one job, all of it or nothing. Raises Refused."""
     job = selected.job
-    whole = said - {"holds"}
+    whole = given - {"holds"}
     if (whole or verify not in ("", "n")) and selected.tasks is not None:
         raise Refused("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
-    _check_rights(state, job, changes, said, caller, world)
-    fields = _fields(state, job, changes, said, world) if whole else {}
-    going, decision, warning = _verified(state, job, fields, verify, world)
+    _check_rights(state, job, changes, given, caller, world)
+    fields = _fields(state, job, changes, given, world) if whole else {}
+    going, decision, warning = _verify_change(state, job, fields, verify, world)
     if not going:
         decision += warning
         return decision
-    holds = changed_holds(state, selected, changes.holds, caller, world) if "holds" in said else Decision()
+    holds = change_holds(state, selected, changes.holds, caller, world) if "holds" in given else Decision()
     if whole:
-        acts = [f"{caller.user}@{caller.host} {act}" for act in _acts(job, changes, said)]
-        texts = [*acts, *_modifications(state, job, fields, changes, said)]
-        payloads = {job.id: _payload(job, changes, world)} if "environment" in said else {}
+        actions = [f"{caller.user}@{caller.host} {action}" for action in _action_texts(job, changes, given)]
+        texts = [*actions, *_modification_texts(state, job, fields, changes, given)]
+        payloads = {job.id: _payload(job, changes, world)} if "environment" in given else {}
         answer = Answer(answers=[("info", text) for text in texts])
         decision += Decision(answer, [JobChanged(job.id, JobChanges(**fields))], payloads)
     decision += warning
@@ -110,54 +110,54 @@ def _altered(
     return decision
 
 
-def _verified(
+def _verify_change(
     state: State, job: Job, fields: dict[str, Any], verify: str, world: World
 ) -> tuple[bool, Decision, Decision]:
-    """-w for a changed job: whether to go on, what to say first of all, and after the changes. One that runs or is held is not
-    looked at, as in the original."""
+    """-w for a changed job: whether to continue, the answer before the changes, and the answer after them. A job that runs or
+    is held is not checked, as in the original."""
     runs = job.runs
-    inside = fields.get("ar", job.ar) and not _PLACE.isdisjoint(fields) and not runs
+    inside = fields.get("ar", job.ar) and not _PLACEMENT_FIELDS.isdisjoint(fields) and not runs
     implied, verify = not verify, verify or ("e" if inside else "n")  # AR-89
     if verify == "n":
         return True, Decision(), Decision()
     if runs or (job.holds and not implied):
         answer = Answer(answers=[("info", "verification: job is already running or is held")])
         return verify in "ew", Decision(answer), Decision()
-    going, said = verified(state, msgspec.structs.replace(job, **fields), verify, world)
-    if said.answer.answers:  # after a warning the change is made, and the exit code says that it was warned of
-        said.answer.status = said.answer.status or int(verify == "w")
-    return going, Decision(), said
+    going, verdict = verify_job(state, msgspec.structs.replace(job, **fields), verify, world)
+    if verdict.answer.answers:  # after a warning the change is made, and the exit code reports the warning
+        verdict.answer.status = verdict.answer.status or int(verify == "w")
+    return going, Decision(), verdict
 
 
 def _check_rights(
-    state: State, job: Job, changes: Changes, said: frozenset[str], caller: Caller, world: World
+    state: State, job: Job, changes: Changes, given: frozenset[str], caller: Caller, world: World
 ) -> None:
     operator = is_operator(state, caller, world.admin_user)
-    if "priority" in said and changes.priority > job.priority and not operator:
+    if "priority" in given and changes.priority > job.priority and not operator:
         raise Refused(f'denied: "{caller.user}" must be operator to increase job priority')
-    if "override_tickets" in said and not operator:
+    if "override_tickets" in given and not operator:
         raise Refused(f'denied: "{caller.user}" must be operator to change amount of override tickets')
-    if "ar" in said and any(task.granted for task in job.tasks.values()):
+    if "ar" in given and any(task.granted for task in job.tasks.values()):
         raise Refused(f"denied: cannot modify running job {job.id}: it stays in its advance reservation")  # AR-95, X-17
-    if "deadline" in said and changes.deadline:
+    if "deadline" in given and changes.deadline:
         check_deadline(state, caller)
 
 
-def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], world: World) -> dict[str, Any]:
+def _fields(state: State, job: Job, changes: Changes, given: frozenset[str], world: World) -> dict[str, Any]:
     """The new values of the fields of the job. Raises Refused."""
-    asked = request_of(job)
-    for name in said - {"holds", "context_changes", "environment"}:
-        setattr(asked, name, getattr(changes, name))
+    request = request_of(job)
+    for name in given - {"holds", "context_changes", "environment"}:
+        setattr(request, name, getattr(changes, name))
     owner = owner_of(job, job.submit_host)
-    fields = job_fields(state, asked, owner, said, world, job)
-    if "name" in said:
+    fields = job_fields(state, request, owner, given, world, job)
+    if "name" in given:
         check_job_name(changes.name)
         fields["name"] = changes.name
-    if "project" in said:
+    if "project" in given:
         check_project(state, state.configuration(), changes.project, owner)
-    if "context_changes" in said:
+    if "context_changes" in given:
         fields["context"] = _context(job.context, changes.context_changes)
-    if "mail_list" in said and not changes.mail_list:
+    if "mail_list" in given and not changes.mail_list:
         fields["mail_list"] = (f"{job.owner}@{job.submit_host}",)
     if "hard" in fields and any(task.granted for task in job.tasks.values()):
         _check_consumables(state, job, fields["hard"])
@@ -166,7 +166,7 @@ def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], worl
 
 
 def _check_consumables(state: State, job: Job, hard: dict[str, str]) -> None:
-    """What running tasks hold cannot change under them (SO-43). Raises Refused."""
+    """Consumables that running tasks hold cannot change (SO-43). Raises Refused."""
     for name in sorted({*job.hard, *hard}):
         entry = state.complexes.get(name)
         if entry is not None and entry.is_consumable and job.hard.get(name) != hard.get(name):
@@ -187,22 +187,22 @@ def _context(context: dict[str, str], changes: list[tuple[Any, str, str]]) -> di
 
 
 def _payload(job: Job, changes: Changes, world: World) -> Payload:
-    """The script as it was, with the exported variables replaced; what else came with the job stays."""
+    """The old script, with the exported variables replaced; other variables of the payload stay."""
     payload = world.payload(job.id)
     old = {name: value for name, value in payload.environment.items() if name not in job.environment_names}
     return Payload(payload.script, {**old, **changes.environment})
 
 
-def _acts(job: Job, changes: Changes, said: frozenset[str]) -> list[str]:
-    return [text.format(id=job.id, value=getattr(changes, name)) for name, text in _ACTS if name in said]
+def _action_texts(job: Job, changes: Changes, given: frozenset[str]) -> list[str]:
+    return [text.format(id=job.id, value=getattr(changes, name)) for name, text in _ACTIONS if name in given]
 
 
-def _modifications(
-    state: State, job: Job, fields: dict[str, Any], changes: Changes, said: frozenset[str]
+def _modification_texts(
+    state: State, job: Job, fields: dict[str, Any], changes: Changes, given: frozenset[str]
 ) -> Iterator[str]:
-    """What else is told of a change, a line an attribute; of predecessors also which of them there are."""
+    """The texts on the other changes, a line for each attribute; for predecessors also the list of existing jobs."""
     for name, noun in ((field.name, field.noun) for field in FIELD_NAMES):
-        if name not in said or not noun:
+        if name not in given or not noun:
             continue
         yield f"modified {noun} of job {job.id}"
         if name in _LISTS:

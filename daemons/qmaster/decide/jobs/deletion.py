@@ -1,10 +1,10 @@
 """Deletion: qdel for pending and running jobs, whole or by task (statements SO-46, SO-48).
 
-A name or pattern means the caller's own jobs, operator or not, unless -u names users: an operator says whose job it is.
-A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` of an operator removes
-it at once, and its host is told to kill and forget it. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
-regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN does that without -f.
-An operator's `-f` of a number also ends strays, tasks of that number on hosts that this cell does not know (ADR 93).
+A name or pattern selects the caller's own jobs, for operators as well, unless -u names the owners. A pending task is deleted at
+once. A task at a host is marked, and deleted when its host reports the end. `-f` of an operator deletes it at once, and its
+host gets the instruction to kill and forget it. Owners may use -f if ENABLE_FORCED_QDEL allows it, but only for tasks that a
+regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN has this effect without -f.
+An operator's `-f` of a number also ends orphan tasks, tasks of that number on hosts that this cell does not know (ADR 93).
 Source: qdel(1) -f, -u; sge_conf(5) qmaster_params.
 """
 
@@ -48,9 +48,9 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         for host, keys in orphans.items():
             decision.events.append(StraysAbandoned(host, keys))
             for key in keys:
-                decision.answer.info(f"{caller.user} forced the end of the stray task {key.job}.{key.task} on host {host}")
+                decision.answer.info(f"{caller.user} forced the end of the orphan task {key.job}.{key.task} on host {host}")
         if not matching and not orphans:
-            _nothing(decision, target, caller, request)
+            _refuse_unmatched(decision, target, caller, request)
         for selected in matching:
             if not may_control(selected.job, caller, operator):
                 job_id = selected.job.id
@@ -69,7 +69,7 @@ def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task
     return lambda task: task.host not in state.hosts or not state.hosts[task.host].up
 
 
-def _nothing(decision: Decision, target: str, caller: Caller, request: DeleteJobs) -> None:
+def _refuse_unmatched(decision: Decision, target: str, caller: Caller, request: DeleteJobs) -> None:
     if target.partition(".")[0].isdecimal():
         decision.answer.error(f'denied: job "{target}" does not exist')
     elif target:
@@ -79,7 +79,7 @@ def _nothing(decision: Decision, target: str, caller: Caller, request: DeleteJob
 
 
 def _remaining(job: Job, gone: dict[int, Ranges]) -> Ranges:
-    """Tasks of a job that this request has not taken yet: a command may name a job twice."""
+    """Tasks of a job that this request has not deleted yet: a command may name a job twice."""
     return (job.pending | Ranges.of(job.tasks)) - gone.get(job.id, Ranges())
 
 
@@ -114,12 +114,12 @@ def _delete(
     if pending:
         decision.events.append(PendingTasksDeleted(job.id, pending, caller.user, world.now))
         whole = selected.tasks is None and pending == remaining
-        _say_deleted(decision, job, pending, whole, caller)
+        _report_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
         _delete_at_host(state, decision, job, task, caller, world, forced(task))
 
 
-def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
+def _report_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
     if whole:
         decision.answer.info(f"{caller.user} has deleted job {job.id}")
     elif len(pending) == 1:

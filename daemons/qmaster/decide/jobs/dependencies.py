@@ -1,7 +1,7 @@
-"""Dependencies: what -hold_jid and its relatives mean for a job, and the end of jobs that can never run.
+"""Dependencies: the jobs selected by -hold_jid and its variants, and the end of jobs that can never run.
 
-Owns the reading of the lists when a job is submitted or changed, and their checks. That predecessors are taken from a job
-as they end is `gridengine.state.apply`. Source: DP-1 … DP-5; docs/adr/0020-dependencies-on-success-and-failure.md.
+Owns the reading of the lists when a job is submitted or changed, and their checks. `gridengine.state.apply` removes
+predecessors from a job at their end. Source: DP-1 … DP-5; docs/adr/0020-dependencies-on-success-and-failure.md.
 """
 
 from __future__ import annotations
@@ -23,24 +23,23 @@ FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
 
 
 def dependency_fields(
-    state: State, wish: Submit, owner: str, changed: Collection[str], world: World, job: Job | None = None
+    state: State, request: Submit, owner: str, changed: Collection[str], world: World, job: Job | None = None
 ) -> dict[str, Any]:
-    """Fields of `Job` that follow from the lists. `job`: the one that is changed; its other lists stay as they were
-    resolved. Raises Refused.
-    """
+    """Fields of `Job` that follow from the lists. `job`: the job to change; its other lists stay as they were resolved. Raises
+    Refused."""
     fields: dict[str, Any] = {}
     if "hold_jid_ad" in changed:
-        fields["array_predecessors"] = tuple(_arrays(state, wish, owner, world))
-        fields["array_predecessors_requested"] = wish.hold_jid_ad
+        fields["array_predecessors"] = tuple(_arrays(state, request, owner, world))
+        fields["array_predecessors_requested"] = request.hold_jid_ad
     if FIELDS & set(changed) - {"hold_jid_ad"}:
-        plain, conditions = _kept(job, changed)
+        plain, conditions = _unchanged_lists(job, changed)
         if "hold_jid" in changed:
-            plain = _resolved(state, wish.hold_jid, owner, world)
-            fields["predecessors_requested"] = wish.hold_jid
+            plain = _resolve_predecessors(state, request.hold_jid, owner, world)
+            fields["predecessors_requested"] = request.hold_jid
         how: Literal["ok", "fail"]
         for option, how in (("hold_jid_ok", "ok"), ("hold_jid_fail", "fail")):
             if option in changed:
-                requested = getattr(wish, option)
+                requested = getattr(request, option)
                 conditions |= _conditions(state, requested, owner, how, world)
                 fields[option] = requested
         fields["predecessors"] = (*plain, *(other for other in conditions if other not in plain))
@@ -50,15 +49,15 @@ def dependency_fields(
     return fields
 
 
-def _kept(job: Job | None, changed: Collection[str]) -> tuple[list[int], dict[int, Any]]:
-    """Predecessors of the lists that do not change: those of -hold_jid, and those with conditions."""
+def _unchanged_lists(job: Job | None, changed: Collection[str]) -> tuple[list[int], dict[int, Any]]:
+    """Predecessors of the lists that do not change: plain predecessors of -hold_jid, and predecessors with conditions."""
     if job is None:
         return [], {}
     plain = [other for other in job.predecessors if other not in job.conditions]
     return plain, {other: how for other, how in job.conditions.items() if f"hold_jid_{how}" not in changed}
 
 
-def _resolved(state: State, requested: Iterable[str], owner: str, world: World) -> list[int]:
+def _resolve_predecessors(state: State, requested: Iterable[str], owner: str, world: World) -> list[int]:
     try:
         return predecessors(state, requested, owner, world.looked_up)
     except ValueError as error:
@@ -68,7 +67,7 @@ def _resolved(state: State, requested: Iterable[str], owner: str, world: World) 
 def _conditions(
     state: State, requested: Iterable[str], owner: str, how: Literal["ok", "fail"], world: World
 ) -> dict[int, str]:
-    """Jobs that must end in one way; those that have ended already must have ended so."""
+    """Jobs that must end in one way; jobs that have ended already must have ended in that way."""
     for item in requested:
         if item.isdecimal() and int(item) not in state.jobs:
             succeeded = world.outcome(int(item))
@@ -77,29 +76,29 @@ def _conditions(
             if succeeded != (how == "ok"):
                 ended = "succeeded" if succeeded else "failed"
                 raise Refused(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")
-    return dict.fromkeys(_resolved(state, requested, owner, world), how)
+    return dict.fromkeys(_resolve_predecessors(state, requested, owner, world), how)
 
 
-def _arrays(state: State, wish: Submit, owner: str, world: World) -> list[int]:
+def _arrays(state: State, request: Submit, owner: str, world: World) -> list[int]:
     """Array predecessors: arrays over the same range of ids as the job's own (DP-4)."""
-    if not wish.hold_jid_ad:
+    if not request.hold_jid_ad:
         return []
-    if not wish.tasks:
+    if not request.tasks:
         raise Refused("job rejected: -hold_jid_ad is for array jobs (-t)")
-    own = wish.tasks.partition(":")[0]
-    found = _resolved(state, wish.hold_jid_ad, owner, world)
-    for other_id in found:
+    own = request.tasks.partition(":")[0]
+    arrays = _resolve_predecessors(state, request.hold_jid_ad, owner, world)
+    for other_id in arrays:
         other = state.jobs[other_id]
         if not other.is_array:
             raise Refused(f"job rejected: -hold_jid_ad is for array jobs (-t), job {other_id} is none")
         if other.task_range is not None and own != "{}-{}".format(*other.task_range):
             text = f"{own} is not the range {other.task_range[0]}-{other.task_range[1]} of job {other_id}"
-            raise Refused(f"job rejected: an array must have the same range of tasks as those of -hold_jid_ad, {text}")
-    return found
+            raise Refused(f"job rejected: an array must have the same range of tasks as the arrays of -hold_jid_ad, {text}")
+    return arrays
 
 
 def _check_circle(state: State, job: Job, others: list[int]) -> None:
-    """A job must not wait for itself, not even by way of others."""
+    """A job must not wait for itself, neither directly nor through other jobs."""
     seen: set[int] = set()
     ahead = list(others)
     while ahead:
@@ -112,7 +111,7 @@ def _check_circle(state: State, job: Job, others: list[int]) -> None:
 
 
 def end_of_doomed(state: State, now: float) -> Decision:
-    """The deletion of all jobs that can never run, with an accounting record each that says when."""
+    """The deletion of all jobs that can never run, each with an accounting record."""
     decision = Decision()
     for job_id in sorted(state.doomed):
         job = state.jobs[job_id]

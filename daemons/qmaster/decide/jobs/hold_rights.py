@@ -1,7 +1,7 @@
-"""Hold rights: the three levels of holds and who may set and remove them (statement SO-49).
+"""Hold rights: the three levels of holds and the rights to set and remove them (statement SO-49).
 
-Owns the letters and the rule: user holds by the owner, operator holds by operators, system holds by managers. Called for
-submissions, copies and changes of holds. Source: qhold(1); O for the texts.
+Owns the characters of the levels and the rule: user holds by the owner, operator holds by operators, system holds by managers.
+Called for submissions, copies and changes of holds. Source: qhold(1); O for the texts.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import Hold
 from gridengine.state.state import State
 
-LETTERS = {"u": Hold.USER, "o": Hold.OPERATOR, "s": Hold.SYSTEM}
+HOLD_CODES = {"u": Hold.USER, "o": Hold.OPERATOR, "s": Hold.SYSTEM}
 EXIT_RIGHTS = 10
 """Exit code of qhold and qrls without the right."""
 
 
-def hold_kinds(letters: Iterable[str]) -> Hold:
-    """The holds that letters of u o s name; other letters do not count."""
+def hold_kinds(codes: Iterable[str]) -> Hold:
+    """The holds of the characters u o s; other characters do not count."""
     kinds = Hold(0)
-    for letter in letters:
-        kinds |= LETTERS.get(letter, Hold(0))
+    for code in codes:
+        kinds |= HOLD_CODES.get(code, Hold(0))
     return kinds
 
 
 def check_hold_rights(state: State, caller: Caller, world: World, kinds: Hold, verb: str, status: int = 1) -> None:
-    """Whether the caller may set, or remove, holds of these kinds on a job that is his. Raises Refused."""
+    """Whether the caller may set, or remove, holds of these kinds on a job of their own. Raises Refused."""
     if kinds & Hold.SYSTEM and not is_manager(state, caller, world.admin_user):
         raise Refused(f'denied: "{caller.user}" must be manager to {verb} manager hold', status)
     if kinds & Hold.OPERATOR and not is_operator(state, caller, world.admin_user):

@@ -1,7 +1,7 @@
-"""From what a request says to the fields of a job: names resolved, values checked.
+"""From the fields of a request to the fields of a job: names resolved, values checked.
 
-Owns the checks of single options (statements SB-9, SO, CQ-40, CX-42 … CX-45, GD-12). The same code serves a submission,
-where everything counts, and a change, where only what was said does. Rights are `admission`'s.
+Owns the checks of single options (statements SB-9, SO, CQ-40, CX-42 … CX-45, GD-12). The same code serves a submission, where
+all fields count, and a change, where only the given fields count. Rights belong to `admission`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gridengine.units import INFINITY, parse_time
 
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
 PATHS = ("stdout", "stderr", "stdin", "shells")
-"""Fields that may name a host each path is for."""
+"""Fields whose paths may each name a host."""
 _OF_RESERVATION = frozenset(("ar", "hard"))
 _CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
 _KEYWORDS = frozenset(("NONE", "ALL", "TEMPLATE"))
@@ -43,57 +43,56 @@ LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
 
 
 def job_fields(
-    state: State, wish: Submit, owner: Caller, said: Collection[str], world: World, job: Job | None = None
+    state: State, request: Submit, owner: Caller, given: Collection[str], world: World, job: Job | None = None
 ) -> dict[str, Any]:
-    """Fields of `Job` for those of the request that were said; the rest of the request is only looked at. `job`: the
-    one that is changed. Name, tasks, holds and environment are not among them. Raises Refused.
-    """
-    fields = {name: getattr(wish, name) for name in REQUEST_FIELDS if name in said}
+    """Fields of `Job` for the `given` fields of the request; the other fields of the request are only read. `job`: the job to
+    change. Name, tasks, holds and environment are not included. Raises Refused."""
+    fields = {name: getattr(request, name) for name in REQUEST_FIELDS if name in given}
     for name in PATHS:
-        if name in said:
-            fields[name] = _on_known_hosts(getattr(wish, name), world)
+        if name in given:
+            fields[name] = _on_known_hosts(getattr(request, name), world)
     for name in ("hard", "soft"):
-        if name in said:
-            fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
-    if "account" in said:
-        check_object_name(wish.account)
-    check_mail_list(wish.mail_list)
-    if "pe_range" in said and wish.pe_range:
-        fields["pe_range"] = _slot_ranges(wish.pe_range)
-    _check_kind(wish, said, job)
+        if name in given:
+            fields[name] = requested_resources(state, getattr(request, name), name == "soft", world)
+    if "account" in given:
+        check_object_name(request.account)
+    check_mail_list(request.mail_list)
+    if "pe_range" in given and request.pe_range:
+        fields["pe_range"] = _slot_ranges(request.pe_range)
+    _check_kind(request, given, job)
     for name in _QUEUES:
-        if name in said:
-            fields[name] = tuple(on_unique_hosts(state, text, world.resolve_host) for text in getattr(wish, name))
+        if name in given:
+            fields[name] = tuple(on_unique_hosts(state, text, world.resolve_host) for text in getattr(request, name))
             check_queues(state, fields[name])
-    if "allocation_rule" in said and wish.allocation_rule:
-        fields["allocation_rule"] = _rule(wish)
-    if wish.master_queues and not (wish.pe or wish.allocation_rule):
+    if "allocation_rule" in given and request.allocation_rule:
+        fields["allocation_rule"] = _rule(request)
+    if request.master_queues and not (request.pe or request.allocation_rule):
         raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
-    if "pe" in said and wish.pe:
-        check_pe(state, wish.pe)
-    if not _CHECKPOINTING.isdisjoint(said):
-        _check_checkpointing(state, wish, said, job)
-    if not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
-        raise Refused(f"denied: priority {wish.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
-    if "ar" in said:
+    if "pe" in given and request.pe:
+        check_pe(state, request.pe)
+    if not _CHECKPOINTING.isdisjoint(given):
+        _check_checkpointing(state, request, given, job)
+    if not LOWEST_PRIORITY <= request.priority <= HIGHEST_PRIORITY:
+        raise Refused(f"denied: priority {request.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
+    if "ar" in given:
         fields["ar_time"] = 0.0
-    if wish.ar and not _OF_RESERVATION.isdisjoint(said):
+    if request.ar and not _OF_RESERVATION.isdisjoint(given):
         hard = fields["hard"] if "hard" in fields else job.hard if job is not None else {}
-        fields["ar_time"] = check_reservation(state, wish.ar, hard, owner, world.now).submit_time
-    if not DEPENDENCIES.isdisjoint(said):
-        fields |= dependency_fields(state, wish, owner.user, said, world, job)
+        fields["ar_time"] = check_reservation(state, request.ar, hard, owner, world.now).submit_time
+    if not DEPENDENCIES.isdisjoint(given):
+        fields |= dependency_fields(state, request, owner.user, given, world, job)
     return fields
 
 
 def _on_known_hosts(paths: Iterable[PathOnHost], world: World) -> tuple[PathOnHost, ...]:
     """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises Refused."""
-    found = []
+    resolved = []
     for name, path in paths:
         unique = world.resolve_host(name) if name else ""
         if unique is None:
             raise Refused(f'can\'t resolve hostname "{name}"')
-        found.append((unique, path))
-    return tuple(found)
+        resolved.append((unique, path))
+    return tuple(resolved)
 
 
 def check_mail_list(addresses: Iterable[str]) -> None:
@@ -105,10 +104,10 @@ def check_mail_list(addresses: Iterable[str]) -> None:
             raise Refused(f"job rejected: -M: {fault}") from None
 
 
-def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job: Job | None) -> None:
-    """The environment exists; -c is for jobs that have one, and `-c n` for those that have none (SO-7, O). Raises Refused."""
-    name = wish.checkpoint if "checkpoint" in said or job is None else job.checkpoint
-    when = wish.checkpoint_when if "checkpoint_when" in said or job is None else job.checkpoint_when
+def _check_checkpointing(state: State, request: Submit, given: Collection[str], job: Job | None) -> None:
+    """The environment exists; -c needs an environment, but `-c n` excludes it (SO-7, O). Raises Refused."""
+    name = request.checkpoint if "checkpoint" in given or job is None else job.checkpoint
+    when = request.checkpoint_when if "checkpoint_when" in given or job is None else job.checkpoint_when
     check_ckpt(state, name)
     if name and when == "n":
         raise Refused('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
@@ -118,11 +117,11 @@ def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job:
         raise Refused("job rejected: -c is for jobs with a checkpointing environment (-ckpt) only")
 
 
-def _rule(wish: Submit) -> str:
+def _rule(request: Submit) -> str:
     """The rule of -alloc (AR-126). Raises Refused."""
     try:
-        rule = check_allocation_rule(wish.allocation_rule)
-        parse_slot_ranges(wish.pe_range)
+        rule = check_allocation_rule(request.allocation_rule)
+        parse_slot_ranges(request.pe_range)
     except SyntaxFault as fault:
         raise Refused(f"job rejected: the allocation rule (-alloc) is wrong: {fault}") from None
     return rule
@@ -136,28 +135,28 @@ def _slot_ranges(text: str) -> str:
         raise Refused(f"job rejected: the slot range is wrong: {fault}") from None
 
 
-def _check_kind(wish: Submit, said: Collection[str], job: Job | None) -> None:
-    """Options that mean something for some jobs only. Raises Refused."""
-    if "task_concurrency" in said and wish.task_concurrency and not (wish.tasks if job is None else job.is_array):
+def _check_kind(request: Submit, given: Collection[str], job: Job | None) -> None:
+    """Options that are valid for some jobs only. Raises Refused."""
+    if "task_concurrency" in given and request.task_concurrency and not (request.tasks if job is None else job.is_array):
         raise Refused("job rejected: a limit of running tasks (-tc) is for array jobs (-t) only")
 
 
 def requested_resources(state: State, requests: list[str], soft: bool, world: World) -> dict[str, str]:
     """The requests of -l with times in seconds, as they are shown and accounted. Raises Refused."""
-    found = named_resources(state, requests, soft)
-    if "slots" in found:
+    resources = named_resources(state, requests, soft)
+    if "slots" in resources:
         raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
-    for name, value in found.items():
+    for name, value in resources.items():
         if state.complexes[name].type == "TIME":
             seconds = parse_time(value)
-            found[name] = str(round(seconds)) if seconds < INFINITY else value
-    if "hostname" in found and not is_pattern(found["hostname"]):
-        found["hostname"] = known_host(state, world, found["hostname"])
-    return found
+            resources[name] = str(round(seconds)) if seconds < INFINITY else value
+    if "hostname" in resources and not is_pattern(resources["hostname"]):
+        resources["hostname"] = known_host(state, world, resources["hostname"])
+    return resources
 
 
 def known_host(state: State, world: World, name: str) -> str:
-    """The unique name of a host, "" for any. Raises Refused for one that nothing knows."""
+    """The unique name of a host, "" for any. Raises Refused for an unknown host."""
     if not name or state.has("exec_host", name):
         return name
     unique = world.resolve_host(name)
@@ -182,8 +181,8 @@ def check_object_name(name: str) -> None:
     for char in name:
         if char in "/:@\\*?" or not char.isprintable():
             shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
-            letter = char if char.isprintable() else repr(char)[1:-1]
-            raise Refused(f'denied: "{shown}" is not a valid object name (must not contain {letter})')
+            shown_character = char if char.isprintable() else repr(char)[1:-1]
+            raise Refused(f'denied: "{shown}" is not a valid object name (must not contain {shown_character})')
 
 
 def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
@@ -207,10 +206,10 @@ def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
 
 
 def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, str]:
-    """`name=value` requests by full name; a BOOL without a value means TRUE, an empty request nothing. Raises Refused."""
-    found: dict[str, str] = {}
+    """`name=value` requests by full name; a BOOL without a value is TRUE, an empty request is skipped. Raises Refused."""
+    resources: dict[str, str] = {}
     if not requests:
-        return found
+        return resources
     shortcuts = {text["shortcut"]: name for name, text in state.kind("complex").items()}
     for item in filter(str.strip, requests):
         given, _, value = item.partition("=")
@@ -222,8 +221,8 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
             value = "TRUE"
         if fault := request_fault(entry, value, soft):
             raise Refused(f"denied: {fault}")
-        found[name] = value
-    return found
+        resources[name] = value
+    return resources
 
 
 def check_queues(state: State, expressions: Iterable[str]) -> None:
@@ -232,8 +231,8 @@ def check_queues(state: State, expressions: Iterable[str]) -> None:
         check_queue_expressions(state, expressions)
     except NoSuchQueue as error:
         queue, _, domain = str(error).partition("@")
-        places = state.kind("host_group" if domain[:1] == "@" else "exec_host")
-        hint = did_you_mean(domain, places) if queue in state.queues else did_you_mean(queue, state.queues)
+        domains = state.kind("host_group" if domain[:1] == "@" else "exec_host")
+        hint = did_you_mean(domain, domains) if queue in state.queues else did_you_mean(queue, state.queues)
         raise Refused(f'Job was rejected because job requests unknown queue "{error}"', hint=hint) from None
 
 

@@ -1,6 +1,6 @@
-"""The request that a job would come of: the way back from a job to `Submit`.
+"""The request that would create a job: the way back from a job to `Submit`.
 
-Owns that translation. Called for changes (what stays is checked together with what changes), for copies, and for job
+Owns that translation. Called for changes, since changed and unchanged options are checked together, for copies, and for job
 submission verifiers. Pure.
 """
 
@@ -15,7 +15,7 @@ from gridengine.state.jobs import Job
 
 
 def request_of(job: Job) -> Submit:
-    """The request, without script and environment. Holds are not taken along."""
+    """The request, without script and environment. Holds are not included."""
     return Submit(
         name=job.name,
         hard=[f"{name}={value}" for name, value in job.hard.items()],
@@ -27,13 +27,13 @@ def request_of(job: Job) -> Submit:
     )
 
 
-def with_payload(wish: Submit, payload: Payload) -> Submit:
+def with_payload(request: Submit, payload: Payload) -> Submit:
     """The request with script and environment."""
-    wish.environment = dict(payload.environment)
+    request.environment = dict(payload.environment)
     if payload.script is not None:
-        wish.script = base64.b64encode(payload.script).decode()
-        wish.script_encoding = "base64"
-    return wish
+        request.script = base64.b64encode(payload.script).decode()
+        request.script_encoding = "base64"
+    return request
 
 
 def range_text(job: Job) -> str:

@@ -1,14 +1,14 @@
 """Resubmission: copies of jobs (qresub; statement SO-45).
 
-Owns the rules: owners copy their jobs, managers anybody's; a copy has everything of the original, script and environment
-included, but its number, its holds and its past. Source: sge_submit(1) qresub; O for texts and exit codes.
+Owns the rules: owners copy their own jobs, managers all jobs; a copy has everything of the original, script and environment
+included, except its number, its holds and its past. Source: sge_submit(1) qresub; O for texts and exit codes.
 """
 
 from __future__ import annotations
 
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.jobs.job_request import range_text, request_of
-from daemons.qmaster.decide.jobs.submission import accepted, make_job, next_job_id, script_of
+from daemons.qmaster.decide.jobs.submission import accept_job, make_job, next_job_id, script_of
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
@@ -20,7 +20,7 @@ EXIT_NOT_COPIED = 4
 
 
 def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: World) -> Decision:
-    """Copy jobs; those that cannot be are named, the others are copied nevertheless."""
+    """Copy jobs. A job that cannot be copied is reported; the other jobs are copied nevertheless."""
     decision = Decision()
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
         return decision.refuse(not_submit_host(caller), EXIT_NOT_COPIED)
@@ -33,14 +33,14 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
         last = job.id
-        decision += _accepted(state, job, world.payload(original.id), world.now)
+        decision += _accept(state, job, world.payload(original.id), world.now)
     return decision
 
 
 def requested_copy(
     state: State, target: str, request: ResubmitJobs, caller: Caller, world: World
 ) -> tuple[Job, Submit]:
-    """A job that the caller may copy, and the request that the copy comes of, without its payload. Raises Refused."""
+    """A job that the caller may copy, and the request for the copy, without its payload. Raises Refused."""
     check_hold_rights(state, caller, world, hold_kinds(request.holds), "set")
     original = _original(state, target, request.ended, caller, world)
     copied = request_of(original)
@@ -50,17 +50,17 @@ def requested_copy(
 
 
 def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:
-    """Make a copy as a verifier has left it; that the caller may have it was seen before."""
+    """Make a copy as changed by a verifier; the rights of the caller were checked before."""
     try:
-        job = make_job(state, request.wish, request.owner, world, next_job_id(state))
-        payload = Payload(script_of(request.wish), request.wish.environment)
+        job = make_job(state, request.submit_request, request.owner, world, next_job_id(state))
+        payload = Payload(script_of(request.submit_request), request.submit_request.environment)
     except Refused as refusal:
         return Decision().refuse(refusal.text, EXIT_NOT_COPIED)
-    return _accepted(state, job, payload, world.now)
+    return _accept(state, job, payload, world.now)
 
 
-def _accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
-    decision = accepted(state, job, payload, now)
+def _accept(state: State, job: Job, payload: Payload, now: float) -> Decision:
+    decision = accept_job(state, job, payload, now)
     tasks = range_text(job)
     kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
     decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
@@ -68,7 +68,7 @@ def _accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
 
 
 def _original(state: State, target: str, ended: bool, caller: Caller, world: World) -> Job:
-    """The job to copy; of one that has ended everything is known, or nothing is copied. Raises Refused."""
+    """The job to copy. An ended job can be copied only if all of its data is still known. Raises Refused."""
     head, dot, _ = target.partition(".")
     number = int(head) if head.isdecimal() else 0
     job = state.jobs.get(number) or (state.ended_job(number) if ended else None)
@@ -84,5 +84,5 @@ def _original(state: State, target: str, ended: bool, caller: Caller, world: Wor
 
 
 def owner_of(job: Job, host: str) -> Caller:
-    """The owner of a job, as if he asked from a host."""
+    """The owner of a job, as a caller on a host."""
     return Caller(job.owner, job.uid, job.group, job.gid, host)

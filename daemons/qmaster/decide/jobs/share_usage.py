@@ -1,7 +1,6 @@
 """Usage of users and projects: charged with every accounting record, set to zero by -clearusage.
 
-Owns the two events. What is kept of it is `gridengine.state.share_usage`'s. Source: qconf(1) -clearusage; QF-33; O for the
-texts.
+Owns the two events. `gridengine.state.share_usage` keeps the usage. Source: qconf(1) -clearusage; QF-33; O for the texts.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gridengine.state.state import State
 
 
 def usage_charges(state: State, accounting: Iterable[Accounted]) -> list[AnyEvent]:
-    """The event for the records of a transaction whose events are not applied yet; none where no usage is kept."""
+    """The event for the records of a transaction whose events are not applied yet; none if no usage is kept."""
     charges = []
     for job_id, task_id, record in accounting:
         task = state.task(job_id, task_id)
@@ -33,7 +32,7 @@ def usage_charges(state: State, accounting: Iterable[Accounted]) -> list[AnyEven
 
 
 def clear_usage(state: State, request: ClearUsage, caller: Caller, world: World) -> Decision:
-    """-clearusage: of the users named, or of all users and projects. A user that is not known clears nothing at all."""
+    """-clearusage: of the users named, or of all users and projects. An unknown user name refuses the whole request."""
     decision = Decision()
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)

@@ -1,7 +1,7 @@
-"""Slave tasks: who may start one on which host, and how they and their masters end.
+"""Slave tasks: the rights to start them on a host, and the ends of slave tasks and their masters.
 
-Owns these rules; where a client then finds the streams of its slave task is `daemons.qmaster.serve.sessions`'.
-Source: sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_submit(1) -inherit; statements TI-1 … TI-5, PE-13.
+Owns these rules; `daemons.qmaster.serve.sessions` gives a client the address of the streams of its slave task. Source:
+sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_submit(1) -inherit; statements TI-1 … TI-5, PE-13.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gridengine.task_key import SlaveKey
 def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:
     """Accept or refuse `qrsh -inherit HOST COMMAND` (TI-1).
 
-    Data: {"task": [job, task, attempt, number], "host"}; of a refusal {"in_use": slots} when that may be another in a moment.
+    Data: {"task": [job, task, attempt, number], "host"}; with a refusal {"in_use": slots} if a later attempt may succeed.
     """
     decision = Decision()
     job = state.jobs.get(request.job_id)
@@ -41,11 +41,11 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
     grants = [grant for grant in task.granted if grant.host == host]
     if not grants:
         return decision.refuse(f'{where}host "{request.host}" is not one of its hosts')
-    room = sum(grant.slots for grant in grants) - (pe.job_is_first_task and host == task.host)
+    capacity = sum(grant.slots for grant in grants) - (pe.job_is_first_task and host == task.host)
     used = sum(not slave.over and slave.host == host for slave in task.slaves.values())
-    if used >= room:
+    if used >= capacity:
         decision.answer.data = {"in_use": used}
-        return decision.refuse(f'{where}all slots that it was granted on host "{host}" are in use ({used} of {room})')
+        return decision.refuse(f'{where}all slots that it was granted on host "{host}" are in use ({used} of {capacity})')
     instance = _least_used(task, [(grant.instance, grant.slots) for grant in grants])
     slave = SlaveTask(
         number=task.slaves_begun + 1,
@@ -63,7 +63,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
 
 
 def _least_used(task: Task, instances: list[tuple[str, int]]) -> str:
-    """The instance of the host with most slots left, the first of equals (PE-14)."""
+    """The instance of the host with most free slots, the first of equals (PE-14)."""
     used = {name: sum(slave.instance == name and not slave.over for slave in task.slaves.values()) for name, _ in instances}
     return max(instances, key=lambda pair: pair[1] - used[pair[0]])[0]
 
@@ -86,4 +86,4 @@ def slave_lost(state: State, key: SlaveKey, now: float) -> Decision:
     slave = state.live_slave(key)
     if slave is None:
         return Decision()
-    return slave_ended(state, key, Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now))
+    return slave_ended(state, key, Ended(key, LOST, 137, 9, "its host no longer knows it", slave.start_time, now))

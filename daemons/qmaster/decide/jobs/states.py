@@ -1,6 +1,6 @@
 """State changes: qmod on jobs and queue instances (statements QM-1 … QM-11, QI-4, QI-6, QI-10).
 
-Owns the texts and rights; what a suspension means for jobs follows from the state (`gridengine.state.desired_command`).
+Owns the texts and rights; the effect of a suspension on jobs follows from the state (`gridengine.state.desired_command`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.ends import requeued_without_host
-from daemons.qmaster.follow.rerun import why_not
+from daemons.qmaster.follow.rerun import rerun_refusal
 from daemons.qmaster.follow.task_ends import goes_behind
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
@@ -58,14 +58,14 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
         for selected in jobs:
             _change_job(state, request, selected, caller, operator, decision, pushed)
     if request.force:
-        _take_back(state, world.now, pushed, decision)
+        _requeue_unreachable(state, world.now, pushed, decision)
     return decision
 
 
-def _take_back(state: State, now: float, pushed: Iterable[TaskId], decision: Decision) -> None:
+def _requeue_unreachable(state: State, now: float, pushed: Iterable[TaskId], decision: Decision) -> None:
     """-f: tasks to be rescheduled whose host cannot be reached are pending again at once (QM-5).
 
-    A host that comes back is told to kill what it may still run of them.
+    A host that comes back gets the instruction to kill any remaining processes of these tasks.
     """
     # a command may name a task twice
     for job_id, task_id in dict.fromkeys(pushed):
@@ -111,7 +111,7 @@ def _change_instance(
         for job_id, task_id in sorted(state.tasks_in.get(name, ())):
             job = state.jobs[job_id]
             task = job.tasks[task_id]
-            if task.granted[0].instance == name:  # of a parallel job that of its master counts (O)
+            if task.granted[0].instance == name:  # of a parallel job, the instance of its master task counts (O)
                 _reschedule(state, job, task, caller, decision, pushed, request.force)
 
 
@@ -141,8 +141,8 @@ def _change_job(
         return
     here = [task for task in tasks if not task.waits]
     if not here:
-        wanted = selected.tasks or job.pending | Ranges.of(job.tasks)
-        what = f"job-array task {job.id}.{wanted.first}" if job.is_array and len(wanted) == 1 else f"job {job.id}"
+        selected_tasks = selected.tasks or job.pending | Ranges.of(job.tasks)
+        what = f"job-array task {job.id}.{selected_tasks.first}" if job.is_array and len(selected_tasks) == 1 else f"job {job.id}"
         decision.answer.info(f"Modify operation can not be applied on {what} in pending/hold state")
         return
     for task in here:
@@ -152,16 +152,16 @@ def _change_job(
             _suspend(job, task, action == "suspend", caller, decision)
 
 
-def _name(job: Job, task: Task) -> str:
+def _task_label(job: Job, task: Task) -> str:
     return f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
 
 
 def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision) -> None:
     if task.suspended == on:
-        decision.answer.info(f"{caller.user} - {_name(job, task)} is already {'suspended' if on else 'unsuspended'}")
+        decision.answer.info(f"{caller.user} - {_task_label(job, task)} is already {'suspended' if on else 'unsuspended'}")
         return
     decision.events.append(TaskSuspensionChanged(job.id, task.id, "user", on))
-    decision.answer.info(f"{caller.user} - {'suspended' if on else 'unsuspended'} {_name(job, task)}")
+    decision.answer.info(f"{caller.user} - {'suspended' if on else 'unsuspended'} {_task_label(job, task)}")
 
 
 def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> None:
@@ -173,21 +173,21 @@ def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> N
         decision.answer.error(f"Job {job.id} is not in error state")
     for task in in_error:
         decision.events.append(TaskErrorCleared(job.id, task.id))
-        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_name(job, task)}")
+        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_task_label(job, task)}")
 
 
 def _reschedule(
     state: State, job: Job, task: Task, caller: Caller, decision: Decision, pushed: list[TaskId], force: bool
 ) -> None:
-    """Push a task back, and note that; `force`: also one that may not run again (O)."""
-    reason = why_not(state, job, task)
+    """Request the rescheduling of a task, and add it to `pushed`; `force`: also a task that may not run again (O)."""
+    reason = rerun_refusal(state, job, task)
     if reason and (job.kind != "batch" or not force):
-        # no failure of the command: of a whole queue those that may are pushed (O)
-        decision.answer.warning(f"{_name(job, task)} can not be rescheduled: {reason}")
+        # no failure of the command: in a whole queue, the tasks that may run again are pushed (O)
+        decision.answer.warning(f"{_task_label(job, task)} can not be rescheduled: {reason}")
     elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
-        # of a host that does not answer it may be asked again, then with -f
-        decision.answer.info(f"{_name(job, task)} is already being ended")
+        # on a host that does not answer, the request may be repeated with -f
+        decision.answer.info(f"{_task_label(job, task)} is already being ended")
     else:
         decision.events.append(TaskReschedulingRequested(job.id, task.id, caller.user))
         pushed.append((job.id, task.id))
-        decision.answer.info(f"{caller.user} - pushed rescheduling of {_name(job, task)} on host {task.host}")
+        decision.answer.info(f"{caller.user} - pushed rescheduling of {_task_label(job, task)} on host {task.host}")

@@ -1,7 +1,7 @@
-"""Submission: from the options of qsub, qrsh … to a job, or to a refusal that says why.
+"""Submission: from the options of qsub, qrsh … to a job, or to a refusal with its reason.
 
-Owns the making of a job (statements SB, SO). What its options may be is `job_fields`, who may have it `admission`. It
-places nothing: `-w e|v|p` ask `gridengine.placement.verify`.
+Owns the making of a job (statements SB, SO). `job_fields` checks its options, `admission` its owner. Submission places no job:
+`-w e|v|p` ask `gridengine.placement.verify`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import posixpath
 
 from daemons.qmaster.decide.jobs.admission import (
     check_limits,
-    check_person,
     check_project,
+    check_user,
     default_project,
     department_of,
     new_user,
@@ -20,7 +20,7 @@ from daemons.qmaster.decide.jobs.admission import (
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.jobs.job_fields import ALL, check_job_name, job_fields, task_range
 from daemons.qmaster.decide.jobs.job_request import range_text
-from daemons.qmaster.decide.jobs.validation import verified
+from daemons.qmaster.decide.jobs.validation import verify_job
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
@@ -42,12 +42,12 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
         check_rights(state, request, caller, world)
         job = make_job(state, request, caller, world, next_job_id(state))
         script = script_of(request)
-        going, decision = verified(state, job, request.verify, world)
+        going, decision = verify_job(state, job, request.verify, world)
     except Refused as refusal:
         return Decision().refuse(refusal.text, refusal.status, refusal.hint)
     if not going:
         return decision
-    decision += accepted(state, job, Payload(script, request.environment), world.now)
+    decision += accept_job(state, job, Payload(script, request.environment), world.now)
     decision.answer.data = {"job_id": job.id, "tasks": range_text(job), "name": job.name}
     if request.hold_jid and not job.predecessors and not all(item.isdecimal() for item in request.hold_jid):
         named = f"-hold_jid {','.join(request.hold_jid)}"
@@ -56,8 +56,8 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
     return decision
 
 
-def accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
-    """A job that was made becomes one of the cell, and its owner a user of it if he is new."""
+def accept_job(state: State, job: Job, payload: Payload, now: float) -> Decision:
+    """Add a new job to the cell, and its owner to the users if necessary."""
     events = [*new_user(state, state.configuration(), job.owner, now), JobSubmitted(job)]
     return Decision(events=events, payloads={job.id: payload})
 
@@ -65,7 +65,7 @@ def accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
 def make_job(state: State, request: Submit, owner: Caller, world: World, number: int) -> Job:
     """The job of a request with every name resolved; raises Refused."""
     configuration = state.configuration()
-    check_person(state, configuration, owner)
+    check_user(state, configuration, owner)
     check_limits(state, configuration, owner)
     name = request.name or _default_name(request)
     check_job_name(name)
@@ -95,8 +95,8 @@ def make_job(state: State, request: Submit, owner: Caller, world: World, number:
 
 
 def next_job_id(state: State, taken: int = 0) -> int:
-    """The next number that no job has; after 9999999 it goes on at 1 (SB-8). `taken`: the last one that this request has
-    used already."""
+    """The next number that no job has; after 9999999 the numbers continue at 1 (SB-8). `taken`: the last number that this
+    request has used already."""
     number = taken + 1 if taken else state.next_job_id
     while True:
         if number > MAX_JOB_ID:
@@ -107,7 +107,7 @@ def next_job_id(state: State, taken: int = 0) -> int:
 
 
 def check_rights(state: State, request: Submit, caller: Caller, world: World) -> None:
-    """What the caller may ask for at all: submit hosts, -p, -ot, -dl, holds (SO-11, SO-13, SO-25, SO-27). Raises Refused."""
+    """The rights for a request: submit hosts, -p, -ot, -dl, holds (SO-11, SO-13, SO-25, SO-27). Raises Refused."""
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
         raise Refused(not_submit_host(caller))
     operator = is_operator(state, caller, world.admin_user)
@@ -148,10 +148,10 @@ def script_of(request: Submit) -> bytes | None:
 
 
 def _default_name(request: Submit) -> str:
-    """SB-9; that of a command of qrsh, which a shell will read, ends at a blank or a semicolon."""
+    """SB-9; the name of a qrsh command, which a shell will read, ends at a blank or a semicolon."""
     if request.kind in _NAMES:
         return _NAMES[request.kind]
     if request.kind == "qrsh" and request.binary:
-        words = request.script_file.replace(";", " ").split()
-        return posixpath.basename(words[0]) if words else "QRSH"
+        arguments = request.script_file.replace(";", " ").split()
+        return posixpath.basename(arguments[0]) if arguments else "QRSH"
     return posixpath.basename(request.script_file) or "STDIN"

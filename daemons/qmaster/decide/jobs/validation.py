@@ -1,7 +1,7 @@
 """Validation: -w e|w|n|p|v for jobs that are submitted or changed.
 
-Owns what each letter does with the outcome; whether the job fits is `gridengine.placement.verify`'s. Source: SO-41; O for
-texts and exit codes.
+Owns the consequences of the outcome in each mode; `gridengine.placement.verify` decides whether the job fits. Source: SO-41; O
+for texts and exit codes.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 
-def verified(state: State, job: Job, letter: str, world: World) -> tuple[bool, Decision]:
-    """Whether the request is carried out, and the answer that it has already; False for v and p, which only tell.
+def verify_job(state: State, job: Job, mode: str, world: World) -> tuple[bool, Decision]:
+    """Whether to carry out the request, and its answer so far; False for the modes v and p, which only report.
 
     Raises Refused for e.
     """
-    said = Decision()
-    letter = letter or ("e" if job.ar else "n")  # AR-89
-    if letter == "n":
-        return True, said
-    if letter in "ew" and Verifier(state, True, world.now, world.zone).fits(job):
-        return True, said
-    fits, texts = verification(state, job, letter != "p", world.now, world.zone)
-    if letter in "vp":
+    decision = Decision()
+    mode = mode or ("e" if job.ar else "n")  # AR-89
+    if mode == "n":
+        return True, decision
+    if mode in "ew" and Verifier(state, True, world.now, world.zone).fits(job):
+        return True, decision
+    fits, texts = verification(state, job, mode != "p", world.now, world.zone)
+    if mode in "vp":
         for text in texts:
-            said.answer.info(text)
-        said.answer.status = 0 if fits else 1
-        return False, said
-    if not fits and letter == "e":
+            decision.answer.info(text)
+        decision.answer.status = 0 if fits else 1
+        return False, decision
+    if not fits and mode == "e":
         raise Refused("\n".join(["error: no suitable queues", *texts[:-1]]))
     if not fits:
-        said.answer.warning("warning: no suitable queues")
-    return True, said
+        decision.answer.warning("warning: no suitable queues")
+    return True, decision

@@ -1,7 +1,7 @@
-"""The job that a request comes to, looked at as a whole before it is stored.
+"""The check of a complete job before it is stored.
 
-Owns what is asked of every job, however it came about: submitted, copied, changed, or as a verifier has left it. Fields
-that are right each for itself may make a job that no scheduler can look at, and that would stop it for everybody.
+Owns the conditions on every job, regardless of its origin: submitted, copied, changed, or returned by a verifier. Fields that
+are valid separately may form a job that no scheduler can handle, and that would stop the scheduling of all jobs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gridengine.state.state import State
 
 
 def check_whole_job(state: State, job: Job) -> None:
-    """Raises Refused for a job of which placement cannot make its request, or that has grown out of the bounds of one."""
+    """Raises Refused for a job whose placement request cannot be built, or that exceeds the bounds of a request."""
     check_slots(job.pe, job.allocation_rule, job.pe_range)
     try:
         Request.of(PlacementConfig.of(state), job)
@@ -28,7 +28,7 @@ def check_whole_job(state: State, job: Job) -> None:
 
 
 def check_slots(pe: str, rule: str, slot_range: str) -> None:
-    """A PE or a rule of -alloc needs a number of slots, and nothing else does. Raises Refused."""
+    """A PE or a rule of -alloc needs a number of slots; other requests must not have a number of slots. Raises Refused."""
     if (pe or rule) and not slot_range:
         raise Refused(f'job rejected: the slot range (pe_range) is missing: "{pe or rule}" needs a number of slots')
     if slot_range and not (pe or rule):

@@ -1,7 +1,7 @@
-"""Deletion of advance reservations: qrdel, and which reservations a target of a command means.
+"""Deletion of advance reservations: qrdel, and the selection of reservations by target.
 
-Owns rights, texts and the order; what a deletion does to the jobs inside is `reservation_ends`'. Source: qrdel(1);
-statements AR-101 … AR-106; O for texts.
+Owns rights, texts and the order; `reservation_ends` ends the jobs inside. Source: qrdel(1); statements AR-101 … AR-106; O for
+texts.
 """
 
 from __future__ import annotations
@@ -34,35 +34,36 @@ def delete_reservations(state: State, request: DeleteReservations, caller: Calle
         return decision.refuse(f'denied: "{caller.user}" must be manager or operator to delete all advance reservations')
     done: set[int] = set()
     for target in targets or [""]:
-        matching = [r for r in _chosen(state, target, users, caller, request.series) if r.id not in done]
+        matching = [r for r in _select(state, target, users, caller, request.series) if r.id not in done]
         if not matching:
-            decision.answer.error(nothing(target, users))
+            decision.answer.error(no_match_text(target, users))
         for reservation in matching:
             done.add(reservation.id)
             if not operator and reservation.owner != caller.user:
                 decision.answer.error(not_owner(caller, reservation, "delete"))
                 continue
-            decision += _deleted(state, reservation, caller, world, request.force)
+            decision += _delete(state, reservation, caller, world, request.force)
     return decision
 
 
-def _chosen(
+def _select(
     state: State, target: str, users: list[str], caller: Caller, series: bool
 ) -> list[AdvanceReservation]:
-    """What a target means; with `series` also the later ones of their series."""
-    found = selected_reservations(state, target, users, caller.user)
+    """The reservations of a target; with `series` also the later reservations of their series."""
+    selected = select_reservations(state, target, users, caller.user)
     if not series:
-        return found
-    from_when = {one.series: one.start_time for one in reversed(found) if one.series}
+        return selected
+    from_when = {one.series: one.start_time for one in reversed(selected) if one.series}
     return [
         one
         for one in state.reservations.values()
-        if one in found or one.start_time >= from_when.get(one.series, float("inf"))
+        if one in selected or one.start_time >= from_when.get(one.series, float("inf"))
     ]
 
 
-def selected_reservations(state: State, target: str, users: list[str], caller: str) -> list[AdvanceReservation]:
-    """What a target means: an id of anybody's; a name or pattern only among one's own, unless users are named (AR-102)."""
+def select_reservations(state: State, target: str, users: list[str], caller: str) -> list[AdvanceReservation]:
+    """The reservations of a target: an id of any owner; a name or pattern of the caller's own reservations, unless users are
+    named (AR-102)."""
     if target.isdecimal():
         one = state.reservations.get(int(target))
         return [one] if one is not None and user_matches(one.owner, users) else []
@@ -72,19 +73,19 @@ def selected_reservations(state: State, target: str, users: list[str], caller: s
 
 
 def not_owner(caller: Caller, reservation: AdvanceReservation, verb: str) -> str:
-    """The refusal for somebody else's reservation."""
+    """The refusal for a reservation of another user."""
     rights = "you do not have the necessary privileges"
     return f'{caller.user} - {rights} to {verb} the advance_reservation "{reservation.id}"'
 
 
-def nothing(target: str, users: list[str]) -> str:
-    """The refusal for a target that means none."""
+def no_match_text(target: str, users: list[str]) -> str:
+    """The refusal for a target without matches."""
     if target:
         return f'denied: advance_reservation "{target}" does not exist'
     return f"There is no advance_reservation registered for the following users: {','.join(users)}"
 
 
-def _deleted(state: State, reservation: AdvanceReservation, caller: Caller, world: World, force: bool) -> Decision:
+def _delete(state: State, reservation: AdvanceReservation, caller: Caller, world: World, force: bool) -> Decision:
     number = reservation.id
     if reservation.ending and not force:
         return Decision(Answer(answers=[("info", f"advance_reservation {number} is already in deletion")]))

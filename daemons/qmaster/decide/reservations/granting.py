@@ -1,7 +1,7 @@
-"""Advance reservations: qrsub, from what was asked for to a grant or a refusal that says why.
+"""Advance reservations: qrsub, from the request to a grant or a refusal with its reason.
 
-Owns who may ask, and which windows are taken: the one asked for, the first that fits, or all of a series. It places
-nothing: that is `gridengine.placement.granting`. Source: qrsub(1); statements AR-1 … AR-37; O for texts.
+Owns the rights to reserve, and the choice of windows: the requested window, the first window that fits, or all windows of a
+series. `gridengine.placement.granting` selects the instances. Source: qrsub(1); statements AR-1 … AR-37; O for texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import msgspec
 
 from daemons.qmaster.decide.jobs.admission import EXIT_LIMIT
 from daemons.qmaster.decide.refused import Refused
-from daemons.qmaster.decide.reservations.reports import found_windows, moment_text, refusal_lines, report
+from daemons.qmaster.decide.reservations.reports import find_windows, moment_text, refusal_lines, report
 from daemons.qmaster.decide.reservations.requests import draft, may_reserve, next_ar_id
 from daemons.qmaster.decide.reservations.series import occurrences
 from daemons.qmaster.decision import Decision, World
@@ -26,7 +26,7 @@ from gridengine.state.machines.reservation import ReservationGranted, Reservatio
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
-NO_PLACE = "advance_reservation: no suitable queues"
+NO_SUITABLE_QUEUES = "advance_reservation: no suitable queues"
 
 
 def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Decision:
@@ -37,7 +37,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         reservation = draft(state, request, caller, world)
         starts = [reservation.start_time]
         if request.rule and (request.latest or request.find):
-            raise Refused("denied: the times of a series (-recur) are fixed: -latest and -find are for single ones")
+            raise Refused("denied: the times of a series (-recur) are fixed: -latest and -find are for single reservations")
         if request.rule:
             starts = occurrences(request.rule, starts[0], reservation.end_time - starts[0], world.zone)
         _check_limit(state, len(starts))
@@ -49,7 +49,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
     granting = Granting(PlacementConfig.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)
     if request.find:
-        decision += found_windows(granting, reservation, request)
+        decision += find_windows(granting, reservation, request)
         return decision
     if request.verify == "v":
         if request.rule:
@@ -68,7 +68,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
 
 
 def _first_unfit(granting: Granting, reservation: AdvanceReservation, starts: list[float]) -> AdvanceReservation:
-    """The first occurrence that cannot be granted, the first of all if each can; the window asked for is its own."""
+    """The first occurrence that cannot be granted, else the first of all; the granting has its window."""
     duration = reservation.end_time - reservation.start_time
     for start in (*starts, starts[0]):
         granting.window(start, start + duration)
@@ -78,7 +78,7 @@ def _first_unfit(granting: Granting, reservation: AdvanceReservation, starts: li
 
 
 def _first_fit(granting: Granting, reservation: AdvanceReservation, latest: float) -> None:
-    """Move the reservation to the first window that fits, if there is one (-latest)."""
+    """Move the reservation to the first window that fits, if any (-latest)."""
     start, end = reservation.start_time, reservation.end_time
     for window in windows(granting, granting.timeline, start, latest, end - start):
         reservation.start_time, reservation.end_time = window.start, window.end
@@ -94,8 +94,8 @@ def _all_fit(
     decision: Decision,
     world: World,
 ) -> bool:
-    """Grant all occurrences of a series, each under a number of its own; none if one cannot be. A single one is left to
-    the caller."""
+    """Grant all occurrences of a series, each under a number of its own; none if one cannot be granted. The caller grants a
+    single occurrence."""
     if len(starts) == 1:
         return True
     duration = reservation.end_time - reservation.start_time
@@ -119,7 +119,7 @@ def _grant(
     if not reservation.granted:
         decision.answer.answers.clear()
         when = f" for the occurrence of {moment_text(reservation.start_time, world.zone)}" if reservation.series else ""
-        decision.refuse(NO_PLACE + when)
+        decision.refuse(NO_SUITABLE_QUEUES + when)
         for line in refusal_lines(granting):
             decision.answer.error(line)
         return False
@@ -130,7 +130,7 @@ def _grant(
 
 
 def granting_events(reservation: AdvanceReservation, now: float) -> list[AnyEvent]:
-    """The reservation, and that it has started if its start is now."""
+    """The event of the grant, and the event of the start if the reservation starts now."""
     events: list[AnyEvent] = [ReservationGranted(reservation)]
     if reservation.start_time <= now:
         events.append(ReservationStarted(reservation.id, now))

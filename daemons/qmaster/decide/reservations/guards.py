@@ -1,8 +1,9 @@
-"""Guards: which changes of the configuration would break a granted advance reservation.
+"""Guards: the changes of the configuration that would break a granted advance reservation.
 
-Owns that question. It is not a list of forbidden changes: the configuration as it would be is asked, with the code that
-grants reservations, whether each of them would still be in order; what was broken before does not count. Called by
-`references` for every proposal. Source: AR-70 … AR-82.
+Owns that decision. There is no list of forbidden changes. The code that grants reservations checks each reservation against the
+proposed configuration; errors that existed before do not count. Called by `references` for every proposal.
+
+Source: AR-70 … AR-82.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ RELEVANT = frozenset(
     "cluster_queue host_group exec_host parallel_environment checkpoint calendar userset complex".split()
 )
 _BOOKED = ("type", "consumable", "relop")
-"""Columns of a complex that say how a request is booked."""
+"""Columns of a complex that decide how a request is booked."""
 
 
 def reservation_refusals(proposal: Proposal, world: World) -> Iterator[str]:
-    """Why reservations forbid the proposal, one line each; the reservation and the object are named (AR-82)."""
+    """The refusals of the proposal because of reservations, one line each, with reservation and object (AR-82)."""
     state = proposal.state
     live = [reservation for _, reservation in sorted(state.reservations.items()) if not reservation.ending]
     changed = [key for key in proposal.changed if key[0] in RELEVANT]
@@ -55,7 +56,7 @@ def reservation_refusals(proposal: Proposal, world: World) -> Iterator[str]:
 def _concerned(
     state: State, after: State, changed: list[Reference], live: list[AdvanceReservation]
 ) -> list[AdvanceReservation]:
-    """The reservations that the changes can touch at all: with a thousand of them only these are worth a look."""
+    """The reservations that the changes can affect at all: with a thousand reservations only these are checked."""
     of_kind: dict[str, set[str]] = {}
     for kind, name in changed:
         of_kind.setdefault(kind, set()).add(name)
@@ -79,7 +80,7 @@ def _concerned(
 
 
 def _named(proposal: Proposal, reservation: AdvanceReservation, kind: str, name: str) -> bool:
-    """Whether an object that is removed, or a complex that is booked otherwise, is one that the reservation names."""
+    """Whether the reservation names an object that is removed, or a complex that is booked in a different way."""
     before, after = proposal.state.kind(kind).get(name), proposal.get(kind, name)
     if kind == "complex":
         if before is None or name not in {*reservation.resources, *reservation.hard}:
@@ -97,7 +98,7 @@ def _named(proposal: Proposal, reservation: AdvanceReservation, kind: str, name:
 
 
 def proposed_state(proposal: Proposal) -> State:
-    """The state with the configuration as it would be."""
+    """The state with the proposed configuration."""
     after = proposal.state.branch()
     for event in proposal.events():
         apply(after, event)
@@ -107,7 +108,8 @@ def proposed_state(proposal: Proposal) -> State:
 
 
 class _Check:
-    """Whether reservations are in order in one state, for as long as they last yet. What equal ones share is made once."""
+    """Whether reservations are in order in one state, for the rest of their windows. Equal reservations share their
+    computations."""
 
     def __init__(self, state: State, world: World) -> None:
         self.state, self.world = state, world
@@ -117,9 +119,9 @@ class _Check:
         self._above: dict[tuple[Holder, str], list[Span]] = {}
 
     def faults(self, reservation: AdvanceReservation, users: dict[str, str]) -> frozenset[str]:
-        """What is wrong with its places; instances that are no longer configured go on as orphans (AR-80).
+        """The faults of its grants; instances that are no longer configured continue as orphans (AR-80).
 
-        users: who might use it before the change; who is taken off its own lists does not count any more.
+        users: users with access before the change; a user who is removed from its own lists does not count any longer.
         """
         state = self.state
         start, end = max(self.world.now, reservation.start_time), reservation.end_time
@@ -131,12 +133,12 @@ class _Check:
             instance, config = state.instances.get(grant.instance), state.configs.get(grant.instance)
             if instance is None or config is None or instance.orphaned:
                 continue
-            place, host, _ = holders_at(grant.instance)
+            instance_holder, host, _ = holders_at(grant.instance)
             hosts[host] = None
             reason = granting.refusal(grant.instance, instance)
             if reason is not None:
                 texts.append(reason.text)
-            texts += self._overbooked(place, start, end)
+            texts += self._overbooked(instance_holder, start, end)
         for host in hosts:
             texts += self._overbooked(host, start, end)
         if reservation.granted_pe:
@@ -144,7 +146,7 @@ class _Check:
         return frozenset(texts)
 
     def _granting(self, reservation: AdvanceReservation, users: dict[str, str]) -> Granting:
-        """The rules for a reservation, of which only the granted PE counts."""
+        """The rules for a reservation; only the granted PE counts."""
         kept = users_of(self.state, reservation)
         sets = sets_of_users(self.state, {name: group for name, group in users.items() if name in kept})
         key = (*sets, reservation.granted_pe, category_key(self.state, frozenset(), as_job(reservation)))
@@ -168,7 +170,7 @@ class _Check:
             yield f"{most:g} slots of it are reserved"
 
     def _most(self, holder: Holder, name: str, capacity: float, start: float, end: float) -> float:
-        """The most that is reserved of what an object has, if that is more than there is; else 0."""
+        """The highest reserved amount of a resource of an object, if that exceeds its capacity; else 0."""
         if (holder, name) not in self._above:
             self._above[holder, name] = self.timeline.above(holder, name, capacity)
         return max((amount for begin, over, amount in self._above[holder, name] if begin < end and over > start), default=0.0)

@@ -1,7 +1,7 @@
-"""Jobs that ask for an advance reservation (-ar): whether they may, and whether their run time fits.
+"""Jobs that request an advance reservation (-ar): their access to it, and their run time.
 
-Owns these checks for submissions and changes. Whether the job fits inside is `gridengine.placement.reserved`'s.
-Source: AR-56, AR-83 … AR-86; O for texts.
+Owns these checks for submissions and changes. `gridengine.placement.reserved` checks whether the job fits inside. Source:
+AR-56, AR-83 … AR-86; O for texts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_reservation(state: State, number: int, hard: dict[str, str], owner: Ca
 
 
 def may_use(state: State, reservation: AdvanceReservation, user: str, group: str) -> bool:
-    """Whether someone is among the users of -u, and not among those with a ! (AR-84)."""
+    """Whether a user is among the allowed users of -u, and not among the users with a ! (AR-84)."""
     names = {user, *(f"@{name}" for name in user_sets_of(state, user, group))}
     if not names.isdisjoint(reservation.denied):
         return False

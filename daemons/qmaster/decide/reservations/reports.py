@@ -1,4 +1,4 @@
-"""What qrsub tells without reserving: the report of -w v, the windows of -find, and the reasons of a refusal.
+"""Answers of qrsub without a reservation: the report of -w v, the windows of -find, and the reasons of a refusal.
 
 Owns these texts. Called by `reservations`. Source: qrsub(1) -w; AR-17, AR-18; O for the verdict lines.
 """
@@ -18,9 +18,9 @@ from gridengine.state.reservations import AdvanceReservation
 from gridengine.units import INFINITY
 
 SHOWN_REASONS = 20
-"""How many instances a refusal explains; `-w v` explains all."""
+"""Number of instances that a refusal explains; `-w v` explains all."""
 HORIZON_S = 30 * 86400.0
-"""How far ahead a window is looked for when the user does not say."""
+"""The end of the search for a window if the user gives none."""
 
 
 def moment_text(moment: float, zone: tzinfo) -> str:
@@ -29,7 +29,7 @@ def moment_text(moment: float, zone: tzinfo) -> str:
 
 
 def refusal_lines(granting: Granting) -> list[str]:
-    """The first reasons why a window cannot be had."""
+    """The first reasons why a window is not available."""
     return [_line(reason.text) for reason in islice(granting.reasons, SHOWN_REASONS)]
 
 
@@ -39,7 +39,8 @@ def _line(text: str) -> str:
 
 
 def report(granting: Granting, reservation: AdvanceReservation) -> Decision:
-    """-w v: every reason with who holds the place until when, the next window that fits, and the verdict."""
+    """-w v: every reason with the holders of the instance and the ends of their use, the next window that fits, and the
+    verdict."""
     granted, _ = granting.place()
     answer = Answer()
     for reason in list(granting.reasons):
@@ -58,14 +59,14 @@ def report(granting: Granting, reservation: AdvanceReservation) -> Decision:
     return Decision(answer)
 
 
-def _holders(granting: Granting, place: str) -> Iterator[str]:
-    for holder, until in granting.timeline.occupants(place, granting.start, granting.end):
-        end = "for ever: it has no run time limit" if until == INFINITY else f"until {moment_text(until, granting.zone)}"
-        yield f"queue instance \"{place}\" is held by {holder} {end}"
+def _holders(granting: Granting, instance: str) -> Iterator[str]:
+    for holder, until in granting.timeline.occupants(instance, granting.start, granting.end):
+        end = "forever: it has no run time limit" if until == INFINITY else f"until {moment_text(until, granting.zone)}"
+        yield f"queue instance \"{instance}\" is held by {holder} {end}"
 
 
-def found_windows(granting: Granting, reservation: AdvanceReservation, request: Reserve) -> Decision:
-    """-find: the first windows that fit, none of them taken."""
+def find_windows(granting: Granting, reservation: AdvanceReservation, request: Reserve) -> Decision:
+    """-find: the first windows that fit, without reserving."""
     start = reservation.start_time
     latest = request.latest or start + HORIZON_S
     free = windows(granting, granting.timeline, start, latest, reservation.end_time - start)

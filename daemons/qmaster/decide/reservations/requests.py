@@ -1,7 +1,7 @@
-"""What a request for an advance reservation says, checked and completed: a draft without grants.
+"""Requests for an advance reservation, checked and completed: a draft without grants.
 
-Owns the arithmetic of the time window, names, users, and who may ask at all. Called by `reservations`.
-Source: qrsub(1); statements AR-1 … AR-30; O for texts.
+Owns the arithmetic of the time window, names, users, and the right to reserve. Called by `reservations`. Source: qrsub(1);
+statements AR-1 … AR-30; O for texts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def may_reserve(state: State, caller: Caller, world: World) -> bool:
 
 
 def draft(state: State, request: Reserve, caller: Caller, world: World) -> AdvanceReservation:
-    """The reservation of a request, not placed yet. Raises Refused."""
+    """The reservation of a request, without grants. Raises Refused."""
     if request.name:
         check_job_name(request.name)
     check_object_name(request.account)
@@ -98,7 +98,7 @@ def _check_slots(request: Reserve) -> None:
 
 
 def time_window(start: float, end: float, duration: float, now: float) -> tuple[float, float]:
-    """Start and end (epoch s) of what was given of the three, 0 where not given. Raises Refused. Source: AR-1 … AR-7."""
+    """Start and end (epoch s) from the given values of the three, 0 if not given. Raises Refused. Source: AR-1 … AR-7."""
     if not end and not duration:
         raise Refused('missing value for "end time or duration" in advance reservation request')
     this_second = float(int(now))
@@ -116,7 +116,7 @@ def time_window(start: float, end: float, duration: float, now: float) -> tuple[
 
 
 def access(state: State, users: Iterable[str], caller: str) -> tuple[list[str], list[str]]:
-    """Allowed and denied users and @lists of -u; nobody allowed: the owner alone is. Raises Refused (AR-21, AR-22)."""
+    """Allowed and denied users and @lists of -u; an empty list allows the owner alone. Raises Refused (AR-21, AR-22)."""
     allowed: list[str] = []
     denied: list[str] = []
     for item in users:
@@ -131,8 +131,8 @@ def access(state: State, users: Iterable[str], caller: str) -> tuple[list[str], 
 
 
 def next_ar_id(state: State, taken: int = 0) -> int:
-    """The next number that no reservation has; after 9999999 it goes on at 1 (AR-28). `taken`: the last one that this
-    request has used already."""
+    """The next number that no reservation has; after 9999999 the numbers continue at 1 (AR-28). `taken`: the last number that
+    this request has used already."""
     number = taken + 1 if taken else state.next_ar_id
     while True:
         if number > MAX_AR_ID:

@@ -9,7 +9,7 @@ import pytest
 from clients.qexplain import EVENTS
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.tell import story
+from daemons.qmaster.tell import job_history
 from gridengine.ranges import Ranges
 from gridengine.state.machines import job, slave, task
 from gridengine.state.machines.event import InvalidTransition
@@ -25,7 +25,7 @@ def shell(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def told(cell: Cell, number: int) -> list[tuple[int, str, str]]:
-    return [(line.task, line.event, line.cause) for line in cell.master.story(number, 1000)]
+    return [(line.task, line.event, line.cause) for line in cell.master.job_history(number, 1000)]
 
 
 def lived(cell: Cell) -> int:
@@ -44,7 +44,7 @@ def lived(cell: Cell) -> int:
 
 def test_every_event_of_a_job_is_told() -> None:
     about = {event for machine in (job, task, slave) for event in machine.TRANSITIONS if event.durable}
-    assert story.CAUSES.keys() == about
+    assert job_history.CAUSES.keys() == about
     assert EVENTS.keys() == {event.__name__ for event in about}, "each has words for people"
 
 
@@ -54,11 +54,11 @@ def test_a_story_has_all_in_order_with_its_causes(cell: Cell) -> None:
     assert told(cell, number) == [
         (0, "JobSubmitted", "by alice@h1"),
         (0, "HoldsChanged", "cleared user hold of tasks 1"),
-        (1, "TaskDispatched", f"try 1, {cell.starts[0].granted[0].instance}=1"),
+        (1, "TaskDispatched", f"attempt 1, {cell.starts[0].granted[0].instance}=1"),
         (1, "TaskStarted", ""),
         (1, "TaskReschedulingRequested", "by root@master"),
         (1, "TaskRequeued", ""),
-        (1, "TaskDispatched", f"try 2, {place}=1"),
+        (1, "TaskDispatched", f"attempt 2, {place}=1"),
         (1, "TaskStarted", ""),
         (1, "TaskEnded", "exit status 3"),
     ]
@@ -72,11 +72,11 @@ def test_a_snapshot_and_a_restart_leave_it(cell: Cell) -> None:
     assert told(cell, number) == before and number not in cell.state.jobs
 
 
-def test_what_is_not_on_disk_yet_belongs_to_it(cell: Cell) -> None:
+def test_the_history_contains_events_that_are_not_on_disk_yet(cell: Cell) -> None:
     number = cell.submit()
     cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep"})
     assert [event for _, event, _ in told(cell, number + 1)] == ["JobSubmitted"]
-    assert len(cell.master.story(number, 1000)) == 1
+    assert len(cell.master.job_history(number, 1000)) == 1
 
 
 def test_an_event_that_cannot_be_is_logged_with_the_story(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
@@ -89,7 +89,7 @@ def test_an_event_that_cannot_be_is_logged_with_the_story(cell: Cell, caplog: py
         cell.master.record(Decision(events=[job.HoldsChanged(number, Ranges.of([1]), 1), again]), DAEMON)
     assert (cell.state.revision, cell.state.snapshot()) == (revision, snapshot) and not cell.master.pending
     assert 'TaskDispatched cannot happen to what is in state "running"' in caplog.text
-    for event in ("JobSubmitted: by alice@h1", "TaskDispatched of task 1: try 1", "TaskStarted of task 1"):
+    for event in ("JobSubmitted: by alice@h1", "TaskDispatched of task 1: attempt 1", "TaskStarted of task 1"):
         assert event in caplog.text
     cell.end(number)
     cell.restart()

@@ -1,6 +1,6 @@
-"""The story of a job: every event of it with its time and cause, as people read it.
+"""The history of a job: every event of it with its time and cause, as people read it.
 
-Owns which events are told, and their causes in words; the spool keeps the lines, also when a snapshot has taken the place of the
+Owns the choice of the events and the texts of their causes; the spool keeps the lines, also after a snapshot has replaced the
 journal. Pure. Called by `spool` for each transaction that is written, and by `reading`. Source: docs/adr/0107.
 """
 
@@ -15,11 +15,11 @@ from gridengine.state.jobs import Hold
 from gridengine.state.machines import job, slave, task
 
 DAEMON = "qmaster"
-"""Who acts where nobody asked for it."""
+"""The user of actions without a request."""
 
 
 class Line(NamedTuple):
-    """`time`: epoch s of its transaction; `task`: 0 for what concerns the whole job; `event`: its name in the journal."""
+    """`time`: epoch s of its transaction; `task`: 0 for an event of the whole job; `event`: its name in the journal."""
 
     job: int
     time: float
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 def lines(events: Iterable[AnyEvent], time: float, user: str, host: str) -> Iterator[Line]:
-    """What a transaction adds to the stories of jobs, in order."""
+    """The lines of a transaction in the histories of jobs, in order."""
     by = "" if user == DAEMON else f"by {user}@{host}" if host else f"by {user}"
     for event in events:
         cause_of = CAUSES.get(type(event))
@@ -56,10 +56,10 @@ def _changed(event: job.JobChanged) -> Iterable[str]:
 
 
 def _held(event: job.HoldsChanged) -> Iterable[str]:
-    for word, flags in (("set", event.set_holds), ("cleared", event.cleared)):
+    for verb, flags in (("set", event.set_holds), ("cleared", event.cleared)):
         names = [str(kind.name).lower() for kind in Hold if kind & flags]
         if names:
-            yield f"{word} {' '.join(names)} hold of tasks {event.tasks}"
+            yield f"{verb} {' '.join(names)} hold of tasks {event.tasks}"
 
 
 def _deleted(event: job.PendingTasksDeleted) -> Iterable[str]:
@@ -71,7 +71,7 @@ def _job_error(event: job.JobErrorChanged) -> Iterable[str]:
 
 
 def _dispatched(event: task.TaskDispatched) -> Iterable[str]:
-    yield f"try {event.attempt}"
+    yield f"attempt {event.attempt}"
     yield " ".join(f"{grant.instance}={grant.slots}" for grant in event.granted)
     yield event.pe
 
@@ -100,7 +100,7 @@ def _suspension(event: task.TaskSuspensionChanged) -> Iterable[str]:
 
 
 def _command(event: task.CommandApplied) -> Iterable[str]:
-    return ("the host is told" if event.command == UNSURE else event.command,)
+    return ("sent to the host" if event.command == UNSURE else event.command,)
 
 
 def _slave_requested(event: slave.SlaveRequested) -> Iterable[str]:
@@ -143,4 +143,4 @@ CAUSES: dict[type, Cause] = {
     slave.SlaveUsageRecorded: _slave_recorded,
     slave.SlaveEnded: _slave_ended,
 }
-"""Event of one job -> its cause, in parts. What is not in the journal is not told."""
+"""Event of one job -> its cause, in parts. Only events in the journal have lines."""

@@ -6,9 +6,9 @@ import apsw
 import pytest
 from msgspec import structs
 
-from daemons.qmaster import story_table
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
+from daemons.qmaster.spooling import history_table
 from gridengine.ranges import Ranges
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.job import HoldsChanged, JobSubmitted
@@ -20,7 +20,7 @@ DAY_S = 86400.0
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every transaction is enough to write."""
-    monkeypatch.setattr(story_table, "AT_ONCE", 1)
+    monkeypatch.setattr(history_table, "AT_ONCE", 1)
 
 
 def rows(cell: Cell) -> list[int]:
@@ -30,7 +30,7 @@ def rows(cell: Cell) -> list[int]:
 
 
 def told(cell: Cell, number: int) -> list[str]:
-    return [line.event for line in cell.master.story(number, 1000)]
+    return [line.event for line in cell.master.job_history(number, 1000)]
 
 
 def ended(cell: Cell) -> int:
@@ -50,7 +50,7 @@ LIFE = ["JobSubmitted", "TaskDispatched", "TaskStarted", "TaskEnded"]
 
 
 def test_lines_are_written_for_many_transactions_at_once(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story_table, "AT_ONCE", 12)
+    monkeypatch.setattr(history_table, "AT_ONCE", 12)
     first = ended(cell)
     assert rows(cell) == [] and told(cell, first) == LIFE
     while not rows(cell):
@@ -60,7 +60,7 @@ def test_lines_are_written_for_many_transactions_at_once(cell: Cell, monkeypatch
 
 
 @pytest.mark.statement("SP-3")
-def test_what_was_not_written_is_made_again_from_the_journal(cell: Cell) -> None:
+def test_unwritten_lines_are_computed_from_the_journal(cell: Cell) -> None:
     number = ended(cell)
     cell.restart()
     assert rows(cell) == [] and told(cell, number) == LIFE
@@ -115,8 +115,8 @@ def test_a_later_job_of_the_same_number_keeps_its_story(cell: Cell, at_once: Non
     assert told(cell, number) == ["JobSubmitted"]
 
 
-def test_one_commit_removes_only_some(cell: Cell, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story_table, "MOST_REMOVED", 2)
+def test_a_commit_removes_a_limited_number_of_histories(cell: Cell, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_table, "MOST_REMOVED", 2)
     old = [ended(cell) for _ in range(5)]
     cell.now += 31 * DAY_S
     counts = []
