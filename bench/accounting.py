@@ -1,11 +1,11 @@
-"""How long qacct takes in a cell with the accounting records of years: medians of whole commands in ms, as JSON.
+"""Duration of qacct in a cell with the accounting records of years: medians of whole commands in ms, as JSON.
 
     accounting.py CELL.env [--records 10000000] [--times 5]
     accounting.py --fill SPOOL.db --records N
 
 An env file as `make cell` writes it; its qmaster is stopped while N records are put into its spool. Exit status 1 if the record
-of a job takes longer than is promised, 50 ms. `qstat_calm`, `qstat_beside`: qstat alone, and while another user has everything
-summed up. Called by `make bench-accounting`.
+of a job takes longer than the limit of 50 ms. `qstat_calm`, `qstat_beside`: qstat alone, and while another user requests sums of
+all records. Called by `make bench-accounting`.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ class Cell:
         found = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.splitlines()
         self.settings = dict(zip(names, found, strict=True))
 
-    def run(self, who: str, script: str) -> str:
-        """What a script of the shell prints, run as one of the env file's people. Raises CalledProcessError."""
-        command = [*shlex.split(self.settings[who]), "bash", "-c", script]
+    def run(self, user: str, script: str) -> str:
+        """Output of a shell script, run as a user of the env file. Raises CalledProcessError."""
+        command = [*shlex.split(self.settings[user]), "bash", "-c", script]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def ms(self, command: str, times: int, who: str = "ALICE") -> float:
+    def ms(self, command: str, times: int, user: str = "ALICE") -> float:
         """The median time of a command."""
         script = f"for i in $(seq {times}); do {_CLOCK.format(command=command)}; done"
-        taken = [line.split() for line in self.run(who, script).splitlines()]
+        taken = [line.split() for line in self.run(user, script).splitlines()]
         if any(status != "0" for status, _ in taken):
             raise SystemExit(f"{command} failed")
         return round(statistics.median(int(each) for _, each in taken) / 1000, 1)

@@ -1,7 +1,7 @@
-"""Measures the Python interface and DRMAA against a cell of its own: importing, submitting, and functions in the cell.
+"""Measures the Python interface and DRMAA with a separate cell: importing, submitting, and functions in the cell.
 
-Run by `make bench-api`. The figures of one run belong together: an array of /bin/true is measured beside the executor, since a
-task of a function can never cost less than that.
+Run by `make bench-api`. The figures of one run belong together: an array of /bin/true is measured beside the executor, because a
+task of a function can never cost less than /bin/true.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def import_ms(names: str) -> float:
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """How long something takes."""
+    """Duration of a call."""
     begin = time.monotonic()
     act()
     return time.monotonic() - begin
 
 
 def submit_ms(cell: Cell) -> tuple[float, float]:
-    """Median time of a submission on one connection, and what of the processor this program spends on it."""
+    """Median time of a submission on one connection, and the CPU time of this program for it."""
     own, times, jobs = time.process_time(), [], []
     for _ in range(SUBMISSIONS):
         begin = time.monotonic()
@@ -51,34 +51,34 @@ def array_of_true(cell: Cell) -> None:
     cell.wait(cell.submit("/bin/true", binary=True, no_shell=True, tasks=f"1-{TASKS}", stdout="/dev/null", merge=True).id)
 
 
-def by_drmaa(place: DemoCell, native: str) -> int:
+def by_drmaa(demo_cell: DemoCell, native: str) -> int:
     """Submissions a second of a C program: one session, one connection, one job after the other."""
-    library, program = place.place / "drmaa", place.place / "submissions"
+    library, program = demo_cell.place / "drmaa", demo_cell.place / "submissions"
     sources = ROOT / "clients" / "drmaa"
     if not program.exists():
         subprocess.run(["make", "--silent", "-C", str(sources), f"BUILD={library}"], check=True)
         linked = [f"-L{library}", "-ldrmaa", f"-Wl,-rpath,{library}"]
         source = ROOT / "bench" / "submissions.c"
         subprocess.run(["cc", "-O2", f"-I{sources}", "-o", str(program), str(source), *linked], check=True)
-    words = [str(program), str(SUBMISSIONS), native]
-    return int(subprocess.run(words, env=place.environment, capture_output=True, text=True, check=True).stdout)
+    command = [str(program), str(SUBMISSIONS), native]
+    return int(subprocess.run(command, env=demo_cell.environment, capture_output=True, text=True, check=True).stdout)
 
 
-def report(place: DemoCell) -> None:
+def report(demo_cell: DemoCell) -> None:
     """Print all figures."""
     print(f"import gridengine.api               {import_ms('import gridengine.api'):8.1f} ms of the processor")
     print(f"from gridengine.api import Cell     {import_ms('from gridengine.api import Cell'):8.1f} ms of the processor")
-    where: dict[str, Any] = {"root": str(place.place), "cell": "test"}
+    where: dict[str, Any] = {"root": str(demo_cell.place), "cell": "test"}
     with Cell(**where) as cell:
         median, own = submit_ms(cell)
         print(f"submit, one connection              {median:8.2f} ms a job, {own:.2f} of them this program's processor time")
-        print(f"the same by DRMAA, held jobs        {by_drmaa(place, HELD):8} jobs a second")
-        print(f"the same while they run             {by_drmaa(place, QUIET):8} jobs a second")
+        print(f"the same by DRMAA, held jobs        {by_drmaa(demo_cell, HELD):8} jobs a second")
+        print(f"the same while they run             {by_drmaa(demo_cell, QUIET):8} jobs a second")
         plain = seconds(lambda: array_of_true(cell))
         print(f"array of {TASKS} times /bin/true        {plain / TASKS * 1000:8.2f} ms a task")
-    with GridExecutor(directory=place.work / "calls", cell=where) as ex:
-        one = statistics.median(seconds(lambda: ex.submit(abs, -1).result()) for _ in range(15))
-        print(f"one call, there and back            {one * 1000:8.1f} ms")
+    with GridExecutor(directory=demo_cell.work / "calls", cell=where) as ex:
+        round_trip = statistics.median(seconds(lambda: ex.submit(abs, -1).result()) for _ in range(15))
+        print(f"one call, there and back            {round_trip * 1000:8.1f} ms")
         named = seconds(lambda: list(ex.map(abs, range(TASKS), chunksize=1)))
         print(f"map, {TASKS} tasks of a library function{named / TASKS * 1000:7.2f} ms a task")
         own_function = seconds(lambda: list(ex.map(lambda number: number + 1, range(TASKS), chunksize=1)))
@@ -92,12 +92,12 @@ def report(place: DemoCell) -> None:
 
 
 def main() -> None:
-    place = DemoCell(slots=8)
+    demo_cell = DemoCell(slots=8)
     try:
-        place.start()
-        report(place)
+        demo_cell.start()
+        report(demo_cell)
     finally:
-        place.remove()
+        demo_cell.remove()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How fast the database of what is used is filled and asked: N jobs of a year, on DuckDB and on PostgreSQL.
+"""Speed of loading and querying the usage database: N jobs of a year, on DuckDB and on PostgreSQL.
 
 Prints a JSON line for the load of each database (jobs/s), and for each stored query the median of RUNS (s) and its rows.
-Exit code 1: a figure is worse than what is promised. Run as `python -m bench.arco [JOBS]`; PostgreSQL is started for it.
+Exit code 1: a figure exceeds its limit. Run as `python -m bench.arco [JOBS]`; PostgreSQL is started for it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The attacks of the siege, run on a host of the cell as an ordinary user: `python3 - ATTACK ARGUMENTS < attacks.py`.
 
-Standard library only, as a stranger would write it; knows nothing of the system but where it listens. Prints one line of
-JSON with what it has reached. Called by `siege`.
+Standard library only, as an outsider would write it; knows only the addresses of the system. Prints one line of
+JSON with the results. Called by `siege`.
 
-    idle PATH COUNT SECONDS           connections on which nothing is said
+    idle PATH COUNT SECONDS           connections without data
     heads ADDRESS PORT COUNT SECONDS  TLS connections with half a request
-    bodies PATH COUNT BYTES SECONDS   that many bodies of that size at the same time, again and again
+    bodies PATH COUNT BYTES SECONDS   that many bodies of that size at the same time, repeatedly
     names PATH COUNT SECONDS          that many held jobs with names of 512 bytes
-    patterns PATH COUNT SECONDS       that many connections that ask for patterns of 1 KB, again and again
+    patterns PATH COUNT SECONDS       that many connections that request patterns of 1 KB, repeatedly
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def heads(address: str, port: int, count: int, seconds: float) -> dict[str
     return await _crowd(lambda: asyncio.open_connection(address, port, ssl=context), HEAD[:40], count, seconds)
 
 
-async def _crowd(connect, said: bytes, count: int, seconds: float) -> dict[str, int]:  # type: ignore[no-untyped-def]
+async def _crowd(connect, message: bytes, count: int, seconds: float) -> dict[str, int]:  # type: ignore[no-untyped-def]
     until = time.monotonic() + seconds
     gate = asyncio.Semaphore(AT_ONCE)
     held, failed = [], 0
@@ -57,7 +57,7 @@ async def _crowd(connect, said: bytes, count: int, seconds: float) -> dict[str, 
             try:
                 async with asyncio.timeout(max(0.0, until - time.monotonic())):
                     reader, writer = await connect()
-                writer.write(said)
+                writer.write(message)
                 held.append((reader, writer))
             except (OSError, TimeoutError, ssl.SSLError):
                 failed += 1
@@ -122,9 +122,9 @@ async def patterns(path: str, count: int, seconds: float) -> dict[str, int]:
 async def _ask(path: str, name: str, body: object) -> bytes:
     """The answer to a request, heads and all."""
     reader, writer = await asyncio.open_unix_connection(path)
-    said = json.dumps(body).encode()
-    head = HEAD.replace(b"submit", name.encode()) + f"Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode()
-    writer.write(head + said)
+    message = json.dumps(body).encode()
+    head = HEAD.replace(b"submit", name.encode()) + f"Content-Length: {len(message)}\r\nConnection: close\r\n\r\n".encode()
+    writer.write(head + message)
     answer = await reader.read()
     writer.close()
     return answer
@@ -132,16 +132,16 @@ async def _ask(path: str, name: str, body: object) -> bytes:
 
 def main() -> None:
     """Run the attack that the arguments name."""
-    attack, *words = sys.argv[1:]
+    attack, *arguments = sys.argv[1:]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    place, numbers, seconds = words[0], [int(word) for word in words[1:-1]], float(words[-1])
+    target, numbers, seconds = arguments[0], [int(argument) for argument in arguments[1:-1]], float(arguments[-1])
     if attack == "heads":
-        play = heads(place, numbers[0], numbers[1], seconds)
+        play = heads(target, numbers[0], numbers[1], seconds)
     elif attack == "bodies":
-        play = bodies(place, numbers[0], numbers[1], seconds)
+        play = bodies(target, numbers[0], numbers[1], seconds)
     else:
-        play = {"idle": idle, "names": names, "patterns": patterns}[attack](place, numbers[0], seconds)
+        play = {"idle": idle, "names": names, "patterns": patterns}[attack](target, numbers[0], seconds)
     found = asyncio.run(play)
     print(json.dumps(found))
 

@@ -1,4 +1,4 @@
-"""What configuration costs at many hosts, in one process: a queue with tuples resolved, changes of one host's tuple, of a
+"""Costs of configuration with many hosts, in one process: resolution of a queue with tuples, changes of one host's tuple, of a
 default, of host groups.
 
 `python -m bench.configuration [HOSTS]` prints the median of nine as milliseconds of the processor and of the clock, as
@@ -25,9 +25,9 @@ _PLAIN = ("qname", "hostlist", "subordinate_list", "calendar", "complex_values")
 def queue_with_tuples(cell: Cell) -> dict[str, str]:
     """A queue of all hosts with 40 tuples in each attribute: half of them for groups, half for hosts."""
     text = {**KINDS["cluster_queue"].template().attributes(), "qname": "big.q", "hostlist": "@allhosts"}
-    places = [f"@g{number}" for number in range(GROUPS)] + cell.names[: TUPLES - GROUPS]
+    identifiers = [f"@g{number}" for number in range(GROUPS)] + cell.names[: TUPLES - GROUPS]
     return {
-        name: value if name in _PLAIN else ",".join([value, *(f"[{place}={value}]" for place in places)])
+        name: value if name in _PLAIN else ",".join([value, *(f"[{identifier}={value}]" for identifier in identifiers)])
         for name, value in text.items()
     }
 

@@ -1,12 +1,12 @@
-"""Measures what an exec host costs, without Ray and network: `execution.py [--jobs 400] [--sleepers 1000]`.
+"""Measures the costs of an exec host, without Ray and network: `execution.py [--jobs 400] [--sleepers 1000]`.
 
 A real launcher and real shepherds in a spool directory of their own, driven by the execd's own task keeping in this
 process. Prints JSON. `jobs_per_s`: tasks of /bin/true from the first start to the last reported end, `cpu_ms_per_job` of
-launcher, shepherds, jobs and this process together, which a busy machine does not change. `shepherd_uss_mb`: memory of a
-waiting shepherd that it shares with nobody, the largest of ten; `shepherd_cpu_s`: its CPU time in ten seconds.
+launcher, shepherds, jobs and this process together, which a busy machine does not change. `shepherd_uss_mb`: unshared memory of
+a waiting shepherd, the largest of ten; `shepherd_cpu_s`: its CPU time in ten seconds.
 `watching_percent`: share of one core that launcher, shepherds and execd take for so many sleeping jobs, with its parts:
-the CPU time of eight rounds of measuring usage, done at once, over the eight times 40 s that they are apart
-in life. The load of the machine is printed beside.
+the CPU time of eight consecutive rounds of measuring usage, divided by their real distance, eight times
+40 s. The load of the machine is printed beside.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class ExecHost:
     """An exec host in this process, and its launcher beside it."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        site = HostSite(HOST, str(place), "bench", place / "spool")
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        site = HostSite(HOST, str(directory), "bench", directory / "spool")
         prepare_spool(site.spool)
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()
@@ -66,7 +66,7 @@ class ExecHost:
                 self.news.set()
 
     async def start(self, job_id: int, *command: str) -> None:
-        job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.place), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
+        job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.directory), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
         job.script_file, job.args = command[0], command[1:]
         job.stdout = job.stderr = (("", "/dev/null"),)
         await self.tasks.start(Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
@@ -96,7 +96,7 @@ def uss_mb(pid: int) -> float:
 
 
 async def rate(host: ExecHost, jobs: int) -> dict[str, float]:
-    """How fast jobs that do nothing go through."""
+    """Throughput of jobs that do nothing."""
     numbers = set(range(1, jobs + 1))
     pid = host.launcher.pid
     began, before = time.monotonic(), (time.process_time(), cpu_s(pid), ended_children_cpu_s(pid))
@@ -113,7 +113,7 @@ async def rate(host: ExecHost, jobs: int) -> dict[str, float]:
 
 
 async def watching(host: ExecHost, sleepers: int) -> dict[str, float]:
-    """What running jobs cost that do nothing."""
+    """Costs of running jobs that do nothing."""
     numbers = set(range(100_001, 100_001 + sleepers))
     await asyncio.gather(*(host.start(number, "/bin/sleep", "100000") for number in numbers))
     await asyncio.sleep(2)
@@ -138,9 +138,9 @@ async def watching(host: ExecHost, sleepers: int) -> dict[str, float]:
 
 
 async def measure(jobs: int, sleepers: int) -> dict[str, float]:
-    place = Path(tempfile.mkdtemp(prefix="ge-bench-"))
-    place.chmod(0o755)
-    host = ExecHost(place)
+    directory = Path(tempfile.mkdtemp(prefix="ge-bench-"))
+    directory.chmod(0o755)
+    host = ExecHost(directory)
     client = asyncio.create_task(host.tasks.launcher.run())
     try:
         figures = await rate(host, jobs)
@@ -150,7 +150,7 @@ async def measure(jobs: int, sleepers: int) -> dict[str, float]:
         client.cancel()
         host.launcher.terminate()
         host.launcher.wait()
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def main() -> None:

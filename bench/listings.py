@@ -1,7 +1,7 @@
-"""How dear listings are at 10,000 pending jobs and 1,000 queue instances: a qmaster's service in one process, real commands.
+"""Costs of listings with 10,000 pending jobs and 1,000 queue instances: a qmaster's service in one process, real commands.
 
 Prints a JSON line for each command, medians of RUNS: its whole process from start to end and its processor time (ms), its
-memory peak (MB), the longest stretch of the qmaster's loop in which nobody else was served (ms of processor time), and the
+memory peak (MB), the longest time that the qmaster's loop served no other client (ms of processor time), and the
 size of the output (KB).
 Run as `python -m bench.listings [PATTERN]`.
 """
@@ -52,7 +52,7 @@ qhost -j
 qhost -F
 qselect
 """.strip().splitlines()
-#: what a command says of itself at its end: the kernel's figure for a child begins with what its parent had
+#: a command prints its own figure at its end, because the kernel's figure for a child starts with the figure of its parent
 _PEAK = "import os; end = os._exit; os._exit = lambda s: (os.write(2, open('/proc/self/status', 'rb').read()), end(s))"
 
 
@@ -68,10 +68,10 @@ def _job(number: int) -> Job:
     return Job(number, f"job_number_{number}", "alice", 1001, "users", 100, submit_time, hard=hard, pending=Ranges.of([1]))
 
 
-def command(words: list[str], environment: dict[str, str]) -> tuple[float, float, int, int]:
+def command(command_line: list[str], environment: dict[str, str]) -> tuple[float, float, int, int]:
     """(s, processor s, peak in KB, bytes of output) of one process."""
-    program = f"{_PEAK}; import sys; sys.path.append({os.getcwd()!r}); from clients.{words[0]} import main; main()"
-    arguments = [sys.executable, "-IS", "-c", program, *words[1:]]
+    program = f"{_PEAK}; import sys; sys.path.append({os.getcwd()!r}); from clients.{command_line[0]} import main; main()"
+    arguments = [sys.executable, "-IS", "-c", program, *command_line[1:]]
     begin = time.perf_counter()
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
     assert process.stdout is not None and process.stderr is not None
@@ -85,7 +85,7 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[float, float
 
 
 class Loop:
-    """How long the qmaster's loop was busy at a stretch, in processor time, as a task that wakes up every ms sees it."""
+    """Longest uninterrupted work of the qmaster's loop, in processor time, measured by a task that wakes up every ms."""
 
     worst = 0.0
 

@@ -1,18 +1,18 @@
-"""Measures how fast a cell is, through its commands alone, and prints the figures as JSON.
+"""Measures the speed of a cell, only through its commands, and prints the figures as JSON.
 
     measure.py CELL.env [--reference OTHER.env] [--parts qsub,sync,array,singles,idle,pending]
 
-An env file describes a cell by command prefixes (`build/cell.env` is written by `make cell`). With a reference, the
-same is measured there in the same run, and `ratios` are reference over cell for times and cell over reference for
-rates: above 1 the cell is the quicker one. Times on a shared machine drift; ratios of one run hold.
+An env file describes a cell by command prefixes (`build/cell.env` is written by `make cell`). With a reference,
+the reference cell is measured in the same run, and `ratios` are reference over cell for times and cell over reference
+for rates: above 1 the cell is faster. Times on a shared machine drift; ratios of one run hold.
 
-Wanted of a cell: it is idle, all.q has 150 slots or more, and no load thresholds. Figures: `qsub_ms`, the whole
+Requirements: the cell is idle, all.q has 150 slots or more, and no load thresholds. Figures: `qsub_ms`, the whole
 process of one qsub, median of 30; `sync_ms`, `qsub -sync y` of /bin/true from submission to end, median of 7;
-`array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of bad ones, and the
+`array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of failed tasks, and the
 processor time of each kind of process of the cell, in ms a task (docs/performance.md);
-with `singles`, 400 jobs of /bin/true submitted one by one from four shells: `single_jobs_per_s`, until the last is over, and the
-processor time of each kind of process, in ms a job, that of `qsub` with the shells; with `idle`, 60 s in which nothing is asked:
-the part of a core that each kind takes (`idle_percent.*`);
+with `singles`, 400 jobs of /bin/true submitted one by one from four shells: `single_jobs_per_s`, until the end of the last job,
+and the processor time of each kind of process, in ms a job (`qsub` includes its shells); with `idle`, 60 s without requests:
+the part of a core that each kind of process takes (`idle_percent.*`);
 with `pending`, 10,000 jobs: `submit_per_s` from four shells, `qstat_10k_ms` and `drain_jobs_per_s`.
 """
 
@@ -37,7 +37,7 @@ PENDING = 10000
 IDLE_S = 60.0
 
 #: After the last task shepherds wait for another one, in seconds, before they end.
-SETTLED_S = 30.0
+DRAIN_PAUSE_S = 30.0
 NAME = "bench"
 OPTIONS = f"-N {NAME} -b y -o /dev/null -e /dev/null"
 
@@ -55,25 +55,25 @@ class Cell:
 
     def __init__(self, env_file: Path) -> None:
         script = f'. {shlex.quote(str(env_file))} && printf "%s\\n" "$TARGET" "$MGR" "$ALICE" "$HOSTS"'
-        said = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-        lines = said.stdout.splitlines()
-        if said.returncode != 0 or len(lines) != 4:
-            reason = said.stderr.strip() or "it sets no TARGET, MGR, ALICE and HOSTS"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        if done.returncode != 0 or len(lines) != 4:
+            reason = done.stderr.strip() or "it sets no TARGET, MGR, ALICE and HOSTS"
             sys.exit(f"measure: {env_file} does not describe a cell: {reason}")
         self.name = lines[0]
         self._manager, self._user = (shlex.split(line) for line in lines[1:3])
         self._hosts = [self._manager[-1], *lines[3].split()]
 
     def manager(self, *command: str) -> str:
-        """Run a command as a manager and return what it printed."""
+        """Run a command as a manager and return its output."""
         return _output([*self._manager, *command])
 
     def user(self, *command: str) -> str:
-        """Run a command as an ordinary user and return what it printed."""
+        """Run a command as an ordinary user and return its output."""
         return _output([*self._user, *command])
 
     def processor_time(self) -> processor_time.Seconds:
-        """Return what each kind of process on the cell's hosts has used until now."""
+        """Return the processor time of each kind of process on the cell's hosts until now."""
         return processor_time.seconds(self._hosts, lambda host, *command: _output([*self._manager[:-1], host, *command]))
 
     def repeat(self, command: str, count: int) -> float:
@@ -119,7 +119,7 @@ def measure_array(cell: Cell) -> Figures:
 
 
 def _from_four_shells(cell: Cell, jobs: int) -> str:
-    """Submit jobs one by one; what the shell says in the end of the processor time that it and its children took."""
+    """Submit jobs one by one; returns the shell's report of the processor time of itself and its children."""
     loop = f"(for i in $(seq {jobs // SHELLS}); do qsub {OPTIONS} /bin/true >/dev/null; done) &"
     return cell.user("bash", "-c", f"for s in $(seq {SHELLS}); do {loop} done; wait; times")
 
@@ -137,7 +137,7 @@ def measure_singles(cell: Cell) -> Figures:
 
 def measure_idle(cell: Cell) -> Figures:
     cell.drain()
-    time.sleep(SETTLED_S)
+    time.sleep(DRAIN_PAUSE_S)
     before = cell.processor_time()
     time.sleep(IDLE_S)
     spent = {role: after - before[role] for role, after in cell.processor_time().items()}
@@ -185,7 +185,7 @@ def ratios(cell: Figures, reference: Figures) -> Figures:
 
 
 def _exit_statuses(cell: Cell, job: str) -> list[str]:
-    """Return the exit statuses in the accounting of `job`, all of them or those that are there after RECORDS_S."""
+    """Return the exit statuses in the accounting of `job`, all of them or the existing records after RECORDS_S."""
     deadline = time.monotonic() + RECORDS_S
     while True:
         lines = cell.user("qacct", "-j", job).splitlines()

@@ -1,9 +1,9 @@
-"""How long pages take at 1,000 hosts and 10,000 jobs: whole answers of a web server over loopback, as JSON lines.
+"""Duration of pages with 1,000 hosts and 10,000 jobs: whole answers of a web server over loopback, as JSON lines.
 
     python -m bench.pages [HOSTS] [JOBS]
 
-Each page is asked for TIMES times, after a submission each, so that nothing is as it was: `first_ms`, `median_ms`, `worst_ms`,
-`kb` over the wire. Exit status 1 if the median of a page is beyond what is promised, 300 ms. Called by `make bench-web`.
+Each page is requested TIMES times, each time after a submission, which invalidates cached pages: `first_ms`, `median_ms`,
+`worst_ms`, `kb` over the wire. Exit status 1 if the median of a page exceeds the limit of 300 ms. Called by `make bench-web`.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def filled(directory: Path, hosts: int, jobs: int) -> Followed:
     """A cell in which half of the jobs are held, and half can run nowhere; and some run."""
     cell = Cell(directory, hosts=hosts, slots=4)
     for number in range(jobs):
-        wish = {"hard": ["arch=nosuch"]} if number % 2 else {"holds": "u"}
+        options = {"hard": ["arch=nosuch"]} if number % 2 else {"holds": "u"}
         if number % 100 == 0:
-            wish = {}
-        cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep", "name": f"step{number % 50}", **wish})
+            options = {}
+        cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep", "name": f"step{number % 50}", **options})
     cell.master.flush()
     cell.place()
     return Followed(cell)
@@ -101,4 +101,4 @@ def main(hosts: int, jobs: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(not main(*(int(word) for word in (sys.argv[1:] + ["1000", "10000"][len(sys.argv) - 1 :]))))
+    sys.exit(not main(*(int(argument) for argument in (sys.argv[1:] + ["1000", "10000"][len(sys.argv) - 1 :]))))

@@ -1,7 +1,7 @@
-"""How fast the scheduler places: 10,000 pending jobs in 100 categories, room for 8,000 of them, in one process.
+"""Speed of placement in the scheduler: 10,000 pending jobs in 100 categories, slots for 8,000 jobs, in one process.
 
-Prints JSON: for each number of hosts the CPU seconds of the cycle that places, of the one after it that finds
-nothing, and of one after a few jobs have ended; for 1,000 hosts also with load adjustments, with parallel jobs, and with
+Prints JSON: for each number of hosts the CPU seconds of the cycle that places, of the next cycle, which finds
+nothing, and of a cycle after a few jobs have ended; for 1,000 hosts also with load adjustments, with parallel jobs, and with
 10,000 jobs of one category that cannot run.
 Run as `python -m bench.placements [HOSTS ...]`; default 100 1000 10000.
 """
@@ -32,7 +32,7 @@ from gridengine.state.state import State
 from tests.default_cell import shipped_texts
 
 JOBS = 10_000
-ROOM = 8_000
+CAPACITY = 8_000
 CATEGORIES = 100
 NOW = 1_800_000_000.0
 GIBI = 2**30
@@ -42,7 +42,7 @@ def cluster(hosts: int, adjustments: str = "NONE") -> State:
     """Hosts with slots for ROOM jobs together, a memory consumable on each, load that differs."""
     state = State()
     names = [f"n{number}" for number in range(hosts)]
-    slots = max(1, ROOM // hosts)
+    slots = max(1, CAPACITY // hosts)
     objects = {(kind, model.object_name): model.attributes() for kind, model in read_cell(shipped_texts())}
     text = objects["complex", "h_vmem"]
     objects["complex", "h_vmem"] = {**text, "consumable": "YES", "default": "0"}
@@ -78,7 +78,7 @@ def submit(state: State, pe: str = "") -> None:
 
 
 def carry_out(state: State, view: View, orders: Orders) -> None:
-    """What the qmaster does with orders."""
+    """Apply orders as the qmaster does."""
     for start in orders.starts:
         resources = charges(state, state.jobs[start.job_id])
         feed(state, view, TaskDispatched(start.job_id, 1, 1, start.granted, NOW, start.pe, resources))
@@ -150,7 +150,7 @@ def measure_other(hosts: int) -> dict[str, float]:
 def measure_waiting(hosts: int) -> dict[str, float]:
     """A cycle in which no job of one category can run: the first look at them, and the next, for one job and for JOBS.
 
-    The promise (CX-65): what is asked of the hosts is asked once; a job costs its place in the order and no more.
+    The requirement (CX-65): hosts are checked once for the category; a job costs only its position in the order.
     """
     figures: dict[str, float] = {"hosts": hosts}
     for jobs in (1, JOBS):

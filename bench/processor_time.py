@@ -1,6 +1,6 @@
 """The processor time of each kind of process of a cell, read from /proc on its hosts. Called by `measure`.
 
-A busy machine stretches the clock and not these figures. Jobs count with their shepherds, who collect them.
+A busy machine delays the clock, but does not change these figures. Jobs count as part of their shepherds, which collect them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Seconds = dict[str, float]
 
 
 def seconds(hosts: Iterable[str], run: Callable[..., str]) -> Seconds:
-    """Seconds of processor time that each role has used so far. `run(host, *command)`: what the command prints there."""
+    """Seconds of processor time that each role has used so far. `run(host, *command)`: its output on a host."""
     found = dict.fromkeys(ROLES.values(), 0.0)
     for host in hosts:
         for line in run(host, "sh", "-c", _EACH).splitlines():
@@ -37,7 +37,7 @@ def seconds(hosts: Iterable[str], run: Callable[..., str]) -> Seconds:
 
 
 def _count(line: str, found: Seconds) -> None:
-    """One process, from proc(5) stat: its own time, and that of the children it has collected."""
+    """One process, from proc(5) stat: its own time, and the time of its collected children."""
     begin, end = line.find("("), line.rfind(")")
     role = ROLES.get(line[begin + 1 : end])
     fields = line[end + 2 :].split()
@@ -51,8 +51,8 @@ def _count(line: str, found: Seconds) -> None:
 
 def of_shell(spoken: str) -> float:
     """Seconds that a shell and its children took, as its `times` says in the last two lines: `0m1.234s 0m0.567s`."""
-    words = [word for line in spoken.strip().splitlines()[-2:] for word in line.split()]
-    return sum(60 * float(minutes) + float(seconds) for minutes, seconds in (word.rstrip("s").split("m") for word in words))
+    columns = [column for line in spoken.strip().splitlines()[-2:] for column in line.split()]
+    return sum(60 * float(minutes) + float(seconds) for minutes, seconds in (column.rstrip("s").split("m") for column in columns))
 
 
 def per_task(before: Seconds, after: Seconds, tasks: int) -> dict[str, float]:

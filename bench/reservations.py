@@ -1,4 +1,4 @@
-"""What reservations cost with many of them on many hosts, in one process.
+"""Costs of many reservations on many hosts, in one process.
 
 `python -m bench.reservations [HOSTS] [RESERVATIONS]` prints the median of nine as milliseconds of the processor and of the
 clock, which differ on a busy machine: qrsub granted and refused, changes of the configuration that guards look at, and the
@@ -58,7 +58,7 @@ class Bench:
 
 
 def main() -> None:
-    hosts, reservations = (int(word) for word in (*sys.argv[1:], "1000", "1000")[:2])
+    hosts, reservations = (int(argument) for argument in (*sys.argv[1:], "1000", "1000")[:2])
     bench = Bench(hosts, reservations)
     for text, request in (
         ("granted, serial", Reserve(duration=3600.0)),

@@ -1,11 +1,11 @@
-"""What a hundred open pages, and a hundred programs that poll, cost a cell with many jobs: figures as JSON.
+"""Costs of a hundred open pages, and of a hundred polling programs, in a cell with many jobs: figures as JSON.
 
     web.py CELL.env [--jobs 10000] [--rounds 3] [--seconds 20]
 
-An env file as `make cell` writes it. The web server of the master host is started, and jobs are held in the cell. In turns, with
-nobody there (`calm`), with open pages (`pages`) and with programs (`pollers`), bob submits all the time: `qsub_ms` is the median
-of the whole process, `cpu` what the web server took of one core. Exit status 1 beyond what is promised: 10 % of a core for the
-pages, and 10 % more than calm for a submission. Called by `make bench-web`.
+An env file as `make cell` writes it. The web server of the master host is started, and jobs are held in the cell. In turns,
+without visitors (`calm`), with open pages (`pages`) and with programs (`pollers`), bob submits all the time: `qsub_ms` is the
+median of the whole process, `cpu` the part of one core that the web server took. Exit status 1 beyond the limits: 10 % of a core
+for the pages, and 10 % more than calm for a submission. Called by `make bench-web`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Visited:
 
     def start(self, play: str, count: int, seconds: float) -> subprocess.Popen[str]:
         """Send visitors."""
-        words = ["python3", "-", play, self.base, str(count), str(seconds), *self.tokens]
+        arguments = ["python3", "-", play, self.base, str(count), str(seconds), *self.tokens]
         with PLAY.open() as program:
-            return subprocess.Popen([*self.cell.manager, *words], stdin=program, stdout=subprocess.PIPE, text=True)
+            return subprocess.Popen([*self.cell.manager, *arguments], stdin=program, stdout=subprocess.PIPE, text=True)
 
     def processor_s(self) -> float:
         """Seconds of a processor that the web server has taken."""
@@ -58,14 +58,14 @@ class Visited:
 
 
 def turn(visited: Visited, play: str, seconds: float) -> Figures:
-    """One turn; "" for nobody."""
+    """One turn; "" without visitors."""
     figures: Figures = {}
     visitors = visited.start(play, VISITORS, seconds + 4) if play else None
     time.sleep(2)  # until all have come
     begin, taken = time.monotonic(), visited.processor_s()
-    said = visited.cell.run(visited.cell.bob["exec"], "bash", "-c", _QSUB.format(seconds=int(seconds)))
+    output = visited.cell.run(visited.cell.bob["exec"], "bash", "-c", _QSUB.format(seconds=int(seconds)))
     figures["cpu"] = (visited.processor_s() - taken) / (time.monotonic() - begin)
-    answers = [line.split() for line in said.splitlines()]
+    answers = [line.split() for line in output.splitlines()]
     took = [int(each) / 1000 for status, each in answers if status == "0"]
     figures |= {"qsub_ms": statistics.median(took), "submitted": len(took), "failed": len(answers) - len(took)}
     if visitors is not None:
@@ -74,19 +74,19 @@ def turn(visited: Visited, play: str, seconds: float) -> Figures:
 
 
 def main() -> None:
-    """Print the figures; exit 1 when one is beyond what is promised."""
+    """Print the figures; exit 1 if a figure exceeds its limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("cell", type=Path)
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20)
-    wanted = parser.parse_args()
-    visited = Visited(Cell(wanted.cell))
-    filled = json.loads(visited.start("fill", wanted.jobs, 600).communicate()[0])
+    options = parser.parse_args()
+    visited = Visited(Cell(options.cell))
+    filled = json.loads(visited.start("fill", options.jobs, 600).communicate()[0])
     turns: dict[str, list[Figures]] = {"calm": [], "pages": [], "pollers": []}
-    for _ in range(wanted.rounds):
+    for _ in range(options.rounds):
         for name, found in turns.items():
-            found.append(turn(visited, "" if name == "calm" else name, wanted.seconds))
+            found.append(turn(visited, "" if name == "calm" else name, options.seconds))
     medians = {
         name: {figure: round(statistics.median(each[figure] for each in found), 3) for figure in ("qsub_ms", "cpu")}
         for name, found in turns.items()
@@ -94,7 +94,7 @@ def main() -> None:
     print(json.dumps({"filled": filled, "medians": medians, "turns": turns}, indent=1))
     slower = {name: each["qsub_ms"] / medians["calm"]["qsub_ms"] for name, each in medians.items()}
     if medians["pages"]["cpu"] > SHARE or max(slower.values()) > SLOWER:
-        sys.exit(f"web: beyond what is promised: pages take {medians['pages']['cpu']:.1%} of a core, submissions {slower}")
+        sys.exit(f"web: beyond the limits: pages take {medians['pages']['cpu']:.1%} of a core, submissions {slower}")
 
 
 if __name__ == "__main__":

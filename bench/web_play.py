@@ -1,8 +1,8 @@
 """Visitors of a web server, run on its host: `python3 - PLAY BASE COUNT SECONDS TOKEN... < web_play.py`.
 
-Standard library only. Prints one line of JSON with what they got. Called by `bench/web.py`.
+Standard library only. Prints one line of JSON with the results of the visitors. Called by `bench/web.py`.
 
-    fill   COUNT held jobs, in SECONDS at most     pages   COUNT open pages     pollers   COUNT programs, each asks once a second
+    fill   COUNT held jobs, in SECONDS at most     pages   COUNT open pages     pollers   COUNT programs, a request a second each
 """
 
 import asyncio
@@ -21,7 +21,7 @@ AT_ONCE = 8
 async def exchange(
     base: str, token: str, path: str, body: object = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A request of its own connection: streams with its answer, whose head is read. Raises OSError if it is no good news."""
+    """Send a request on a new connection; returns streams after the head of the answer. Raises OSError for a failed request."""
     where = urlsplit(base)
     reader, writer = await asyncio.open_connection(where.hostname, where.port)
     data = b"" if body is None else json.dumps(body).encode()
@@ -51,7 +51,7 @@ async def fill(base: str, count: int, until: float, tokens: list[str]) -> dict[s
 
 
 async def pages(base: str, count: int, until: float, tokens: list[str]) -> dict[str, float]:
-    """Keep pages open, each of a visitor and an address, and read what comes."""
+    """Keep pages open, each of a visitor and an address, and read their updates."""
     found: dict[str, float] = {"open": 0, "bytes": 0, "pieces": 0}
 
     async def look(number: int) -> None:

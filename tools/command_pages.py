@@ -1,7 +1,7 @@
 """Writes `docs/commands/`: a page for each command, from the option table that the commands themselves read.
 
-Owns the form of the pages, not what people write in them: of a page that is there, the texts behind the marks stay as they are.
-Called by `make pages`; a test checks that the pages are those of the table.
+Owns the form of the pages, but not their texts by authors: in an existing page the texts behind the marks are kept.
+Called by `make pages`; a test checks that the pages agree with the table.
 """
 
 from __future__ import annotations
@@ -60,15 +60,16 @@ def page(command: Command, before: str = "") -> str:
     for title, options in groups(command):
         lines += [f"## {title}", "", "| option | what it does |", "|---|---|", *map(_row, options), ""]
     lines += ["## Examples", "", *(f"    {call:<52}  # {meaning}" for call, meaning in EXAMPLES[command.name]), ""]
-    used = {word.strip("[].") for option in command.options for word in option.arguments} | set(command.operands.split())
-    grammar = [f"- `{word}`: {meaning}" for word, meaning in _GRAMMAR.items() if word in used]
+    placeholders = {each.strip("[].") for option in command.options for each in option.arguments}
+    used = placeholders | set(command.operands.split())
+    grammar = [f"- `{placeholder}`: {meaning}" for placeholder, meaning in _GRAMMAR.items() if placeholder in used]
     if grammar:
         lines += ["## Arguments", "", *grammar, ""]
     return "\n".join([*lines, _BY_HAND, *(["", behind] if behind else [])]) + "\n"
 
 
 def _by_hand(page: str) -> tuple[str, str]:
-    """What people have written in a page, before and behind what is made."""
+    """The texts by authors in a page, before and after the generated part."""
     parts = page.split(_BY_HAND)
     if len(parts) != 3:
         return "", ""
@@ -76,12 +77,12 @@ def _by_hand(page: str) -> tuple[str, str]:
 
 
 def _row(option: Option) -> str:
-    words = " ".join([", ".join(option.names), *option.arguments]).replace("|", "\\|")
-    return f"| `{words}` | {option.help} |"
+    signature = " ".join([", ".join(option.names), *option.arguments]).replace("|", "\\|")
+    return f"| `{signature}` | {option.help} |"
 
 
 def pages() -> dict[str, str]:
-    """All pages of the table by file name, with the texts of people as they are in those that are there."""
+    """All pages of the table by file name, with the texts by authors of existing pages."""
     others = ((PAGES / name).read_text().partition("\n")[0][2:].partition(": ") for name in _OTHERS)
     index = {name: purpose for name, _, purpose in others} | {command.name: command.purpose for command in COMMANDS}
     index["gridengine"] = "make, start, check and tend a cell"
@@ -93,7 +94,7 @@ def pages() -> dict[str, str]:
 
 
 def _program_page(before: str) -> str:
-    """The page of `gridengine`, whose sub-commands have sections of their own."""
+    """The page of `gridengine`, with a section for each sub-command."""
     description, behind = _by_hand(before)
     lines = ["# gridengine: make, start, check and tend a cell", "", "    gridengine COMMAND [options]", "", _BY_HAND, ""]
     lines += [description, "", _MADE, "", *sections(), _BY_HAND, "", behind]
@@ -106,13 +107,13 @@ def _there(name: str) -> str:
 
 def main() -> None:
     PAGES.mkdir(exist_ok=True)
-    wanted = pages()
+    expected = pages()
     for path in PAGES.glob("*.md"):
-        if path.name not in wanted:
+        if path.name not in expected:
             path.unlink()
-    for name, text in wanted.items():
+    for name, text in expected.items():
         (PAGES / name).write_text(text)
-    print(f"{len(wanted)} pages in {PAGES}", file=sys.stderr)
+    print(f"{len(expected)} pages in {PAGES}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""pytest plugin (`-p tools.covering`): which test runs which line, kept in the file that COVERING names.
+"""pytest plugin (`-p tools.covering`): the lines that each test runs, in the file that COVERING names.
 
-Owns one context of coverage a test; what runs while modules are loaded has the context "". Must not change how tests run.
+Owns one context of coverage a test; lines that run while modules are loaded have the context "". Must not change how tests run.
 Called by `tools/mutants.py`, which also reads the file through `Covering`.
 """
 
@@ -52,9 +52,9 @@ class Covering:
             self._breadth.update(test for tests in lines.values() for test in tests)
 
     def tests(self, path: Path, first: int, last: int) -> list[str]:
-        """The tests that run any of these lines of a file, those that run least besides before the others.
+        """The tests that run any of these lines of a file, ordered by the number of lines that a test runs.
 
-        Of lines that run while modules are loaded: those that run any line of the file.
+        For lines that run while modules are loaded: the tests that run any line of the file.
         """
         lines = self._lines.get(str(path), {})
         found = {test for line in range(first, last + 1) for test in lines.get(line, ())}

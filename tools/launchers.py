@@ -1,8 +1,8 @@
 """Writes the small scripts in `bin` that start the commands and the daemons.
 
-Owns the list of programs and the way they start. Called by `make` after an installation; imported by nothing but
-tests. It replaces the scripts that pip would write: those load the site machinery (about 3 ms), `re` and the
-package metadata before the first line of a command, of a life of 28 ms in all.
+Owns the list of programs and the way they start. Called by `make` after an installation; imported only by
+tests. Replaces the scripts that pip would write: pip's scripts load the site machinery (about 3 ms), `re` and the
+package metadata before the first line of a command, which takes 28 ms in total.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMMANDS = (
     "qrsub qsched qselect qsh qstat qstatus qsub sge_share_mon"
 ).split()
 
-#: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is on nobody's PATH by itself.
+#: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is in no PATH by default.
 SLURM_COMMANDS = "sbatch scancel sinfo squeue srun".split()
 
 #: Small programs for load sensors and scripts; the module is `clients.utilbin.NAME`. They are in utilbin/ARCH, as those of 8.1.9.
@@ -60,7 +60,7 @@ from runpy import run_module
 run_module({{module!r}}, run_name="__main__")
 """
 
-# A wheel is built before anybody knows where it will lie, and pip cannot keep options on the first line. So a shell hands the
+# The target directory of a wheel is unknown when it is built, and pip cannot keep options on the first line. So a shell hands the
 # script to the interpreter beside it; to Python the shell's line is a text. A link to the script is followed first.
 _PORTABLE = """\
 #!/bin/sh
@@ -79,7 +79,7 @@ _START_PROGRAM = f"import gc\n{_SELDOM}\nfrom runpy import run_module\nrun_modul
 def write_portable_launchers(directory: Path) -> list[str]:
     """Write the script of every program for a wheel; return their names, sorted. Called by `setup.py`.
 
-    Those of `utilbin` are in a directory of that name; they are the same for all architectures.
+    The scripts of `utilbin` are in a directory of that name; they are the same for all architectures.
     """
     written = []
     utilities = directory / "utilbin"
@@ -111,10 +111,10 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
     slurm.mkdir(parents=True, exist_ok=True)
     utilbin = bin_directory.parent / "utilbin" / architecture(os.uname().machine)
     utilbin.mkdir(parents=True, exist_ok=True)
-    rooms = dict.fromkeys(SLURM_COMMANDS, (slurm, "clients.slurm")) | dict.fromkeys(UTILITIES, (utilbin, "clients.utilbin"))
+    directories = dict.fromkeys(SLURM_COMMANDS, (slurm, "clients.slurm")) | dict.fromkeys(UTILITIES, (utilbin, "clients.utilbin"))
     for name in sorted([*COMMANDS, *PROGRAMS, *SLURM_COMMANDS, *UTILITIES]):
-        place, package = rooms.get(name, (bin_directory, "clients"))
-        script = place / name
+        directory, package = directories.get(name, (bin_directory, "clients"))
+        script = directory / name
         module = PROGRAMS.get(name, f"{package}.{name}")
         library = _library_of(module)
         if library is None:
@@ -126,7 +126,7 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
             draft = script.with_name(f".{name}.new")
             draft.write_text(text)
             draft.chmod(0o755)
-            draft.replace(script)  # somebody may start it at this very moment
+            draft.replace(script)  # a user may start it at this moment
         written.append(name)
     return written
 
@@ -143,7 +143,7 @@ def _library_of(module: str) -> str | None:
 
 
 def main() -> None:
-    """`launchers.py BIN`: write the launchers for the Python that runs this."""
+    """`launchers.py BIN`: write the launchers for the Python that runs this script."""
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
         sys.exit("usage: launchers.py BIN_DIRECTORY")
     write_launchers(Path(sys.argv[1]).resolve(), sys.executable)

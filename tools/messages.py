@@ -1,7 +1,7 @@
-"""`make messages`: all texts of the commands in one file, so that each has been read by somebody and a change of one is seen.
+"""`make messages`: all texts of the commands in one file, so that an author has read each text and a diff shows each change.
 
-Owns which texts these are: sentences in string literals and f-strings that are given to what answers, refuses, complains or
-raises, in the programs that users meet. A tidy test compares the file with the code.
+Owns the selection of texts: sentences in string literals and f-strings that are arguments of functions and exceptions of
+`SAYING`, in the programs that users meet. A tidy test compares the file with the code.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "tests" / "data" / "messages.txt"
-ROOMS = ("clients", "daemons/qmaster/decide", "daemons/qmaster/views", "gridengine")
-#: names of what a sentence for users is given to, or is raised as
+DIRECTORIES = ("clients", "daemons/qmaster/decide", "daemons/qmaster/views", "gridengine")
+#: names of functions and exceptions that get a sentence for users
 SAYING = frozenset(
     "error info warning refuse hint complain misused Failure Refused Refusal SyntaxFault OptionError Unreachable Finding "
     "HostStanding echo ConfigError Answer".split()
 )
-_LEAST_WORDS = 3
+_FEWEST_TOKENS = 3
 
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
-    """The sentences in a file, in order; what is put into one stands as {…}."""
+    """The sentences in a file, in order; an inserted value is shown as {…}."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in SAYING:
             for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
@@ -35,7 +35,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _sentences(node: ast.expr) -> Iterator[str]:
-    """Those of an argument, also within lists and choices, but not of calls, which are looked at themselves."""
+    """The sentences of an argument, also within lists and conditional expressions; the caller visits nested calls itself."""
     if isinstance(node, ast.Call):
         return
     text = _text(node)
@@ -43,7 +43,7 @@ def _sentences(node: ast.expr) -> Iterator[str]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 yield from _sentences(child)
-    elif len(text.split()) >= _LEAST_WORDS:
+    elif len(text.split()) >= _FEWEST_TOKENS:
         yield text.replace("\n", "\\n")
 
 
@@ -56,10 +56,10 @@ def _text(node: ast.expr) -> str | None:
 
 
 def all_texts(root: Path = ROOT) -> str:
-    """What the file holds: each file of the code with its texts, sorted."""
+    """The content of the file: each file of the code with its texts, sorted."""
     parts = []
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
+    for directory in DIRECTORIES:
+        for path in sorted((root / directory).rglob("*.py")):
             texts = sorted(set(texts_of(ast.parse(path.read_text()))))
             if texts:
                 parts.append("\n".join([f"# {path.relative_to(root)}", *texts]))

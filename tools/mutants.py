@@ -1,9 +1,9 @@
-"""Mutants: small wrong changes, one at a time, and whether the tests notice.
+"""Mutants: small wrong changes, one at a time, and a check that the tests detect them.
 
 Samples mutants of the parts that decide (placement, requests, reservations, scheduler, shepherd), runs for each the tests that
-run the changed line, and says which mutants survive. Works on a copy in build/mutants, with one process at a time. Called by
+run the changed line, and prints the surviving mutants. Works on a copy in build/mutants, with one process at a time. Called by
 `make mutants N= SEED= ONLY=`; ONLY is a pattern of paths (`daemons/qmaster/decide/*`), to sample in these files alone. Exit
-status 1 if fewer than nine in ten die. Why not a library: docs/adr/0103-mutants.md.
+status 1 if fewer than nine in ten die. Reasons against a library: docs/adr/0103-mutants.md.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ TARGETS = (
 )
 TESTS = ("tests/unit", "tests/property", "tests/simulation")
 LAST_RESORT = {"shepherd": "tests/integration/shepherd"}
-"""Tests that run a part in processes of its own, where no line is recorded: for what survives all others."""
+"""Tests that run a part in separate processes, where no line is recorded: for mutants that survive all other tests."""
 COPIED = ("gridengine", "daemons", "shepherd", "clients", "tests", "tools", "docs", "cluster-config", "bench")
 FIRST = 30
-"""Tests that are tried before all others: most mutants die by them, and collecting few is quick."""
+"""Tests that run before all other tests: they kill most mutants, and pytest collects few tests quickly."""
 LIMIT_S = 600
 LIMIT_CPU_S = 120
-"""A mutant that keeps its tests busy for longer is dead: it does not end."""
+"""Limit of seconds; a mutant whose tests take longer counts as dead: it does not end."""
 MEMORY_BYTES = 4 << 30
-"""What such a mutant may gather meanwhile."""
-WANTED = 0.9
+"""Limit of memory of such a mutant."""
+REQUIRED_SHARE = 0.9
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
 _NO_SUCH_TEST = 4
@@ -54,7 +54,7 @@ NOT_SWAPPED = 3
 
 
 class NotSwapped(Exception):
-    """The functions of a mutant do not fit into the place of those that are loaded."""
+    """The functions of a mutant cannot replace the loaded functions."""
 
 
 class Mutant(NamedTuple):
@@ -98,7 +98,7 @@ class Tree:
         self.environment = {**os.environ, "PYTHONPATH": str(self.root), "CI": "1"}
 
     def covering(self) -> Covering:
-        """What the tests run; known from the last time as long as neither sources nor tests have changed."""
+        """The lines that the tests run; reused from the last run while neither sources nor tests have changed."""
         project = fingerprint(ROOT)
         if not self._kept_for.exists() or self._kept_for.read_text() != project:
             self._make()
@@ -155,37 +155,37 @@ class Tree:
         (self.root / "tests.txt").write_text("\n".join(tests))
         command = (*PYTEST, "@tests.txt")
         try:
-            status, said = run_alone(command, self.root, self.environment, LIMIT_S)
+            status, output = run_alone(command, self.root, self.environment, LIMIT_S)
         except subprocess.TimeoutExpired:
             return True
-        if status == _NO_SUCH_TEST and "not found:" in said and "rror" not in said.partition("not found:")[0]:
-            sys.exit(said)
+        if status == _NO_SUCH_TEST and "not found:" in output and "rror" not in output.partition("not found:")[0]:
+            sys.exit(output)
         return bool(status)
 
 
-def run_alone(command: Sequence[str], place: Path, environment: Mapping[str, str], limit_s: float) -> tuple[int, str]:
+def run_alone(command: Sequence[str], directory: Path, environment: Mapping[str, str], limit_s: float) -> tuple[int, str]:
     """Exit status and output of a command in a session of its own, all of which ends with it or with this program.
 
     Raises subprocess.TimeoutExpired.
     """
     pipe, out = subprocess.PIPE, subprocess.STDOUT
-    child = subprocess.Popen(command, cwd=place, env=environment, stdout=pipe, stderr=out, text=True, start_new_session=True)
+    child = subprocess.Popen(command, cwd=directory, env=environment, stdout=pipe, stderr=out, text=True, start_new_session=True)
     try:
-        said, _ = child.communicate(timeout=limit_s)
+        output, _ = child.communicate(timeout=limit_s)
     finally:
-        if child.returncode is None:  # too late, or this program is told to end
+        if child.returncode is None:  # too late, or this program is terminated
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-    return child.returncode, said
+    return child.returncode, output
 
 
 def _portions(tests: list[str]) -> list[list[str]]:
-    """The tests to try one after the other until one fails."""
+    """The tests to run one after the other until a test fails."""
     return [some for some in (tests[:FIRST], tests[FIRST:]) if some]
 
 
 class Loop:
-    """pytest plugin: instead of its tests it runs those of each mutant, in a process that ends with it."""
+    """pytest plugin: instead of the collected tests it runs the tests of each mutant, in a process that ends with the mutant."""
 
     def __init__(self, tree: Tree, chosen: list[Mutant], covering: Covering) -> None:
         self.tree, self.chosen, self.covering = tree, chosen, covering
@@ -206,7 +206,7 @@ class Loop:
         return True
 
     def notice(self, path: Path, source: str, tests: list[str]) -> bool:
-        """Whether one of the tests fails in a process in which the functions of a file are those of this source."""
+        """Whether one of the tests fails in a process with the functions of this source in place of the functions of a file."""
         pid = os.fork()
         if not pid:
             self._run(path, source, [self._items[test] for test in tests])
@@ -256,7 +256,7 @@ def main() -> None:
         sys.exit(status)
     died = len(chosen) - loop.alive
     print(f"seed {given.seed}: {died} of {len(chosen)} mutants died ({died / max(1, len(chosen)):.1%})")
-    sys.exit(died < WANTED * len(chosen))
+    sys.exit(died < REQUIRED_SHARE * len(chosen))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Mutations: the small wrong changes that can be made to a source, one at a time.
+"""Mutations: the possible small wrong changes of a source, one at a time.
 
-Owns which changes there are. A change replaces one piece of the text: a comparison gets the wrong boundary, a condition loses
-a part, a number is off by one, a statement is gone. Left alone is what decides nothing at run time or only makes words:
-annotations, decorators, assertions, what is raised or logged, strings. Called by `tools/mutants.py`.
+Owns the kinds of changes. A change replaces one piece of the text: a comparison gets the wrong boundary, a condition loses
+a part, a number is off by one, a statement is gone. Code without effect on decisions at run time is left alone:
+annotations, decorators, assertions, raised and logged texts, strings. Called by `tools/mutants.py`.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     **{ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr},
 }
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}
-_WORDS = (ast.JoinedStr, ast.Assert, ast.Raise, ast.Import, ast.ImportFrom)
+_TEXTS = (ast.JoinedStr, ast.Assert, ast.Raise, ast.Import, ast.ImportFrom)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[_Node, str]]:
     """Each node that may be replaced, with the text instead, below a node."""
-    if isinstance(node, _WORDS) or _is_log(node):
+    if isinstance(node, _TEXTS) or _is_log(node):
         return
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return

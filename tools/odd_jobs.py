@@ -1,9 +1,9 @@
-"""Runs odd jobs in two cells and says where the outcomes differ: `odd_jobs.py CELL.env REFERENCE.env [PATTERN]`.
+"""Runs odd jobs in two cells and prints the differences of their outcomes: `odd_jobs.py CELL.env REFERENCE.env [PATTERN]`.
 
-Owns the table of jobs (limits exceeded, signals, exit codes, shells, methods that fail ...) and the comparison of what
-`qacct`, `qstat` and the job's output say. A cell is given by its file of command prefixes, as `make cell` writes it; the
-reference is meant to be the original. Each job gets a queue of its own on one host, removed at the end. Prints one line a
-job and exits 1 if there is a difference. Run by hand, as administrator of both cells.
+Owns the table of jobs (limits exceeded, signals, exit codes, shells, methods that fail ...) and the comparison of
+`qacct`, `qstat` and the output of the job. A cell is given by its file of command prefixes, as `make cell` writes it; the
+reference is usually the original. Each job gets a separate queue on one host, removed at the end. Prints one line a
+job and exits with 1 if outcomes differ. Run by hand, as administrator of both cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Odd:
     """One job. `queue`: attributes of its queue; `script`: None for `-b y` with `command`; `show`: compare its output.
 
     `EXIT n` in an attribute stands for a program that exits with n. `elsewhere`: the original puts all queues of the host
-    into error for it, so it gets another one.
+    into error because of this job, so the job gets another host.
     """
 
     name: str
@@ -160,10 +160,10 @@ class Cell:
         name = queue_of(job)
         template = self.run(self.manager, "SGE_SINGLE_LINE=1 qconf -sq")
         host = self.other_host if job.elsewhere else self.host
-        wanted = {"qname": name, "hostlist": host, "slots": "2", "seq_no": "9", "load_thresholds": "NONE",
+        attributes = {"qname": name, "hostlist": host, "slots": "2", "seq_no": "9", "load_thresholds": "NONE",
                   "pe_list": "NONE", "shell_start_mode": "posix_compliant", **job.queue}  # fmt: skip
         pairs = [line.partition(" ")[::2] for line in template.splitlines()]
-        text = "".join(f"{key} {wanted.get(key, value.strip())}\n" for key, value in pairs).replace("EXIT", self.exit)
+        text = "".join(f"{key} {attributes.get(key, value.strip())}\n" for key, value in pairs).replace("EXIT", self.exit)
         answer = self.run(self.manager, f"f=$(mktemp); cat >$f; qconf -Aq $f; rm $f; qconf -sq {name} >/dev/null", text)
         if "No cluster queue" in answer:
             raise SystemExit(f"{job.name}: {answer}")
@@ -225,7 +225,7 @@ def queue_of(job: Odd) -> str:
 
 
 def outcomes(cell: Cell, jobs: list[Odd]) -> dict[str, dict[str, str]]:
-    """How all jobs end in a cell."""
+    """The outcomes of all jobs in a cell."""
     try:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(cell.make_queue, jobs))

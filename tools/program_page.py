@@ -1,4 +1,4 @@
-"""What the page of `gridengine` says of its sub-commands, made of the options that the program itself reads.
+"""Sections of the page of `gridengine` about its sub-commands, generated from the options that the program itself reads.
 
 Owns the form of these sections. Called by `command_pages`.
 """
@@ -31,10 +31,10 @@ def _operand_row(operand: Parameter) -> str:
 
 
 def _option_row(option: Parameter) -> str:
-    words = " ".join([", ".join(option.names), *([option.word] if option.word else [])])
-    return _row(words, f"{option.help}{f' Without it: `${option.variable}`.' if option.variable else ''}")
+    signature = " ".join([", ".join(option.names), *([option.word] if option.word else [])])
+    return _row(signature, f"{option.help}{f' Without it: `${option.variable}`.' if option.variable else ''}")
 
 
-def _row(words: str, text: str) -> str:
+def _row(signature: str, text: str) -> str:
     bar = "\\|"
-    return f"| {' | '.join(cell.replace('|', bar) for cell in (f'`{words}`', text))} |"
+    return f"| {' | '.join(cell.replace('|', bar) for cell in (f'`{signature}`', text))} |"

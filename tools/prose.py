@@ -1,4 +1,4 @@
-"""`make prose`: how many docstring sentences use a pronoun where a reader expects a noun, by room, and the worst of them.
+"""`make prose`: the share of docstring sentences with a pronoun in place of a noun, by directory, and the worst sentences.
 
 Rule: docstrings of modules, classes, functions and fields are cut into sentences; code in backticks counts as a noun, and lines
 "Source: ..." do not count. A sentence leans on a pronoun if it has one of these:
@@ -11,7 +11,8 @@ Rule: docstrings of modules, classes, functions and fields are cut into sentence
 - it, they at the head of a sentence, or behind a colon or semicolon;
 - which, how, why at the head, where a noun names the answer better ("Liveness of ...", not "Which parts live").
 
-The count is a ratchet for all sentences together (`tests/tidy/test_prose.py`), no verdict on one of them. It began at 36 %.
+The count is a ratchet for all sentences together (`tests/tidy/test_prose.py`), not a verdict on a single sentence. The first
+share was 36 %.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _WITHOUT_NOUN = frozenset("one those others another both some".split())
 _POINTING = frozenset("that this these".split())
 _SUBJECTS = frozenset("it they".split())
 _QUESTIONS = frozenset("which how why".split())
-_FUNCTION_WORDS = frozenset(
+_FUNCTION_TOKENS = frozenset(
     "a an the of to in on at by for from with without and or but nor if unless when while where whether than as is "
     "are was were be been being has have had do does did may can must shall will would could should not no so that "
     "which who whom whose what it its they them their this these those then there here about after before until since "
@@ -54,7 +55,7 @@ class Sentence(NamedTuple):
     text: str
 
     @property
-    def room(self) -> str:
+    def directory(self) -> str:
         """The directory, at most three levels deep."""
         return "/".join(self.path.split("/")[:-1][:3])
 
@@ -90,9 +91,9 @@ def pronouns_in(sentence: str) -> list[str]:
 def _replaces_noun(before: str, token: str, after: str) -> bool:
     """Whether a token stands for a noun. `before`, `after`: its neighbours, "" and "." at the ends of the sentence."""
     head, before_mark = not before, not after[0].isalpha()
-    alone = before_mark or after in _FUNCTION_WORDS
+    alone = before_mark or after in _FUNCTION_TOKENS
     if token in _RELATIVE:
-        return head or not before[0].isalpha() or before in _FUNCTION_WORDS
+        return head or not before[0].isalpha() or before in _FUNCTION_TOKENS
     if token in _WITHOUT_NOUN:
         return alone and (token, after) != ("one", "of")
     if token in _POINTING:
@@ -114,13 +115,13 @@ def leaning_share(sentences: list[Sentence]) -> float:
 
 
 def main() -> None:
-    """Print the share of each room, the number of each pronoun, and the worst sentences."""
+    """Print the share of each directory, the number of each pronoun, and the worst sentences."""
     sentences = product_sentences()
-    rooms: dict[str, list[Sentence]] = {}
+    directories: dict[str, list[Sentence]] = {}
     for sentence in sentences:
-        rooms.setdefault(sentence.room, []).append(sentence)
-    for room in sorted(rooms, key=lambda room: -leaning_share(rooms[room])):
-        print(f"{leaning_share(rooms[room]):6.1%} of {len(rooms[room]):5}  {room}")
+        directories.setdefault(sentence.directory, []).append(sentence)
+    for directory in sorted(directories, key=lambda directory: -leaning_share(directories[directory])):
+        print(f"{leaning_share(directories[directory]):6.1%} of {len(directories[directory]):5}  {directory}")
     print(f"{leaning_share(sentences):6.1%} of {len(sentences):5}  all\n")
     counts = Counter(pronoun for sentence in sentences for pronoun in pronouns_in(sentence.text))
     print(", ".join(f"{pronoun} {count}" for pronoun, count in counts.most_common()))

@@ -34,7 +34,7 @@ class ManualPage:
 
     @staticmethod
     def read(text: str, section: int, sections: dict[str, int]) -> ManualPage:
-        """A page of Markdown, whose title says `name: purpose`. Raises ValueError: it says something else."""
+        """A page of Markdown with a title `name: purpose`. Raises ValueError for any other title."""
         body = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
         title = _TITLE.fullmatch(body.children[0].children[0].content) if body.children else None
         if not title or body.children[0].tag != "h1":
@@ -108,7 +108,7 @@ class ManualPage:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
+    return "".join(_SPECIAL.get(each, each if each.isascii() else f"\\[u{ord(each):04X}]") for each in text)
 
 
 def _upper(escaped: str) -> str:

@@ -1,5 +1,5 @@
-"""What the documentation site does beyond its settings: a directory in the navigation stands for all of its pages, and a search
-finds decisions behind everything else.
+"""Two rules of the documentation site beyond its settings: a directory in the navigation stands for all of its pages, and a
+search lists decisions after all other pages.
 
 Owns these two rules. Called by mkdocs (`hooks` of mkdocs.yml); imports nothing of it.
 """
@@ -17,7 +17,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Let decisions weigh little in a search: who looks for a word wants the manual."""
+    """Give decisions a low rank in a search: most searches are for the manual."""
     if page.file.src_uri.startswith("adr/"):
         page.meta["search"] = {"boost": 0.1}
     return markdown

@@ -39,7 +39,7 @@ def cited(source: str) -> Iterator[str]:
 
 
 def _texts(argument: ast.expr) -> Iterator[str]:
-    """Yield the strings of one argument: of a plain one, or of a starred tuple or list such as `*("AR-1", "AR-2")`."""
+    """Yield the strings of one argument: a plain string, or a starred tuple or list such as `*("AR-1", "AR-2")`."""
     if isinstance(argument, ast.Starred):
         argument = argument.value
     for element in argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]:

@@ -1,7 +1,7 @@
-"""Swapped: functions of a loaded module get the code of another version of its source, wherever they are known already.
+"""Swapped: functions of a loaded module get the code of another version of its source, also for existing references to them.
 
-Owns the exchange of code objects. What runs only while a module is loaded stays as it was. Called by `tools/mutants.py` in a
-process that ends with the mutant.
+Owns the exchange of code objects. Code that runs only while a module is loaded is not exchanged. Called by `tools/mutants.py` in
+a process that ends with the mutant.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def swap(path: Path, source: str) -> None:
     for each in known:
         name = each.__code__.co_qualname
         if name in fresh:
-            place = min(there[name].index(each.__code__), len(fresh[name]) - 1)
-            each.__code__ = fresh[name][place]
+            position = min(there[name].index(each.__code__), len(fresh[name]) - 1)
+            each.__code__ = fresh[name][position]
 
 
 def _outermost(code: CodeType) -> Iterator[CodeType]:
-    """The code of functions and methods, and not of what these define when they are called."""
+    """The code of functions and methods, without the functions that they define when they are called."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             is_class = not each.co_flags & 0x2  # CO_NEWLOCALS: functions have it, bodies of classes do not
@@ -41,7 +41,7 @@ def _outermost(code: CodeType) -> Iterator[CodeType]:
 
 
 def _by_name(codes: Iterable[CodeType]) -> dict[str, list[CodeType]]:
-    """Those of one name, as of the getter and the setter of a property, in the order of the text."""
+    """Code objects by name; a name with several objects, as the getter and the setter of a property, has them in text order."""
     found: dict[str, list[CodeType]] = defaultdict(list)
     for code in codes:
         if code not in found[code.co_qualname]:

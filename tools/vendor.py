@@ -1,7 +1,7 @@
 """Takes the scripts and styles that the pages need, and that are not ours, from npm's packages: `tools/vendor.py`.
 
-Each directory of `SHELVES` gets the files of its packages, their licences, and `manifest.json`, which says of every file
-from which package and version it is and what its SHA-256 is. Nothing is built: files are copied as they were published.
+Each directory of `SHELVES` gets the files of its packages, their licences, and `manifest.json`, which has the package,
+the version and the SHA-256 of every file. Nothing is built: files are copied as published.
 Needs npm; run when a version below is changed.
 """
 
@@ -50,12 +50,12 @@ SHELVES = {
 }
 
 
-def _fetched(package: Package, place: Path) -> dict[str, bytes]:
+def _fetch(package: Package, directory: Path) -> dict[str, bytes]:
     """The wanted files of a package by their names here."""
-    command = ["npm", "pack", "--silent", "--pack-destination", str(place), f"{package.name}@{package.version}"]
+    command = ["npm", "pack", "--silent", "--pack-destination", str(directory), f"{package.name}@{package.version}"]
     name = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]
     found = {}
-    with tarfile.open(place / name) as archive:
+    with tarfile.open(directory / name) as archive:
         for path, here in package.files.items():
             member = archive.extractfile(f"package/{path}")
             assert member is not None, f"{package.name} has no file {path}"
@@ -65,8 +65,8 @@ def _fetched(package: Package, place: Path) -> dict[str, bytes]:
 
 def refresh(shelf: Path, packages: tuple[Package, ...]) -> None:
     """Fill a directory anew: files of earlier packages go, the manifest is written."""
-    with tempfile.TemporaryDirectory() as place:
-        fetched = [(package, _fetched(package, Path(place))) for package in packages]
+    with tempfile.TemporaryDirectory() as directory:
+        fetched = [(package, _fetch(package, Path(directory))) for package in packages]
     shelf.mkdir(parents=True, exist_ok=True)
     for old in shelf.iterdir():
         old.unlink()

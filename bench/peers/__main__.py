@@ -1,13 +1,13 @@
 """`python -m bench.peers PREFIX [--rounds 3] [--json FILE] [--plot FILE] [--page FILE]`: measure this system beside its peers.
 
-Each round brings each system up in turn, measures it and takes it down: what the machine does meanwhile meets all of them.
+Each round brings each system up in turn, measures it and takes it down, so other load of the machine affects all systems.
 The figures are medians over the rounds. Needs root, an installation in PREFIX (make install), and Debian's packages of the
 peers, which it installs.
 
-`submit_ms`, `list_ms`: one whole process of the client, medians of 30 with few jobs there. `sync_ms`: a submission that waits
+`submit_ms`, `list_ms`: one whole process of the client, medians of 30 with few jobs. `sync_ms`: a submission that waits
 for the end of /bin/true, median of 7. `array_per_s`: 1,000 tasks of /bin/true on 3 hosts with 50 slots each, from submission
 until no job is listed. `single_per_s`: 1,000 jobs from four shells, until all are in the accounting. `missing`: tasks that are
-not there. The table and the plot go into a page of the documentation as well.
+not in the accounting. The table and the plot go into a page of the documentation as well.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def measure(system: System) -> Figures:
     figures["list_ms"] = timed(system, system.listing, 30)
     system.drain()
     figures["sync_ms"] = timed(system, system.submission(wait=True), 7)
-    ended = system.settled(3 + 30 + 7)
+    ended = system.await_records(3 + 30 + 7)
     begin = time.monotonic()
     system.alice(system.submission(tasks=TASKS))
     system.drain()
     figures["array_per_s"] = TASKS / (time.monotonic() - begin)
-    ended = system.settled(ended + TASKS)
+    ended = system.await_records(ended + TASKS)
     begin = time.monotonic()
     loop = f"(for i in $(seq {TASKS // SHELLS}); do {system.submission()} >/dev/null; done) &"
     system.alice(f"for s in $(seq {SHELLS}); do {loop} done; wait")
     system.drain()
-    found = system.settled(ended + TASKS)
+    found = system.await_records(ended + TASKS)
     figures["single_per_s"] = TASKS / (time.monotonic() - begin)
     figures["missing"] = 3 + 30 + 7 + 2 * TASKS - found
     return figures
@@ -94,9 +94,9 @@ def main() -> int:
     record = {"time": time.strftime("%Y-%m-%d %H:%M"), "versions": versions, "medians": figures, "rounds": rounds}
     options.json.write_text(json.dumps(record, indent=2) + "\n")
     plot(figures, options.plot)
-    said = f"{record['time']}, medians of {options.rounds} rounds; {'; '.join(f'{k}: {v}' for k, v in versions.items())}."
-    place = os.path.relpath(options.plot, options.page.parent)
-    found = f"{said}\n\n{table(figures)}\n\n![The same as bars]({place})"
+    summary = f"{record['time']}, medians of {options.rounds} rounds; {'; '.join(f'{k}: {v}' for k, v in versions.items())}."
+    plot_path = os.path.relpath(options.plot, options.page.parent)
+    found = f"{summary}\n\n{table(figures)}\n\n![The same as bars]({plot_path})"
     options.page.write_text(in_page(options.page.read_text(), found))
     print(table(figures))
     return 0

@@ -29,7 +29,7 @@ class GridEngineSystem(System):
 class OwnSystem(GridEngineSystem):
     """The installation in `prefix`."""
 
-    label, letter = "this system", "bo"
+    label, host_prefix = "this system", "bo"
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -47,14 +47,14 @@ class OwnSystem(GridEngineSystem):
         return self.on(self.master, "qconf", "--version").splitlines()[0]
 
     def _cell(self, *arguments: str) -> None:
-        told = {"PREFIX": self._prefix, "CELL": NAME, "MASTER": self.master, "EXEC": self.letter, **self._environment()}
-        subprocess.run([str(ROOT / "tests" / "testbed" / "cell"), *arguments], env=told, check=True, capture_output=True)
+        variables = {"PREFIX": self._prefix, "CELL": NAME, "MASTER": self.master, "EXEC": self.host_prefix, **self._environment()}
+        subprocess.run([str(ROOT / "tests" / "testbed" / "cell"), *arguments], env=variables, check=True, capture_output=True)
 
 
 class RealGridEngine(GridEngineSystem):
-    """Debian's packages of 8.1.9; it is told to schedule every second and at each submission and end."""
+    """Debian's packages of 8.1.9, configured to schedule every second and at each submission and end."""
 
-    label, letter = "Grid Engine 8.1.9", "bg"
+    label, host_prefix = "Grid Engine 8.1.9", "bg"
     _ROOT = "/var/lib/gridengine"
     path = "/usr/lib/gridengine"  # the programs themselves: Debian's wrapper scripts cost 60 ms a call
     environment = {"SGE_ROOT": _ROOT, "SGE_CELL": NAME}

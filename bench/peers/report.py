@@ -1,4 +1,4 @@
-"""What was measured, as a table with ratios and as a plot. Pure but for the file of the plot."""
+"""The figures as a table with ratios and as a plot. Pure except for the file of the plot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES = {
 
 
 def ratio(name: str, own: float, other: float) -> str:
-    """How many times quicker the first is; nothing where that has no meaning."""
+    """Speed of the first system relative to another system; empty for figures without a meaningful ratio."""
     if name == "missing" or not own or not other:
         return ""
     return f"{other / own if name.endswith('_ms') else own / other:.1f} ×"
@@ -58,8 +58,9 @@ def plot(figures: Mapping[str, Figures], file: Path) -> None:
     for axes, ending, title in ((times, "_ms", "milliseconds, less is better"), (rates, "_per_s", "a second, more is better")):
         names = [name for name in TITLES if name.endswith(ending)]
         width = 0.8 / len(figures)
-        for place, (label, found) in enumerate(figures.items()):
-            bars = axes.bar([at + place * width for at in range(len(names))], [found[name] for name in names], width, label=label)
+        for position, (label, found) in enumerate(figures.items()):
+            lefts = [at + position * width for at in range(len(names))]
+            bars = axes.bar(lefts, [found[name] for name in names], width, label=label)
             axes.bar_label(bars, fmt="%.0f", fontsize=8)
         axes.set_xticks([at + 0.4 - width / 2 for at in range(len(names))], [TITLES[name].partition(" (")[0] for name in names])
         axes.tick_params(axis="x", labelsize=8)

@@ -44,7 +44,7 @@ setpriv --reuid munge --regid munge --clear-groups munged </dev/null >/dev/null
 
 
 class Slurm(System):
-    label, letter, listing = "Slurm", "bs", "squeue"
+    label, host_prefix, listing = "Slurm", "bs", "squeue"
 
     def up(self) -> None:
         need_packages("slurm-wlm", "munge")

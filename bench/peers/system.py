@@ -1,6 +1,6 @@
-"""What is asked of a batch system to be measured, whichever it is: to come up on the test bed, to run commands, and to go.
+"""Interface of a batch system that is measured: it starts on the test bed, runs commands, and is removed.
 
-Owns the hosts of one system and the commands there. `GridEngineSystem` and `Slurm` say in which words each is asked.
+Owns the hosts of one system and the commands on them. `GridEngineSystem` and `Slurm` own the command lines of each system.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ _RECORDS_S = 30.0
 
 
 class System(ABC):
-    """A batch system with a master host `<letter>m` and exec hosts `<letter>1` to `<letter>3`; alice submits on the first of
-    these."""
+    """A batch system with a master host `<host_prefix>m` and exec hosts `<host_prefix>1` to `<host_prefix>3`.
+
+    The user alice submits on the first exec host.
+    """
 
     label: str
-    letter: str
+    host_prefix: str
     environment: dict[str, str] = {}
     path = ""
 
     @property
     def master(self) -> str:
-        return f"{self.letter}m"
+        return f"{self.host_prefix}m"
 
     @property
     def exec_hosts(self) -> list[str]:
-        return [f"{self.letter}{number + 1}" for number in range(EXEC_HOSTS)]
+        return [f"{self.host_prefix}{number + 1}" for number in range(EXEC_HOSTS)]
 
     # --- in which words it is asked ---
 
     @abstractmethod
     def up(self) -> None:
-        """Install what is missing, boot the hosts and start the daemons; no job is there."""
+        """Install missing packages, boot the hosts and start the daemons; the system has no jobs."""
 
     @abstractmethod
     def submission(self, tasks: int = 0, wait: bool = False) -> str:
@@ -60,7 +62,7 @@ class System(ABC):
 
     @abstractmethod
     def records(self) -> int:
-        """How many jobs and tasks that ended well are in the accounting since it came up."""
+        """Number of jobs and tasks with a successful end in the accounting since the start of the system."""
 
     def version(self) -> str:
         return ""
@@ -74,7 +76,7 @@ class System(ABC):
             subprocess.run(["rm", "-rf", f"/var/lib/testbed/{name}"], check=True)
 
     def on(self, host: str, *command: str) -> str:
-        """Run a command as root; its output. CalledProcessError: it failed."""
+        """Run a command as root; returns its output. Raises CalledProcessError."""
         return hosts("on", host, *command, environment=self._environment())
 
     def alice(self, line: str) -> str:
@@ -82,16 +84,16 @@ class System(ABC):
         return hosts("as", "alice", self.exec_hosts[0], "bash", "-c", line, environment=self._environment())
 
     def _environment(self) -> dict[str, str]:
-        told = " ".join(f"{name}={value}" for name, value in self.environment.items())
+        variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
         path = f"{self.path}:{os.environ['PATH']}" if self.path else os.environ["PATH"]
-        return {**os.environ, **self.environment, "PATH": path, "TESTBED_ENV": told}
+        return {**os.environ, **self.environment, "PATH": path, "TESTBED_ENV": variables}
 
-    def until(self, what: str, condition: str, seconds: float = _READY_S) -> None:
+    def until(self, description: str, condition: str, seconds: float = _READY_S) -> None:
         """Wait until a line of shell succeeds on the submit host. TimeoutError."""
         deadline = time.monotonic() + seconds
         while self.alice(f"if {condition}; then echo yes; fi").strip() != "yes":
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.label}: {what}: not within {seconds:.0f} s")
+                raise TimeoutError(f"{self.label}: {description}: not within {seconds:.0f} s")
             time.sleep(0.2)
 
     def drain(self) -> None:
@@ -102,7 +104,7 @@ class System(ABC):
                 raise TimeoutError(f"{self.label} has not run its jobs within {_DRAIN_S:.0f} s")
             time.sleep(0.05)
 
-    def settled(self, expected: int) -> int:
+    def await_records(self, expected: int) -> int:
         """The records, when there are as many as expected, or no more come."""
         deadline = time.monotonic() + _RECORDS_S
         while (found := self.records()) < expected and time.monotonic() < deadline:
@@ -124,5 +126,5 @@ def need_packages(*names: str) -> None:
             subprocess.run(command, env=settings, check=True, capture_output=True)
 
 
-def quoted(*words: str) -> str:
-    return shlex.join(words)
+def quoted(*arguments: str) -> str:
+    return shlex.join(arguments)

@@ -1,9 +1,9 @@
 """A cell of many simulated hosts and jobs, as a table and as JSON: `python -m bench.scale --hosts 10000 --jobs 1000000`.
 
-Qmaster, scheduler and hosts are processes, of the code that a real cell runs but for Ray, in whose place `bench.scale.calls` is.
-The first jobs are submitted over GDI connections, the commands being too slow to make a million. The others are copies of what
-the qmaster's own `submit` makes of a request of each category, recorded in its process, a hundred to a transaction. Called by
-`make scale`. What came of it: docs/performance.md.
+Qmaster, scheduler and hosts are processes with the code of a real cell, except for Ray, which `bench.scale.calls` replaces.
+The first jobs are submitted over GDI connections, because the commands are too slow for a million jobs. All further jobs are
+copies of the result of the qmaster's own `submit` for a request of each category, recorded in its process, a hundred to a
+transaction. Called by `make scale`. Results: docs/performance.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMANDS = ["qsub -b y -h /bin/true", "qstat -u nobody", "qstat -j 1", "qstat -g
 
 
 class Run:
-    """A cell in a directory, and what was found of it."""
+    """A cell in a directory, and its figures."""
 
     def __init__(self, directory: Path, hosts: int, jobs: int) -> None:
         self.directory, self.hosts, self.jobs = directory, hosts, jobs
@@ -43,31 +43,31 @@ class Run:
         (common / "bootstrap").write_text(f"run_dir {directory}/run\n")
 
     def note(self, name: str, value: Any) -> None:
-        """A figure is found: said at once, for a run lasts long."""
+        """Record a figure, and print it immediately, because a run is long."""
         self.figures[name] = value
         print(f"{name:28} {json.dumps(value)}", flush=True)
 
     async def start(self) -> Figures:
-        """Start qmaster and scheduler; what the qmaster says of its start."""
+        """Start qmaster and scheduler; returns the qmaster's figures of its start."""
         Path(self.calls).unlink(missing_ok=True)
         self.qmaster = Process("qmaster", self.directory, self.hosts, SLOTS)
-        said = await asyncio.to_thread(self.qmaster.line)
+        start_figures = await asyncio.to_thread(self.qmaster.line)
         self.schedd = Process("schedd", self.calls)
         self.watch = await connect(self.calls, "watch", {})
         self._watching = asyncio.create_task(self.watch.run())
-        return said
+        return start_figures
 
-    async def until(self, what: str, least: int, patience_s: float = 3600.0) -> float:
+    async def until(self, figure: str, least: int, patience_s: float = 3600.0) -> float:
         """Seconds until the qmaster counts so many of something."""
         began = time.perf_counter()
-        while (await self.watch.call("busy"))[what] < least:
+        while (await self.watch.call("busy"))[figure] < least:
             if time.perf_counter() - began > patience_s:
-                raise TimeoutError(f"there are no {least} {what} after {patience_s:.0f} s")
+                raise TimeoutError(f"there are no {least} {figure} after {patience_s:.0f} s")
             await asyncio.sleep(0.2)
         return round(time.perf_counter() - began, 1)
 
     async def load(self, name: str) -> None:
-        """Which part of a core qmaster and scheduler take while hosts report and nobody asks for anything."""
+        """The part of a core that qmaster and scheduler take while hosts report and no client has requests."""
         before = [each.processor_s() for each in (self.qmaster, self.schedd)]
         await asyncio.sleep(LOAD_REPORT_S)
         after = [each.processor_s() for each in (self.qmaster, self.schedd)]
@@ -111,13 +111,13 @@ class Run:
         self.note("snapshot", await self.watch.call("snapshot"))
 
     async def restarted_cell(self) -> None:
-        """kill -9 of qmaster and scheduler, and all over again."""
+        """Kill qmaster and scheduler (kill -9), and start them again."""
         self.note("spool_mb", sum(path.stat().st_size for path in self.directory.glob("spool.db*")) // 2**20)
         self.qmaster.kill()
         self.schedd.kill()
         began = time.perf_counter()
-        said = await self.start()
-        found = dict(said)
+        start_figures = await self.start()
+        found = dict(start_figures)
         await commands(self.directory, ["qstat -u nobody"], runs=1)
         found["commands_answer_s"] = round(time.perf_counter() - began, 1)
         await self.until("cycles", 1)
@@ -129,9 +129,9 @@ class Run:
         self.memory("memory_after_restart_mb")
 
     async def changes(self) -> None:
-        """Of the configuration, then everything is deleted."""
+        """Change the configuration, then delete all jobs."""
         names = {"a_queue_on_one_host": "all.q@n1", "a_queue_everywhere": "all.q"}
-        self.note("changes_s", {name: round(await self.change(place), 3) for name, place in names.items()})
+        self.note("changes_s", {name: round(await self.change(queue), 3) for name, queue in names.items()})
         await asyncio.sleep(3)
         body = {"verb": "replace", "kind": "configuration", "name": "global", "changes": [["max_aj_tasks", str(ARRAY_TASKS)]]}
         await asked(self.gdi, "config_attributes", body)

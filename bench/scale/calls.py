@@ -25,7 +25,7 @@ class CallFailed(Exception):
 
 
 class Link:
-    """A connection whose other side answers `call`, and is answered by `handlers`, name -> what is done."""
+    """A connection between two processes. The peer answers `call`; `handlers` (name -> function) answer the peer's calls."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Mapping[str, Handler]) -> None:
         self._reader, self._writer, self._handlers = reader, writer, handlers
@@ -61,7 +61,7 @@ class Link:
     async def _carry_out(self, number: int, name: str, values: list[Any]) -> None:
         try:
             self._send((_ANSWER, number, await self._handlers[name](*values)))
-        except Exception as error:  # noqa: BLE001 - the caller is told whatever it was
+        except Exception as error:  # noqa: BLE001 - the caller gets any error
             self._send((_FAULT, number, f"{type(error).__name__}: {error}"))
 
     def _send(self, frame: tuple[Any, ...]) -> None:
@@ -70,7 +70,7 @@ class Link:
 
 
 async def connect(path: str, name: str, handlers: Mapping[str, Handler]) -> Link:
-    """A link to the qmaster's process, which knows this side by its name from then on. It waits for the socket."""
+    """A link to the qmaster's process, which knows this side by its name from then on. Waits for the socket."""
     while True:
         try:
             reader, writer = await asyncio.open_unix_connection(path, limit=2**26)

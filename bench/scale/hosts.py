@@ -1,8 +1,8 @@
 """Simulated exec hosts, many to a process: `python -m bench.scale.hosts SOCKET HOSTS SECONDS`.
 
-Owns what `sge_execd` says and does as the qmaster sees it: an inventory first, a load report every so many seconds with the
-values that changed, a start acknowledged, and an end after as many seconds as the first argument of the job says (SI-1, SI-2:
-hosts without execd, whose jobs last as long as that). Nothing is run. Batches have the form and the order of real ones.
+Owns the behaviour of `sge_execd` as the qmaster sees it: an inventory first, a load report every so many seconds with the
+changed values, acknowledged starts, and ends; the first argument of a job is its duration in seconds (SI-1, SI-2: hosts without
+execd). Nothing is run. Batches have the form and the order of real batches.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SimulatedHosts:
             await asyncio.sleep(self._load_report_s)
 
     async def run(self, socket: str) -> None:
-        """Until the qmaster is gone, and again with the next one."""
+        """Run until the qmaster is gone, and again with the next qmaster."""
         while True:
             self.link = await connect(socket, "hosts", {"deliver": self.deliver})
             lives = [asyncio.create_task(self._lives(name, number)) for number, name in enumerate(self.names)]

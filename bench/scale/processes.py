@@ -1,4 +1,4 @@
-"""The processes of a simulated cell as their observer sees them: started, killed, and what each takes of processor and memory."""
+"""The processes of a simulated cell as their observer sees them: start, kill, and the processor time and memory of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
-    """One of them. `said`: the lines of JSON that it has printed."""
+    """One of them. `values`: the lines of JSON that it has printed."""
 
     def __init__(self, module: str, *arguments: object) -> None:
         command = [sys.executable, "-m", f"bench.scale.{module}", *map(str, arguments)]
@@ -25,8 +25,8 @@ class Process:
         line = self._process.stdout.readline()
         if not line:
             sys.exit("scale: a process of the cell has ended; see above")
-        said: dict[str, Any] = json.loads(line)
-        return said
+        values: dict[str, Any] = json.loads(line)
+        return values
 
     def kill(self) -> None:
         self._process.kill()
@@ -36,7 +36,7 @@ class Process:
         self._process.wait()
 
     def processor_s(self) -> float:
-        """Seconds of processor time that it has used."""
+        """Seconds of processor time that the process has used."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 

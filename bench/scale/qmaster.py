@@ -1,7 +1,8 @@
-"""The qmaster of a simulated cell: the service over a spool, with the calls of `bench.scale.calls` where a real one has Ray's.
+"""The qmaster of a simulated cell: the service over a spool, with the calls of `bench.scale.calls` instead of Ray's.
 
-`python -m bench.scale.qmaster DIRECTORY HOSTS SLOTS`: the spool lies in the directory and is read if it is there; else the cell
-is made, with its hosts. Prints a line of JSON when commands are answered: how long reading the spool took, and all until then.
+`python -m bench.scale.qmaster DIRECTORY HOSTS SLOTS`: an existing spool in the directory is read; otherwise the cell
+is created, with its hosts. Prints a line of JSON when commands are answered: seconds for reading the spool, and for all until
+then.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def host_names(hosts: int) -> list[str]:
 
 
 class SimulatedCell:
-    """The process: who calls it, and whom it calls."""
+    """The process: its callers, and the processes that it calls."""
 
     def __init__(self, directory: Path, hosts: int, slots: int) -> None:
         began = time.perf_counter()
@@ -96,7 +97,7 @@ class SimulatedCell:
         return acknowledgements
 
     async def _joined(self, host: str) -> None:
-        """Nobody says hello here."""
+        """Do nothing: simulated hosts send no hello."""
 
     async def _shut_down(self, *_: Any) -> Answer:
         return Answer()
@@ -106,7 +107,7 @@ class SimulatedCell:
         return True
 
     async def _busy(self) -> dict[str, Any]:
-        """What the service has measured, and how far it is."""
+        """Measurements and progress of the service."""
         state = self.master.state
         running = sum(len(tasks) for tasks in state.tasks_on.values())
         return {
@@ -116,7 +117,7 @@ class SimulatedCell:
         }
 
     async def _fill(self, jobs: int) -> bool:
-        """Submit so many jobs as the real `submit` makes them, a hundred to a transaction; others have their turn between."""
+        """Submit jobs as the real `submit` makes them, a hundred to a transaction; other clients are served in between."""
         caller = Caller("alice", 1001, "users", 100, MASTER)
         made: list[Job] = []
         for number in range(CATEGORIES):
@@ -128,8 +129,8 @@ class SimulatedCell:
         for begin in range(0, jobs, _A_COMMIT):
             first, now = self.master.state.next_job_id, self.master.world().now
             copies = [
-                structs.replace(made[(begin + place) % CATEGORIES], id=first + place, submit_time=now)
-                for place in range(min(_A_COMMIT, jobs - begin))
+                structs.replace(made[(begin + offset) % CATEGORIES], id=first + offset, submit_time=now)
+                for offset in range(min(_A_COMMIT, jobs - begin))
             ]
             payloads = {copy.id: payload for copy in copies}
             self.master.record(Decision(events=[JobSubmitted(copy) for copy in copies], payloads=payloads), caller)
@@ -137,7 +138,7 @@ class SimulatedCell:
         return True
 
     async def _snapshot(self) -> dict[str, float]:
-        """What the next snapshot takes of the loop, one right after it, and what the scheduler would be sent."""
+        """Time of the loop for the next snapshot, for another snapshot right after it, and for the data of the scheduler."""
         found = {}
         for name in ("seconds", "again_seconds"):
             self.service.flush()

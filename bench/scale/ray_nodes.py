@@ -1,8 +1,8 @@
-"""What a Ray node costs the head: real raylets on this machine, in steps: `python -m bench.scale.ray_nodes [NODES]`.
+"""Costs of a Ray node for the head: real raylets on this machine, in steps: `python -m bench.scale.ray_nodes [NODES]`.
 
 Nodes as a cell has them (`daemons.runtime.ray_process`, its settings) but without TLS and token, on the loopback address. Prints
-a line of JSON for each step: processor of the control store and of the head's raylet in percent of a core while nothing is asked,
-their memory, and seconds that the last nodes took to join. What came of it: docs/scale.md.
+a line of JSON for each step: processor of the control store and of the head's raylet in percent of a core without requests,
+their memory, and seconds that the last nodes took to join. Results: docs/scale.md.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def spec(directory: Path, number: int, head: str) -> dict[str, Any]:
-    """What `ray_process` starts node `number` of; 0 is the head. Ten ports each."""
+    """The description from which `ray_process` starts node `number`; 0 is the head. Each node has ten ports."""
     first = PORTS + 10 * number
-    place = directory / f"n{number}"
-    place.mkdir()
+    path = directory / f"n{number}"
+    path.mkdir()
     return {
-        **{"directory": str(place), "address": "127.0.0.1", "name": f"n{number}", "resources": {f"host-n{number}": 1.0}},
+        **{"directory": str(path), "address": "127.0.0.1", "name": f"n{number}", "resources": {f"host-n{number}": 1.0}},
         **{"head": head, "port": first, "node_manager": first + 1, "object_manager": first + 2},
         "workers": list(range(first + 3, first + 10)),
     }
@@ -40,21 +40,22 @@ def start(directory: Path, number: int, head: str) -> tuple[subprocess.Popen[byt
     """A node, when it is up."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     settings = {name: value for name, value in RAY_SETTINGS.items() if name not in ("RAY_AUTH_MODE", "RAY_USE_TLS")}
-    words = [sys.executable, "-m", "daemons.runtime.ray_process", str(os.getpid()), json.dumps(spec(directory, number, head))]
-    process = subprocess.Popen(words, env=module_environment(clean) | settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    arguments = [sys.executable, "-m", "daemons.runtime.ray_process", str(os.getpid()), json.dumps(spec(directory, number, head))]
+    environment = module_environment(clean) | settings
+    process = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     return process, json.loads(process.stdout.readline())
 
 
 def children(parent: int, name: str) -> int:
     """The process of this name whose parent that is."""
-    for place in Path("/proc").glob("[0-9]*"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            text, command = (place / "stat").read_text(), (place / "cmdline").read_bytes().split(b"\0")[0]
+            text, command = (path / "stat").read_text(), (path / "cmdline").read_bytes().split(b"\0")[0]
         except OSError:
             continue
         if int(text.rpartition(")")[2].split()[1]) == parent and Path(command.decode()).name.startswith(name):
-            return int(place.name)
+            return int(path.name)
     raise LookupError(f"{name} is not there")
 
 

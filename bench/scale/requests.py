@@ -42,7 +42,7 @@ class Connection:
         return cls(*await asyncio.open_unix_connection(socket, limit=2**26))
 
     async def ask(self, name: str, body: Any) -> Any:
-        """The answer to a request; what is refused ends the run."""
+        """The answer to a request; a refusal ends the run."""
         data = msgspec.json.encode(body)
         head = f"POST /v1/{name} HTTP/1.1\r\nHost: q\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         self._writer.write(head.encode() + data)
@@ -67,7 +67,7 @@ async def asked(socket: Path, name: str, body: Any) -> float:
 
 
 async def submit(socket: Path, jobs: int, connections: int = 16) -> Figures:
-    """Submissions over some connections side by side, each when the one before is acknowledged."""
+    """Submissions over parallel connections; each connection waits for the acknowledgement of its previous submission."""
     numbers = iter(range(jobs))
 
     async def one_after_the_other() -> None:
@@ -82,14 +82,15 @@ async def submit(socket: Path, jobs: int, connections: int = 16) -> Figures:
     return {"jobs": jobs, "seconds": round(seconds, 1), "a_second": round(jobs / seconds)}
 
 
-def command(directory: Path, *words: str) -> float:
+def command(directory: Path, *command_line: str) -> float:
     """Seconds of a whole process of one of the commands; its output is thrown away."""
-    program = f"import sys; sys.path.append({os.getcwd()!r}); from clients.{words[0]} import main; main()"
+    program = f"import sys; sys.path.append({os.getcwd()!r}); from clients.{command_line[0]} import main; main()"
     environment = {"PATH": os.environ["PATH"], "SGE_ROOT": str(directory), "SGE_CELL": "default", "HOME": "/nonexistent"}
     began = time.perf_counter()
-    done = subprocess.run([sys.executable, "-IS", "-c", program, *words[1:]], env=environment, stdout=subprocess.DEVNULL, cwd="/")
+    arguments = [sys.executable, "-IS", "-c", program, *command_line[1:]]
+    done = subprocess.run(arguments, env=environment, stdout=subprocess.DEVNULL, cwd="/")
     if done.returncode:
-        sys.exit(f"scale: {' '.join(words)} has ended with {done.returncode}")
+        sys.exit(f"scale: {' '.join(command_line)} has ended with {done.returncode}")
     return time.perf_counter() - began
 
 

@@ -1,4 +1,4 @@
-"""The scheduler of a simulated cell, in a process of its own as in a real one: `python -m bench.scale.schedd SOCKET`."""
+"""The scheduler of a simulated cell, in a separate process as in a real cell: `python -m bench.scale.schedd SOCKET`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def serve(socket: str) -> None:
     actor = Schedd()
 
     async def looks() -> Any:
-        """How many jobs the mirror has."""
+        """Number of jobs in the mirror."""
         view = actor.mirror.view
         return len(view.state.jobs) if view is not None else -1
 

@@ -17,7 +17,7 @@ import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.shadow.program import master_program, serve_cell
-from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
@@ -65,7 +65,7 @@ def start(
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
         if swap.complete(cell.common):
             cell = read_cell()
-        settle(cell, fresh, time.time())
+        claim_spool(cell, fresh, time.time())
         install_offered_keys(cell, host)
         master_keys(cell).require()
     except (DaemonFault, CellFault, SpoolError, BackupFault, OSError) as fault:

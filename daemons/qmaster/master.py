@@ -395,5 +395,5 @@ class Master:
 
         Raises SpoolError and then leaves the spool unchanged.
         """
-        if ends or self.spool.wants_snapshot:
+        if ends or self.spool.is_snapshot_due:
             self.spool.snapshot(self.state)

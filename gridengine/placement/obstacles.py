@@ -66,7 +66,7 @@ def violations(config_snapshot: PlacementConfig, ledger: Ledger, name: str, thre
         if offer is None:
             found.append(Violation(entry.name, "", "", text))
         elif _is_reached(offer, typed_value(entry.type, text)):
-            found.append(Violation(entry.name, offer.letters, _format_offer(config_snapshot, offer, name), text, entry.relop))
+            found.append(Violation(entry.name, offer.codes, _format_offer(config_snapshot, offer, name), text, entry.relop))
     return found
 
 

@@ -85,7 +85,7 @@ class Violation(NamedTuple):
     or "", the threshold as configured, the fulfilled relation."""
 
     name: str
-    letters: str
+    codes: str
     value: str
     threshold: str
     relop: str = ""

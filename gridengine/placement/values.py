@@ -131,14 +131,14 @@ class Offer(NamedTuple):
     source: str
 
     @property
-    def letters(self) -> str:
+    def codes(self) -> str:
         return self.level + self.source
 
     def text(self, whole: bool = True) -> str:
         """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`; else reasons, which name a BOOL in words."""
         if self.entry.type == "BOOL" and not whole:
-            return f"{self.letters}:{self.entry.name}={'true' if self.value else 'false'}"
-        return f"{self.letters}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
+            return f"{self.codes}:{self.entry.name}={'true' if self.value else 'false'}"
+        return f"{self.codes}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
 
 
 def slots_in(left: float, amount: float, once: bool) -> int:

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from daemons.qmaster.spooling.spool_file import make_whole
+from daemons.qmaster.spooling.spool_file import merge_log
 from tests.past.play import perform
 
 DATA = Path(__file__).parents[1] / "data"
@@ -25,7 +25,7 @@ def keep(name: str) -> Path:
     with TemporaryDirectory() as directory:
         spool = Path(directory) / "spool.db"
         perform(Path(directory)).master.spool.close()
-        make_whole(spool)
+        merge_log(spool)
         with (place / _PACKED).open("xb") as file:
             file.write(lzma.compress(spool.read_bytes()))
     return Path(file.name)

@@ -195,7 +195,7 @@ class World:
     def may_serve(self, host: Host) -> bool:
         """The check of the product before it serves without other votes."""
         if not host.spool.incarnation:
-            return False  # `settle` refuses without the spool of a cell that has run
+            return False  # `claim_spool` refuses without the spool of a cell that has run
         if not self.rule:
             return True
 

@@ -1,1 +1,1 @@
-"""Backups of a cell: made while it runs, verified anywhere, restored where it does not run, and made daily by themselves."""
+"""Backups of a cell: made while it runs, daily without a command, verified on any host, restored while it does not run."""

@@ -1,6 +1,6 @@
 """`sge_backup`: the program behind `gridengine backup`, `verify` and `restore`, and behind the daily backup of `sge_qmaster`.
 
-Owns the command line and what is said; its callers are programs, which explain the options. Every failure is a sentence on
+Owns the command line and the output; its callers are programs, which document the options. Every failure is a sentence on
 stderr and exit code 1.
 """
 
@@ -18,7 +18,7 @@ from typer.exceptions import TyperException
 
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.backup.contents import opened
+from daemons.qmaster.backup.contents import open_backup
 from daemons.qmaster.backup.daily import save_daily
 from daemons.qmaster.backup.restoring import Restored, restore
 from daemons.qmaster.backup.saving import save
@@ -40,10 +40,10 @@ def backup_command(
     force: Annotated[bool, typer.Option("--force")] = False,
 ) -> None:
     """Save the cell of SGE_ROOT and SGE_CELL."""
-    os.nice(10)  # the qmaster, and whoever waits for it, comes first
+    os.nice(10)  # the qmaster and its clients come first
     began = time.monotonic()
     saved = save(read_cell(), file, time.time(), accounting, force)
-    print(f"saved {saved.what}")
+    print(f"saved {saved.summary}")
     print(f"{saved.path}: {_size(saved.size)}, made and read back in {time.monotonic() - began:.1f} s")
     if not accounting:
         print("not in it: common/accounting and common/reporting (--accounting takes them along)")
@@ -51,19 +51,19 @@ def backup_command(
 
 @app.command("daily")
 def daily_command() -> None:
-    """Save the cell beside its spool, and remove the oldest of such backups."""
+    """Save the cell beside its spool, and remove the oldest daily backups."""
     os.nice(19)
     print(save_daily(read_cell(), time.time()))
 
 
 @app.command("verify")
 def verify_command(file: File) -> None:
-    """Look whether a backup is whole."""
-    with opened(file.absolute()) as contents:
-        contents.require_laws(file)
+    """Verify that a backup is whole."""
+    with open_backup(file.absolute()) as contents:
+        contents.require_invariants(file)
         manifest = contents.manifest
-        place = f"the cell {manifest.cell} below {manifest.root}"
-        print(printable(f"{file} is whole, made {manifest.made} on {manifest.master_host}: {place}"))
+        origin = f"the cell {manifest.cell} below {manifest.root}"
+        print(printable(f"{file} is whole, made {manifest.made} on {manifest.master_host}: {origin}"))
         print(f"it holds {contents}")
 
 
@@ -73,11 +73,11 @@ def restore_command(
     force: Annotated[bool, typer.Option("--force")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
 ) -> None:
-    """Make a backup the cell of SGE_ROOT and SGE_CELL."""
+    """Restore the cell of SGE_ROOT and SGE_CELL from a backup."""
     root, name = os.environ.get("SGE_ROOT", ""), os.environ.get("SGE_CELL") or "default"
     if not root:
-        raise CellFault("SGE_ROOT is not set: say --root, the directory in which the cell shall be")
-    _tell(restore(Path(root).absolute(), name, file.absolute(), time.time(), force, dry_run), file, dry_run)
+        raise CellFault("SGE_ROOT is not set: give --root, the directory for the cell")
+    _print_result(restore(Path(root).absolute(), name, file.absolute(), time.time(), force, dry_run), file, dry_run)
 
 
 @app.command("complete")
@@ -92,7 +92,7 @@ def complete_command() -> None:
         lock.release()
 
 
-def _tell(restored: Restored, file: Path, dry_run: bool) -> None:
+def _print_result(restored: Restored, file: Path, dry_run: bool) -> None:
     if restored.completed:
         print("completed an earlier restore, which was interrupted, first")
     for change in restored.changes:
@@ -101,7 +101,7 @@ def _tell(restored: Restored, file: Path, dry_run: bool) -> None:
     if not restored.changes:
         print(f"the cell is as {file} has it, nothing {'would be' if dry_run else 'was'} changed")
     else:
-        print(f"{'would restore' if dry_run else 'restored'} {restored.what}, as of {restored.made}")
+        print(f"{'would restore' if dry_run else 'restored'} {restored.summary}, as of {restored.made}")
         print("next: gridengine start" if not dry_run else "nothing was changed; gridengine stop comes before it")
 
 

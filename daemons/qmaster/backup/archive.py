@@ -1,8 +1,8 @@
-"""A backup as a file: a compressed tar archive of plain files, with a manifest of what they must be and a seal on the manifest.
+"""A backup as a file: a compressed tar archive of plain files, with a manifest of their checksums and a seal on the manifest.
 
-Owns the format and what is refused of a foreign file: everything but a plain file of a name that a backup has. What is read is
-copied out as a stream, never extracted by `tarfile` itself, whose filter is missing in Python 3.11.2. The seal shows damage; it
-is no signature. Called by `saving` and `contents`. Source: adr/0140.
+Owns the format and the checks of a foreign file: any member except a plain file with a name of a backup is refused. Members are
+copied out as a stream, never extracted by `tarfile` itself, because Python 3.11.2 lacks its filter. The seal shows damage; it is
+not a signature. Called by `saving` and `contents`. Source: adr/0140.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct, field
 
 FORMAT = 1
-"""Goes up when a program of the version before would misread the archive."""
+"""Increased when a program of the version before would misread the archive."""
 
 SPOOL = "spool.db"
 AREAS = ("common", "authority", "keys")
@@ -34,11 +34,11 @@ _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 
 
 class BackupFault(Exception):
-    """A backup cannot be made, read or restored; the text is one line that says which file or member, and why."""
+    """A backup cannot be made, read or restored. The text is one line with the file or member and the reason."""
 
 
 class Member(Struct):
-    """A file of a backup. `mode`: its rights in the cell."""
+    """A file of a backup. `mode`: its permissions in the cell."""
 
     size: int
     sha256: str
@@ -46,7 +46,7 @@ class Member(Struct):
 
 
 class Manifest(Struct):
-    """What a backup says of itself. `made`: ISO 8601, UTC; `directories`: their rights, also of those without files."""
+    """The description of a backup. `made`: ISO 8601, UTC; `directories`: their permissions, also for empty directories."""
 
     cell_id: str
     root: str
@@ -59,8 +59,8 @@ class Manifest(Struct):
     members: dict[str, Member] = field(default_factory=dict)
 
 
-class _Hashed:
-    """A file that is read once, with the checksum of what was read."""
+class _HashingReader:
+    """A file that is read once, with the checksum of the data read so far."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.sum = file, hashlib.sha256()
@@ -72,15 +72,15 @@ class _Hashed:
 
 
 def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
-    """Write an archive of these files (name in it -> where it lies) to a new file that nobody else may read.
+    """Write an archive of these files (name in the archive -> path) to a new file that only its owner may read.
 
-    Their checksums are entered in the manifest. On the disk at the return. Raises BackupFault, OSError.
+    Enters the checksums of the files in the manifest. The archive is synced at the return. Raises BackupFault, OSError.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED)
     with os.fdopen(descriptor, "wb") as file:
         with gzip.GzipFile("", "wb", 1, file, 0) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
             for name, source in files.items():
-                manifest.members[name] = _add(archive, name, source)
+                manifest.members[name] = _add_file(archive, name, source)
             text = msgspec.json.format(msgspec.json.encode(manifest))
             _add_text(archive, _MANIFEST, text)
             _add_text(archive, _SEAL, hashlib.sha256(text).hexdigest().encode())
@@ -88,15 +88,15 @@ def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
         os.fsync(descriptor)
 
 
-def _add(archive: tarfile.TarFile, name: str, source: Path) -> Member:
+def _add_file(archive: tarfile.TarFile, name: str, source: Path) -> Member:
     with source.open("rb") as file:
         member = archive.gettarinfo(arcname=name, fileobj=file)
-        hashed = _Hashed(file)
+        hashed = _HashingReader(file)
         try:
-            archive.addfile(member, hashed)  # type: ignore[arg-type]  # it is only ever read
+            archive.addfile(member, hashed)  # type: ignore[arg-type]  # `addfile` only reads it
         except OSError as error:
-            if error.errno is None:  # tarfile's own: the file is shorter than it was
-                raise BackupFault(f"{source} was cut off while it was read") from error
+            if error.errno is None:  # raised by tarfile: the file has become shorter
+                raise BackupFault(f"{source} was truncated while it was read") from error
             raise
     return Member(member.size, hashed.sum.hexdigest(), member.mode & 0o777)
 
@@ -107,37 +107,37 @@ def _add_text(archive: tarfile.TarFile, name: str, text: bytes) -> None:
     archive.addfile(member, io.BytesIO(text))
 
 
-def unpack(path: Path, place: Path) -> Manifest:
-    """Copy all members of an archive into an empty directory, closed to others, and hold them to the manifest.
+def unpack(path: Path, directory: Path) -> Manifest:
+    """Copy all members of an archive into an empty private directory, and check them against the manifest.
 
-    Raises BackupFault with the member that is damaged, missing or not allowed; also if the disk of `place` is full.
+    Raises BackupFault with the member that is damaged, missing or not allowed; also if the disk of `directory` is full.
     """
     sums: dict[str, Member] = {}
     try:
         with gzip.open(path, "rb") as packed:
             with tarfile.open(fileobj=packed, mode="r|") as archive:
                 for member in archive:
-                    _check_name(path, member, sums)
-                    sums[member.name] = _copy_out(archive, member, place)
-            # behind the end of the archive there is padding alone; reading on has gzip compare its checksum, too
+                    _check_member(path, member, sums)
+                    sums[member.name] = _copy_out(archive, member, directory)
+            # only padding follows the end of the archive; reading it makes gzip check its checksum
             while rest := packed.read(_BLOCK):
                 if rest.strip(b"\0"):
-                    raise BackupFault(f"{path}: there is something behind its end")
+                    raise BackupFault(f"{path}: data follows its end")
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
         last = f', after "{list(sums)[-1]}"' if sums else ""
         raise BackupFault(f"{path} is damaged or no backup{last}: {error or type(error).__name__}") from error
     except OSError as error:
-        raise BackupFault(f"cannot read {path} into {place}: {error.strerror or error}") from error
-    manifest = _manifest(path, place, sums)
-    _compare(path, manifest, sums)
-    _make_directories(path, manifest, place)
+        raise BackupFault(f"cannot read {path} into {directory}: {error.strerror or error}") from error
+    manifest = _read_manifest(path, directory, sums)
+    _check_members(path, manifest, sums)
+    _make_directories(path, manifest, directory)
     return manifest
 
 
-def _check_name(path: Path, member: tarfile.TarInfo, seen: Iterable[str]) -> None:
-    """Refuse whatever is not a plain file at a place of its own within the archive. Raises BackupFault."""
+def _check_member(path: Path, member: tarfile.TarInfo, seen: Iterable[str]) -> None:
+    """Refuse a member that is not a plain file with a valid and unique name. Raises BackupFault."""
     if not member.isreg() or member.issparse():
-        raise BackupFault(f'{path}: the member "{member.name}" is no plain file')
+        raise BackupFault(f'{path}: the member "{member.name}" is not a plain file')
     if not _is_allowed(member.name) and member.name not in (SPOOL, _MANIFEST, _SEAL):
         raise BackupFault(f'{path}: a backup has no member "{member.name}"')
     if member.name in seen:
@@ -145,15 +145,15 @@ def _check_name(path: Path, member: tarfile.TarInfo, seen: Iterable[str]) -> Non
 
 
 def _is_allowed(name: str) -> bool:
-    """Whether a name leads to a place below one of the areas."""
+    """Whether a name is a path below one of the areas."""
     parts = PurePosixPath(name).parts
     return len(parts) > 1 and parts[0] in AREAS and ".." not in parts and "/".join(parts) == name
 
 
-def _copy_out(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> Member:
+def _copy_out(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) -> Member:
     content = archive.extractfile(member)
     assert content is not None  # it is a plain file
-    to = place / member.name
+    to = directory / member.name
     to.parent.mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
     total, left = hashlib.sha256(), member.size
     with os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED), "wb") as file:
@@ -164,14 +164,14 @@ def _copy_out(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) ->
     return Member(member.size, total.hexdigest(), 0)
 
 
-def _manifest(path: Path, place: Path, sums: dict[str, Member]) -> Manifest:
-    """The manifest, if the seal on it is whole. Raises BackupFault."""
+def _read_manifest(path: Path, directory: Path, sums: dict[str, Member]) -> Manifest:
+    """The manifest, if its seal matches. Raises BackupFault."""
     for name in (_MANIFEST, _SEAL):
         if name not in sums:
-            raise BackupFault(f'{path} is no backup, or its end is cut off: the member "{name}" is missing')
-    text = place / _MANIFEST
-    if (place / _SEAL).read_bytes().strip() != sums[_MANIFEST].sha256.encode() or text.stat().st_size > _MOST_MANIFEST:
-        raise BackupFault(f'{path}: the member "{_MANIFEST}" is damaged, its seal is another')
+            raise BackupFault(f'{path} is not a backup, or is truncated: the member "{name}" is missing')
+    text = directory / _MANIFEST
+    if (directory / _SEAL).read_bytes().strip() != sums[_MANIFEST].sha256.encode() or text.stat().st_size > _MOST_MANIFEST:
+        raise BackupFault(f'{path}: the member "{_MANIFEST}" is damaged: its seal does not match')
     try:
         manifest = msgspec.json.decode(text.read_bytes(), type=Manifest)
     except (msgspec.DecodeError, ValueError) as error:
@@ -181,23 +181,23 @@ def _manifest(path: Path, place: Path, sums: dict[str, Member]) -> Manifest:
     return manifest
 
 
-def _compare(path: Path, manifest: Manifest, sums: dict[str, Member]) -> None:
+def _check_members(path: Path, manifest: Manifest, sums: dict[str, Member]) -> None:
     there = sums.keys() - {_MANIFEST, _SEAL}
     for name, member in manifest.members.items():
         if name not in there:
             raise BackupFault(f'{path}: the member "{name}" is missing')
         if (sums[name].size, sums[name].sha256) != (member.size, member.sha256):
-            raise BackupFault(f'{path}: the member "{name}" is damaged, its checksum is another')
+            raise BackupFault(f'{path}: the member "{name}" is damaged: its checksum does not match')
     if unknown := sorted(there - manifest.members.keys()):
         raise BackupFault(f'{path}: the manifest does not know the member "{unknown[0]}"')
 
 
-def _make_directories(path: Path, manifest: Manifest, place: Path) -> None:
-    """Directories without files, which an archive of files lacks. Raises BackupFault."""
+def _make_directories(path: Path, manifest: Manifest, directory: Path) -> None:
+    """Create the directories of the manifest; an archive of files lacks empty directories. Raises BackupFault."""
     for name in manifest.directories:
         if name not in AREAS and not _is_allowed(name):
             raise BackupFault(f'{path}: a backup has no directory "{name}"')
         try:
-            (place / name).mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
+            (directory / name).mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
         except OSError as error:
-            raise BackupFault(f"cannot make {place / name}: {error.strerror}") from error
+            raise BackupFault(f"cannot make {directory / name}: {error.strerror}") from error

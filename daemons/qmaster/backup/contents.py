@@ -1,7 +1,7 @@
-"""What a backup holds: unpacked, held to its seal, and the spool in it read as a qmaster would read it.
+"""Contents of a backup: unpacked, checked against its seal, with its spool read as a qmaster would read it.
 
-Owns what counts as a whole backup. Needs no cell: whoever keeps backups may look on any machine. The spool itself is left as it
-is; an upgrade, should its version want one, happens to a copy. Called by `saving`, `restoring` and the program.
+Owns the definition of a whole backup. Needs no cell, so a backup can be verified on any machine. The spool itself is not changed;
+an upgrade of its version, if necessary, changes a copy. Called by `saving`, `restoring` and the program.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MOST_FAULTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An unpacked backup. `place`: where its files lie; `faults`: sentences of laws that its state breaks."""
+    """An unpacked backup. `directory`: of its files; `faults`: sentences about invariants that its state breaks."""
 
     manifest: Manifest
-    place: Path
+    directory: Path
     state: State
     faults: list[str]
 
@@ -41,33 +41,33 @@ class Contents:
             f"{counted(len(state.reservations), 'advance reservation')}, revision {state.revision}"
         )
 
-    def require_laws(self, path: Path) -> None:
-        """Raises BackupFault when the state breaks a law that holds between any two transactions."""
+    def require_invariants(self, path: Path) -> None:
+        """Check the invariants that hold between any two transactions. Raises BackupFault."""
         if self.faults:
             more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-            raise BackupFault(f"{path} is whole, but what its spool says does not fit together: {self.faults[0]}{more}")
+            raise BackupFault(f"{path} is whole, but its spool is inconsistent: {self.faults[0]}{more}")
 
 
 @contextmanager
-def opened(path: Path, beside: Path | None = None) -> Iterator[Contents]:
-    """A backup, unpacked for as long as it is looked at: in a directory `beside` something, else where temporary files go.
+def open_backup(path: Path, beside: Path | None = None) -> Iterator[Contents]:
+    """Unpack a backup for the duration of the context, in the directory `beside`, else in the directory of temporary files.
 
-    Raises BackupFault, with the member that is damaged.
+    Raises BackupFault, with the damaged member.
     """
     try:
         work = tempfile.TemporaryDirectory(prefix="ge-backup-", dir=beside, ignore_cleanup_errors=True)
     except OSError as error:
         raise BackupFault(f"cannot unpack {path}: {error.filename}: {error.strerror}") from error
     with work as name:
-        place = Path(name) / "unpacked"
-        place.mkdir(mode=0o700)
-        manifest = archive.unpack(path, place)
-        state = _state(path, manifest, place / archive.SPOOL, Path(name) / "trial.db")
-        yield Contents(manifest, place, state, invariants(state))
+        directory = Path(name) / "unpacked"
+        directory.mkdir(mode=0o700)
+        manifest = archive.unpack(path, directory)
+        state = _load_state(path, manifest, directory / archive.SPOOL, Path(name) / "trial.db")
+        yield Contents(manifest, directory, state, invariants(state))
 
 
-def _state(path: Path, manifest: Manifest, spool: Path, trial: Path) -> State:
-    """The state that a qmaster would begin with. Raises BackupFault."""
+def _load_state(path: Path, manifest: Manifest, spool: Path, trial: Path) -> State:
+    """The state with which a qmaster would start. Raises BackupFault."""
     if not spool.exists():
         raise BackupFault(f'{path}: the member "{archive.SPOOL}" is missing')
     if manifest.spool_version > spool_versions.VERSION:
@@ -75,8 +75,8 @@ def _state(path: Path, manifest: Manifest, spool: Path, trial: Path) -> State:
             f"{path}: its spool has version {manifest.spool_version}, this program reads versions up to "
             f"{spool_versions.VERSION}: use the newer program that made it"
         )
-    if what := spool_file.damage(spool):
-        raise BackupFault(f'{path}: the member "{archive.SPOOL}" was damaged when it was saved: {what}')
+    if fault := spool_file.find_damage(spool):
+        raise BackupFault(f'{path}: the member "{archive.SPOOL}" was damaged when it was saved: {fault}')
     try:
         shutil.copyfile(spool, trial)
         opened_trial = Spool(trial, manifest.cell_id)

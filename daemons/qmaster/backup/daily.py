@@ -1,6 +1,6 @@
-"""The daily backup of a cell is made, and the oldest go.
+"""Make the daily backup of a cell, and remove the oldest.
 
-Owns how many stay: `backup_keep` of `bootstrap`. Called by the program. Source: adr/0141.
+Owns the number of daily backups that are kept: `backup_keep` of `bootstrap`. Called by the program. Source: adr/0141.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _END = ".tar.gz"
 
 
 def save_daily(cell: Cell, now: float) -> str:
-    """Make a backup, then remove the oldest until as many as wanted are left; what was done, in a line. Raises as `save` does."""
+    """Make a backup, then remove the oldest until `backup_keep` are left; returns a line for the log. Raises as `save` does."""
     directory = cell.backups_dir
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        for left in directory.glob(f"*{_END}.part"):  # of one that was killed
+        for left in directory.glob(f"*{_END}.part"):  # of a killed process
             shutil.rmtree(left, ignore_errors=True)
         saved = save(cell, directory / f"{cell.name}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}{_END}", now)
         old = cell.daily_backups()[: -cell.backup_keep] if cell.backup_keep else []
@@ -28,4 +28,4 @@ def save_daily(cell: Cell, now: float) -> str:
             path.unlink()
     except OSError as error:
         raise BackupFault(f"daily backup: {error.filename}: {error.strerror}") from error
-    return f"{saved.path}: {saved.what}, {saved.size} bytes; removed {len(old)} older"
+    return f"{saved.path}: {saved.summary}, {saved.size} bytes; removed {len(old)} older"

@@ -1,7 +1,7 @@
-"""When a daily backup of a cell is due.
+"""The time at which a daily backup of a cell is due.
 
-`backup_hour` of `bootstrap` says when, in local time. Loads nothing of a spool: the supervisor looks here, and a program of its
-own makes the backup (`daily`). Source: adr/0141.
+The hour is `backup_hour` of `bootstrap`, in local time. Imports no module of the spool: this check runs in the supervisor, and a
+separate program makes the backup (`daily`). Source: adr/0141.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from daemons.runtime.cell import Cell
 
 
 def is_due(cell: Cell, now: float) -> bool:
-    """Whether there is none since the last time at which one should have been made; a cell that was down makes up for it."""
+    """Whether no backup has been made since the last scheduled time; a cell that was down makes the missed backup later."""
     moment = datetime.fromtimestamp(now)
     should = moment.replace(hour=cell.backup_hour, minute=0, second=0, microsecond=0)
     if should > moment:

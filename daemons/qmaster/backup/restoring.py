@@ -1,7 +1,8 @@
-"""A backup becomes the cell: what is refused, what changes, and the copies that are prepared beside what they replace.
+"""Restore a cell from a backup: the refusals, the changes, and the copies that are prepared beside the replaced files.
 
-Owns the order of things: the backup is verified, everything is prepared on the disks where it will lie, then `swap` decides.
-What a backup has alike is left alone; what it lacks, as `common/accounting`, too. Called by the program. Source: adr/0140.
+Owns the order of the steps: the backup is verified, all files are prepared on their target disks, then `swap` commits. Files that
+are equal to the backup, or missing in the backup, as `common/accounting`, are not changed. Called by the program.
+Source: adr/0140.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from pathlib import Path
 
 from daemons.qmaster.backup import archive, swap
 from daemons.qmaster.backup.archive import BackupFault, Manifest
-from daemons.qmaster.backup.contents import Contents, opened
+from daemons.qmaster.backup.contents import Contents, open_backup
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import DaemonFault, PidFile
 
 _FIRST = ("act_qmaster", "bootstrap")
-"""What makes a directory a cell: first, `bootstrap` with what it needs, so that whoever completes the restore finds one."""
+"""Files that make a directory a cell. They are replaced first, so that a later process finds a cell and completes the restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Something of the backup that the cell has not, or has otherwise. `old`: where what is there is kept; None: nothing is."""
+    """A file or directory that the cell lacks or has with other content. `old`: path of the old file, or None."""
 
     name: str
     source: Path
@@ -39,33 +40,32 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was done, or would be. `what`: the backup in words; `made`: when it was."""
+    """The result of a restore or a dry run. `summary`: the contents of the backup as text; `made`: time of the backup."""
 
-    what: str
+    summary: str
     made: str
     changes: list[Replacement]
     completed: bool
 
 
 def restore(root: Path, name: str, path: Path, now: float, force: bool = False, dry_run: bool = False) -> Restored:
-    """Make a backup the cell `name` below `root`, which may be lost as a whole. `force`: also of another cell, place or host, or
-    with a spool that does not fit together; `dry_run`: only say what would change, also
-    of a cell that runs.
+    """Restore the cell `name` below `root`, which may be lost as a whole, from a backup. `force`: accept a backup of another
+    cell, directory or host, or with an inconsistent spool. `dry_run`: only list the changes, also for a cell that runs.
 
-    Raises BackupFault, CellFault; the cell is as it was, or the sentence says how the restore is completed.
+    Raises BackupFault, CellFault. Then the cell is unchanged, or the sentence explains how to complete the restore.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
-    with opened(path) as contents:
+    with open_backup(path) as contents:
         if not force:
-            contents.require_laws(path)
-        after = read_cell({"SGE_ROOT": str(contents.place.parent), "SGE_CELL": contents.place.name})
+            contents.require_invariants(path)
+        after = read_cell({"SGE_ROOT": str(contents.directory.parent), "SGE_CELL": contents.directory.name})
         cell = replace(after, root=root, name=name)
-        _may_restore(cell)
+        _require_may_restore(cell)
         if not force:
             _require_same(cell, contents.manifest, path, master_host=after.master_host())
         completed, changes = False, _changes(cell, contents, stamp)
         if not dry_run:
-            with _locked(cell):
+            with _hold_locks(cell):
                 if completed := swap.complete(cell.common):
                     changes = _changes(cell, contents, stamp)
                 if changes:
@@ -74,21 +74,21 @@ def restore(root: Path, name: str, path: Path, now: float, force: bool = False, 
         return Restored(str(contents), contents.manifest.made, changes, completed)
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------
 
 
-def _may_restore(cell: Cell) -> None:
-    """Raises BackupFault: somebody who may not, or an owner of the files who is not known."""
+def _require_may_restore(cell: Cell) -> None:
+    """Check that this user may restore the cell, and that the admin user exists. Raises BackupFault."""
     try:
         admin = pwd.getpwnam(cell.admin_user).pw_uid
     except KeyError:
-        raise BackupFault(f"the admin user of the backup, {cell.admin_user}, is not known on this host") from None
+        raise BackupFault(f"the admin user of the backup, {cell.admin_user}, is unknown on this host") from None
     if os.geteuid() not in (0, admin):
         raise BackupFault(f"only root and the admin user, {cell.admin_user}, may restore this cell")
 
 
 def _require_same(cell: Cell, manifest: Manifest, path: Path, master_host: str) -> None:
-    """Refuse the backup of another cell, place or host. Raises BackupFault, CellFault."""
+    """Refuse the backup of another cell, directory or host. Raises BackupFault, CellFault."""
     known = read_identity(cell).id
     if known and known != manifest.cell_id:
         raise BackupFault(
@@ -104,13 +104,13 @@ def _require_same(cell: Cell, manifest: Manifest, path: Path, master_host: str) 
 
 
 @contextmanager
-def _locked(cell: Cell) -> Iterator[None]:
-    """Keep a qmaster from being started, as long as the cell is neither the old nor the new one. Raises BackupFault."""
+def _hold_locks(cell: Cell) -> Iterator[None]:
+    """Prevent the start of a qmaster while the cell is neither the old nor the new cell. Raises BackupFault."""
     directories = {cell.qmaster_spool_dir}
     try:
         directories.add(read_cell(cell.environment()).qmaster_spool_dir)
     except CellFault:
-        pass  # lost, or damaged: that is what a restore is for
+        pass  # lost or damaged: the purpose of a restore
     locks = []
     try:
         for directory in sorted(directories):
@@ -124,65 +124,65 @@ def _locked(cell: Cell) -> Iterator[None]:
             lock.release()
 
 
-# --- what changes --------------------------------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------------------
 
 
 def _changes(cell: Cell, contents: Contents, stamp: str) -> list[Replacement]:
-    """What the backup has otherwise than the cell, in the order in which it is put in its place."""
-    place = contents.place
-    names = sorted(os.listdir(place / "common"), key=lambda name: (name not in _FIRST, name))
+    """Differences between the backup and the cell, in the order of their replacement."""
+    directory = contents.directory
+    names = sorted(os.listdir(directory / "common"), key=lambda name: (name not in _FIRST, name))
     pairs = [(f"common/{name}", cell.common / name) for name in names]
     pairs += [(name, cell.qmaster_spool_dir / name) for name in (archive.SPOOL, "authority", "keys")]
     changes = []
     for name, target in pairs:
-        source = place / name
-        if source.exists() and (not _is_like(source, target) or (name == archive.SPOOL and swap.sides(target))):
-            old = swap.kept(target, stamp) if os.path.lexists(target) else None
+        source = directory / name
+        if source.exists() and (not _is_same(source, target) or (name == archive.SPOOL and swap.side_files(target))):
+            old = swap.kept_path(target, stamp) if os.path.lexists(target) else None
             changes.append(Replacement(name, source, target, old))
     return changes
 
 
-def _is_like(one: Path, other: Path) -> bool:
-    """Whether both are files, or directories of files, with the same content."""
-    if not one.is_dir():
-        return other.is_file() and filecmp.cmp(one, other, shallow=False)
-    if not other.is_dir():
+def _is_same(first: Path, second: Path) -> bool:
+    """Whether the two paths are files, or directories of files, with the same content."""
+    if not first.is_dir():
+        return second.is_file() and filecmp.cmp(first, second, shallow=False)
+    if not second.is_dir():
         return False
-    names = set(os.listdir(one))
-    return names == set(os.listdir(other)) and all(_is_like(one / name, other / name) for name in names)
+    names = set(os.listdir(first))
+    return names == set(os.listdir(second)) and all(_is_same(first / name, second / name) for name in names)
 
 
 def _prepare(cell: Cell, contents: Contents, changes: list[Replacement], stamp: str) -> None:
-    """Copy what changes to the disks where it will lie, and decide. Raises BackupFault, with nothing changed."""
+    """Copy the changes to their target disks, and commit the plan. Raises BackupFault; then nothing is changed."""
     directories = (cell.common, cell.qmaster_spool_dir)
     try:
         _make_directory(cell.common, cell, 0o755)
         for directory in directories:
-            swap.clear(directory)
-            _make_directory(swap.stage(directory, stamp), cell, 0o700)
+            swap.remove_stages(directory)
+            _make_directory(swap.stage_directory(directory, stamp), cell, 0o700)
         for change in changes:
-            to = swap.stage(change.target.parent, stamp) / change.target.name
+            to = swap.stage_directory(change.target.parent, stamp) / change.target.name
             _copy(cell, contents.manifest, change.name, change.source, to)
         for directory in directories:
-            swap.sync(swap.stage(directory, stamp))
+            swap.sync_directory(swap.stage_directory(directory, stamp))
         in_common, in_spool = ([each.target.name for each in changes if each.target.parent == here] for here in directories)
-        swap.decide(cell.common, swap.Plan(stamp, in_common, str(cell.qmaster_spool_dir), in_spool))
+        swap.write_plan(cell.common, swap.Plan(stamp, in_common, str(cell.qmaster_spool_dir), in_spool))
     except OSError as error:
         where, why = error.filename or cell.common, error.strerror or error
         raise BackupFault(f"nothing was changed: cannot write {where}: {why}") from error
     finally:
         if not (cell.common / swap.PLAN).exists():
             for directory in directories:
-                swap.clear(directory)
+                swap.remove_stages(directory)
 
 
 def _copy(cell: Cell, manifest: Manifest, name: str, source: Path, to: Path) -> None:
-    """Copy a file or directory of the backup, with the rights that it had in the cell. Raises OSError."""
+    """Copy a file or directory of the backup, with its permissions in the cell. Raises OSError."""
     if source.is_dir():
         to.mkdir(mode=0o700)
         for below in sorted(source.iterdir()):
             _copy(cell, manifest, f"{name}/{below.name}", below, to / below.name)
-        swap.sync(to)
+        swap.sync_directory(to)
         mode = manifest.directories.get(name, 0o700)
     else:
         with source.open("rb") as file, os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
@@ -192,18 +192,18 @@ def _copy(cell: Cell, manifest: Manifest, name: str, source: Path, to: Path) -> 
         mode = manifest.members[name].mode
     is_open = name.startswith("common/") and not name.startswith("common/secrets")
     to.chmod(mode & (0o755 if is_open else 0o700))
-    _give(to, cell)
+    _give_to_admin(to, cell)
 
 
 def _make_directory(directory: Path, cell: Cell, mode: int) -> None:
-    """Raises OSError."""
+    """Create a missing directory of the cell. Raises OSError."""
     if not directory.exists():
         directory.mkdir(mode=mode, parents=True)
-        _give(directory, cell)
+        _give_to_admin(directory, cell)
 
 
-def _give(path: Path, cell: Cell) -> None:
-    """Make a file the admin user's, where root restores it."""
+def _give_to_admin(path: Path, cell: Cell) -> None:
+    """Give a file to the admin user, if root restores it."""
     owner = pwd.getpwnam(cell.admin_user)
     if os.geteuid() == 0 and owner.pw_uid != 0:
         os.chown(path, owner.pw_uid, owner.pw_gid)

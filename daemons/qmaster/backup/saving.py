@@ -1,7 +1,8 @@
-"""A backup is made: what of a cell is saved, and how the file comes to be, whole or not at all.
+"""Make a backup of a cell, whole or not at all.
 
-Owns which files belong to a cell; the spool is copied by SQLite while its qmaster writes. Everything is made in the directory
-`FILE.part`, read back, and renamed to FILE; a failure leaves neither. Called by the program and by `daily`. Source: adr/0140.
+Owns the selection of the files of a cell. SQLite copies the spool while its qmaster writes. The backup is written in the
+directory `FILE.part`, read back, and renamed to FILE; a failure leaves neither. Called by the program and by `daily`.
+Source: adr/0140.
 """
 
 from __future__ import annotations
@@ -18,39 +19,39 @@ import apsw
 
 from daemons.qmaster.backup import archive
 from daemons.qmaster.backup.archive import BackupFault, Manifest
-from daemons.qmaster.backup.contents import opened
-from daemons.qmaster.backup.swap import PLAN, is_left_by_a_restore, sync
+from daemons.qmaster.backup.contents import open_backup
+from daemons.qmaster.backup.swap import PLAN, is_restore_file, sync_directory
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.locks import try_lock
 
 _LARGE = ("accounting", "reporting", "schedule")
-"""Beginnings of names of files in `common/` that grow with the cell's age, and of what is left of them by rotation."""
-_SPARE = 2**26
-"""Bytes that a backup leaves free on its disk beyond what it needs: the spool may lie there, too."""
+"""Prefixes of names of files in `common/` that grow with the age of the cell, and of their rotated files."""
+_RESERVE_BYTES = 2**26
+"""Bytes that a backup leaves free on its disk, which may be the disk of the spool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A backup that was made and read back. `what`: its jobs, queues …, in words; `size`: bytes."""
+    """A backup that was made and read back. `summary`: its jobs, queues …, as text; `size`: bytes."""
 
     path: Path
-    what: str
+    summary: str
     size: int
 
 
 def save(cell: Cell, path: Path, now: float, accounting: bool = False, force: bool = False) -> Saved:
-    """Make a backup of a cell, on its master host. `accounting`: with the files of `common/` that grow; `force`: in the place of
-    an earlier file. Raises BackupFault, SpoolError, CellFault; the file is as it was then.
+    """Make a backup of a cell, on its master host. `accounting`: include the growing files of `common/`; `force`: replace an
+    existing file. Raises BackupFault, SpoolError, CellFault; then an existing file is unchanged.
     """
-    _may_save(cell)
+    _require_may_save(cell)
     path = path.absolute()
     if path.exists() and not force:
-        raise BackupFault(f"{path} is there already: name another file, or say --force")
+        raise BackupFault(f"{path} exists already: name another file, or use --force")
     try:
-        files, directories = _files(cell, accounting)
-        _require_room(path.parent, cell, files)
+        files, directories = _list_files(cell, accounting)
+        _require_space(path.parent, cell, files)
         with _work_directory(path) as work:
             spool = work / archive.SPOOL
             spool_file.copy(cell.spool, spool)
@@ -59,33 +60,33 @@ def save(cell: Cell, path: Path, now: float, accounting: bool = False, force: bo
             made = work / "archive"
             archive.write(made, manifest, {archive.SPOOL: spool, **files})
             spool.unlink()
-            with opened(made, beside=work) as contents:
-                contents.require_laws(path)
-                what = str(contents)
+            with open_backup(made, beside=work) as contents:
+                contents.require_invariants(path)
+                summary = str(contents)
             size = made.stat().st_size
             made.rename(path)
-        sync(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         raise BackupFault(f"cannot write {error.filename or path}: {error.strerror or error}") from error
-    return Saved(path, what, size)
+    return Saved(path, summary, size)
 
 
-def _may_save(cell: Cell) -> None:
-    """Raises BackupFault: a wrong host, somebody who may not, or a cell that is not whole."""
+def _require_may_save(cell: Cell) -> None:
+    """Check the host, the user, and that the cell is whole. Raises BackupFault."""
     if (host := cell.own_name()) != (master := cell.master_host()):
         raise BackupFault(f"this host is {host}: a backup is made on the master host, {master}")
     if os.geteuid() not in (0, cell.common.stat().st_uid):
         raise BackupFault(f"only root and the admin user, {cell.admin_user}, may make a backup: it holds the keys of the cell")
     if not cell.spool.exists():
-        raise BackupFault(f"{cell.spool} is not there: this cell has not run yet, or its spool is lost")
+        raise BackupFault(f"{cell.spool} is missing: this cell has not run yet, or its spool is lost")
     if not os.access(cell.spool, os.R_OK | os.W_OK):
-        raise BackupFault(f"{cell.spool} is not yours to read: let the user make the backup as whom the qmaster runs")
+        raise BackupFault(f"you may not read {cell.spool}: make the backup as the user that the qmaster runs as")
     if (cell.common / PLAN).exists():
         raise BackupFault("a restore of this cell was interrupted: gridengine start completes it")
 
 
-def _files(cell: Cell, accounting: bool) -> tuple[dict[str, Path], dict[str, int]]:
-    """What is saved besides the spool: the files by their names in the archive, and the rights of their directories."""
+def _list_files(cell: Cell, accounting: bool) -> tuple[dict[str, Path], dict[str, int]]:
+    """The files to save besides the spool, by their names in the archive, and the permissions of their directories."""
     files: dict[str, Path] = {}
     directories: dict[str, int] = {}
     spool = cell.qmaster_spool_dir
@@ -95,21 +96,21 @@ def _files(cell: Cell, accounting: bool) -> tuple[dict[str, Path], dict[str, int
             prefix = (Path(area) / here.relative_to(top)).as_posix()
             directories[prefix] = here.stat().st_mode & 0o777
             if here == top:
-                below[:] = [name for name in below if _belongs(name, True)]
-                names = [name for name in names if _belongs(name, accounting or area != "common")]
+                below[:] = [name for name in below if _belongs_to_cell(name, True)]
+                names = [name for name in names if _belongs_to_cell(name, accounting or area != "common")]
             files |= {f"{prefix}/{name}": here / name for name in sorted(names) if (here / name).is_file()}
     return files, directories
 
 
-def _belongs(name: str, accounting: bool) -> bool:
-    """Whether something at the top of an area is the cell's: no draft, nothing of a restore, and none of the large files."""
-    return not name.startswith(".") and not is_left_by_a_restore(name) and (accounting or not name.startswith(_LARGE))
+def _belongs_to_cell(name: str, accounting: bool) -> bool:
+    """Whether a name at the top of an area belongs to the cell: not a draft, a file of a restore, or an excluded growing file."""
+    return not name.startswith(".") and not is_restore_file(name) and (accounting or not name.startswith(_LARGE))
 
 
-def _require_room(directory: Path, cell: Cell, files: dict[str, Path]) -> None:
-    """Refuse what would fill a disk, on which the spool may lie: a qmaster that cannot write ends. Raises BackupFault."""
-    sides = [side for side in cell.spool.parent.glob(f"{cell.spool.name}*") if not is_left_by_a_restore(side.name)]
-    need = 3 * sum(path.stat().st_size for path in (*sides, *files.values())) + _SPARE
+def _require_space(directory: Path, cell: Cell, files: dict[str, Path]) -> None:
+    """Refuse a backup that would fill a disk: it may be the disk of the spool, which must stay writable. Raises BackupFault."""
+    sides = [side for side in cell.spool.parent.glob(f"{cell.spool.name}*") if not is_restore_file(side.name)]
+    need = 3 * sum(path.stat().st_size for path in (*sides, *files.values())) + _RESERVE_BYTES
     free = shutil.disk_usage(directory).free
     if free < need:
         raise BackupFault(f"{directory} has {free // 2**20} MB left, a backup may take {need // 2**20} MB while it is made")
@@ -117,7 +118,7 @@ def _require_room(directory: Path, cell: Cell, files: dict[str, Path]) -> None:
 
 @contextmanager
 def _work_directory(path: Path) -> Iterator[Path]:
-    """The directory `FILE.part`, for this backup alone; one that a killed process left is taken away first."""
+    """The directory `FILE.part`, for this backup alone; leftovers of a killed process are removed first."""
     work = path.with_name(f"{path.name}.part")
     work.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -125,7 +126,7 @@ def _work_directory(path: Path) -> Iterator[Path]:
         if not try_lock(descriptor):
             raise BackupFault(f"another backup to {path} is being made")
         if os.fstat(descriptor).st_uid != os.geteuid():
-            raise BackupFault(f"{work} is somebody else's: name a file in a directory where nobody else writes")
+            raise BackupFault(f"{work} belongs to another user: name a file in a directory that only you can write to")
         os.fchmod(descriptor, 0o700)
         _empty(work)
         try:
@@ -148,13 +149,13 @@ def _empty(directory: Path) -> None:
 
 
 def _manifest(cell: Cell, spool: Path, now: float) -> Manifest:
-    """Raises CellFault, SpoolError."""
+    """The manifest of this backup, without members. Raises CellFault, SpoolError."""
     spool_versions.check(spool)
     with apsw.Connection(str(spool)) as db:
         version, owner = spool_file.recall(db, spool_versions.KEY), spool_file.recall(db, spool_file.CELL)
     known = read_identity(cell).id
     if known != owner:
-        raise CellFault(f"{cell.spool} is of the cell {owner or 'without a name'}, {cell.cell_id_file} says {known or 'nothing'}")
+        raise CellFault(f"{cell.spool} is of the cell {owner or 'without a name'}, {cell.cell_id_file} has {known or 'nothing'}")
     return Manifest(
         cell_id=owner,
         root=str(cell.root),

@@ -39,7 +39,7 @@ from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams import LongLivedStreams
 from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
-from daemons.qmaster.views.jobs import in_lines
+from daemons.qmaster.views.jobs import split_into_lines
 from daemons.qmaster.views.reading import READERS
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
@@ -253,7 +253,7 @@ class Requests:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             await response.prepare(request)
-            for value in in_lines(answer):
+            for value in split_into_lines(answer):
                 await stream_line(response, value)
         except ConnectionError:
             pass  # the reader has seen enough

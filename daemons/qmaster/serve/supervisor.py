@@ -16,7 +16,7 @@ from collections.abc import Awaitable
 import aiohttp
 
 from daemons.qmaster.serve.daily_backup import DailyBackup
-from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
+from daemons.qmaster.spooling.spool_file import SpoolError, merge_log
 from daemons.runtime import children
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
@@ -64,7 +64,7 @@ class QmasterSupervisor:
         if status:
             return status
         try:
-            make_whole(self._cell.spool)
+            merge_log(self._cell.spool)
         except SpoolError as fault:  # a full disk: the side files are read at the next start
             _log.error("%s", fault)
         _log.info("sge_qmaster ends; running jobs go on")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.qmaster.spooling.spool_file import take_room
+from daemons.qmaster.spooling.spool_file import probe_space
 from daemons.runtime.peers import PeerAway, Peers
 from gridengine.errors import plain_fault
 from gridengine.lease import VoteRecord
@@ -39,7 +39,7 @@ class TakeoverRequest:
 def find_write_error(directory: Path) -> str:
     """Why a directory is not writable, "" if it is."""
     try:
-        take_room(directory)
+        probe_space(directory)
     except OSError as error:
         return plain_fault(error)
     return ""

@@ -16,7 +16,7 @@ import msgspec
 
 from daemons.qmaster.backup import swap
 from daemons.qmaster.spooling import spool_file
-from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys, master_keys
 from daemons.runtime.lease_voter import LeaseVoter
@@ -49,7 +49,7 @@ def position(cell: Cell) -> tuple[int, int]:
 
 def voters(cell: Cell) -> tuple[frozenset[str], ...]:
     """The voter sets in this host's latest spool, () if it has none. Raises SpoolError."""
-    text = spool_file.fact(latest_spool(cell), spool_file.VOTERS)
+    text = spool_file.read_fact(latest_spool(cell), spool_file.VOTERS)
     return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
 
@@ -59,7 +59,7 @@ def become_leader(cell: Cell, host: str) -> None:
     swap.complete(cell.common)
     if latest_spool(cell) != cell.spool:
         _supersede(cell)
-    settle(cell, False, time.time())
+    claim_spool(cell, False, time.time())
     _provide_keys(cell, host)
     if not cell.act_qmaster.exists() or cell.master_host() != host:
         draft = cell.act_qmaster.with_name(f".act_qmaster.{host}")
@@ -73,11 +73,11 @@ def _supersede(cell: Cell) -> None:
     """Replace the spool with the replica. If the process is killed meanwhile, the next start completes it: the replica is the
     latest spool until it has moved, and a side file never stays beside the spool of another."""
     copy, kept = shadow_directory(cell) / cell.spool.name, cell.qmaster_spool_dir / _SUPERSEDED
-    spool_file.make_whole(copy)
+    spool_file.merge_log(copy)
     if cell.spool.exists():
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(mode=0o700)
-        for path in (*swap.sides(cell.spool), cell.spool):
+        for path in (*swap.side_files(cell.spool), cell.spool):
             path.rename(kept / path.name)
         _log.warning("the spool of this host is older than its replica: kept in %s", kept)
     copy.rename(cell.spool)

@@ -117,7 +117,7 @@ class Replica:
                 self._disconnect()
             except apsw.Error as error:
                 raise SpoolError(f"cannot make {self.path} whole: {error}") from error
-            spool_file.make_whole(self.path)
+            spool_file.merge_log(self.path)
 
     def _position(self) -> SpoolPosition:
         if self._closed:
@@ -147,7 +147,7 @@ class Replica:
     def _check(self, path: Path) -> None:
         """Raises SpoolError unless the file is a spool of this cell that this program can read."""
         spool_versions.check(path)
-        holds, cell_id = spool_file.look(path)
+        holds, cell_id = spool_file.inspect_spool(path)
         if not holds or cell_id != self._cell_id:
             raise SpoolError(f"{path} is no spool of this cell")
 

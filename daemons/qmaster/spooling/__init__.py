@@ -1,1 +1,1 @@
-"""What lies on disk: the spool and the text files of `common/`."""
+"""Files of the qmaster: the spool and the text files of `common/`."""

@@ -1,7 +1,8 @@
-"""The process that searches the accounting records of years, which a qmaster would have to stand still for.
+"""The process that searches the accounting records of years; the same search would block the qmaster.
 
-Reads one request on its standard input and writes the answer's data; opens the spool for reading alone, and yields to whoever
-has work. Run by `serve.accounting_reading`: `python -m daemons.qmaster.spooling.accounting_reader SPOOL`. Source: adr/0126.
+Reads one request on its standard input and writes the answer's data. Opens the spool only for reading, and yields the CPU to
+other processes. Run by `serve.accounting_reading`: `python -m daemons.qmaster.spooling.accounting_reader SPOOL`.
+Source: adr/0126.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The table of answers given under idempotency keys, in the spool: each is written in the commit of what it tells of.
+"""The table of answers under idempotency keys, in the spool: each answer is written in the commit of its changes.
 
-Owns the table `answered` and its bounds in time and number; an answer speaks of what was changed, so the table does not outgrow
-the journal. Called through `spool`, within its commits. Source: adr/0143.
+Owns the table `answered` and its bounds in time and number. An answer describes changes, so the table does not outgrow the
+journal. Called through `spool`, within its commits. Source: adr/0143.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ create table if not exists answered(id integer primary key, time real, user text
     answer blob);
 """
 KEEP_S = 3600.0
-"""For so long an answer is known again."""
+"""Lifetime of an answer in seconds."""
 MOST_OF_A_USER = 5000
-"""Keys that are kept of one user, the newest: about 1 MB of memory."""
+"""Limit of keys of one user; the newest are kept: about 1 MB of memory."""
 AT_ONCE = 500
-"""Answers that are written before the old ones are removed; so many may be kept beyond the bounds."""
+"""Number of answers that are written between two removals of old answers, and so the excess over the bounds."""
 
 
 class Receipt(Struct, frozen=True):
-    """What is written beside an answer. `request`: a digest of the whole request, `part`: of the part that was carried out."""
+    """The key of an answer. `request`: a digest of the whole request; `part`: a digest of the part that was carried out."""
 
     user: str
     key: str
@@ -34,7 +34,7 @@ class Receipt(Struct, frozen=True):
 
 
 class AnswerTable:
-    """The answers in a spool whose table is there. Which keys it has is known in memory: nearly all are asked for once."""
+    """The answers in a spool with an existing table. The keys are also in memory, because nearly all keys are used once."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -44,14 +44,14 @@ class AnswerTable:
             self._note(str(user), str(key), int(row))
 
     def of(self, user: str, key: str, now: float) -> list[tuple[Receipt, bytes]]:
-        """What a user was answered under a key, as it was kept; nothing once it is too long ago. Raises apsw.Error."""
+        """The stored answers to a user under a key; none after the lifetime of an answer. Raises apsw.Error."""
         query = "select request, part, answer from answered where id=? and time > ?"
         keys = self._rows.get(user)
         rows: Any = (self._db.execute(query, (row, now - KEEP_S)) for row in (keys.get(key, ()) if keys else ()))
         return [(Receipt(user, key, request, part), answer) for found in rows for request, part, answer in found]
 
     def add(self, receipt: Receipt, answer: bytes, now: float) -> None:
-        """Keep an answer. Raises apsw.Error."""
+        """Store an answer. Raises apsw.Error."""
         row = (now, receipt.user, receipt.key, receipt.request, receipt.part, answer)
         self._db.execute("insert into answered(time, user, key, request, part, answer) values(?,?,?,?,?,?)", row)
         self._note(receipt.user, receipt.key, self._db.last_insert_rowid())
@@ -65,7 +65,7 @@ class AnswerTable:
         keys.move_to_end(key)
 
     def remove_old(self, now: float) -> None:
-        """Remove what is out of the bounds in time or in number. Raises apsw.Error."""
+        """Remove answers beyond the bounds in time or in number. Raises apsw.Error."""
         known = self._db.execute("select id from answered where time > ? order by id limit 1", (now - KEEP_S,)).fetchone()
         first, gone = int(known[0]) if known else 2**63, list[int]()
         for user, keys in list(self._rows.items()):

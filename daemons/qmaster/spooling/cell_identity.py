@@ -1,8 +1,8 @@
-"""Which cell this is, and whether its spool is its own: settled once, before anything of the master is started.
+"""Identity of the cell, and the check that its spool is its own, once before any part of the master is started.
 
-Owns `common/cell_id` (`gridengine init` makes it; a cell of an earlier version gets it here) and the decision with which spool a
-master may begin: never with an empty or a foreign one where the cell has run before, unless that is asked for. Called by
-the program `sge_qmaster`, and by the actor, which only reads. Source: docs/architecture.md section 3; docs/adr/0092.
+Owns `common/cell_id` (`gridengine init` makes it; a cell of an earlier version gets it here) and the decision which spool a
+master may start with. A cell that has run before never starts with an empty or a foreign spool, unless the caller requests it.
+Called by the program `sge_qmaster`, and by the actor, which only reads. Source: docs/architecture.md section 3; docs/adr/0092.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gridengine.errors import plain_fault
 
 @dataclass(frozen=True, slots=True)
 class CellIdentity:
-    """`id`: 32 hexadecimal digits, "" in a cell of an earlier version. `first_start`: when its master first began, ISO 8601 in
-    UTC, "" before that."""
+    """`id`: 32 hexadecimal digits, "" in a cell of an earlier version. `first_start`: time of the first start of its master, ISO
+    8601 in UTC, "" before the first start."""
 
     id: str = ""
     first_start: str = ""
 
 
 def read_identity(cell: Cell) -> CellIdentity:
-    """What `common/cell_id` says. Raises CellFault."""
+    """The content of `common/cell_id`. Raises CellFault."""
     path = cell.cell_id_file
     try:
         settings = parse_settings(path.read_text(), path)
@@ -37,24 +37,24 @@ def read_identity(cell: Cell) -> CellIdentity:
     except (OSError, UnicodeDecodeError) as error:
         raise CellFault(f"cannot read {path}: {plain_fault(error)}") from error
     if not settings.get("cell_id", "").isalnum():
-        raise CellFault(f"{path} does not say cell_id")
+        raise CellFault(f"{path} lacks cell_id")
     return CellIdentity(settings["cell_id"], settings.get("first_start", ""))
 
 
-def settle(cell: Cell, fresh: bool, now: float) -> None:
-    """See to it that the spool is there and is this cell's. `fresh`: begin with an empty one, whatever has been before.
+def claim_spool(cell: Cell, fresh: bool, now: float) -> None:
+    """Ensure that the spool exists and belongs to this cell. `fresh`: start with an empty spool, regardless of earlier starts.
 
-    Raises CellFault: the spool is empty or foreign, with what is to be done; or (`fresh`) there is one that holds something.
-    Raises SpoolError, also for a spool of a later version. A spool that holds something is never emptied, moved or given away.
+    Raises CellFault, with the remedy, for an empty or a foreign spool, and with `fresh` for a spool that has data.
+    Raises SpoolError, also for a spool of a later version. A spool with data is never emptied, moved or given away.
     """
     known = read_identity(cell)
     spool = cell.spool
     spool_versions.check(spool)
-    holds, owner = spool_file.look(spool)
+    holds, owner = spool_file.inspect_spool(spool)
     if known.id and owner and owner != known.id:
         raise CellFault(
             f"{spool} is the spool of another cell ({owner}, this one is {known.id}): move it away, put back this cell's "
-            "own and start again; where that is lost, start with --fresh"
+            "own and start again; if that is lost, start with --fresh"
         )
     if holds and fresh:
         raise CellFault(f"{spool} holds the jobs and the configuration of this cell: move it away before you start with --fresh")
@@ -62,9 +62,9 @@ def settle(cell: Cell, fresh: bool, now: float) -> None:
         if not fresh and (since := _ran_since(cell, known)):
             raise CellFault(
                 f"{spool} is {'empty' if spool.exists() else 'missing'}, but this cell has run before ({since}): put back a copy "
-                "of it and start again; where all is lost, start with --fresh, with no jobs and the first configuration"
+                "of it and start again; if all copies are lost, start with --fresh, with no jobs and the initial configuration"
             )
-        if left := spool_file.left_over(spool):
+        if left := spool_file.leftover_side_file(spool):
             raise CellFault(f"{left} is left of a spool that is gone: move it away, too")
     cell_id = known.id or owner or secrets.token_hex(16)
     if owner != cell_id:
@@ -75,14 +75,14 @@ def settle(cell: Cell, fresh: bool, now: float) -> None:
 
 
 def _ran_since(cell: Cell, known: CellIdentity) -> str:
-    """Since when the cell has run, in words; "" if it never did. Cells of earlier versions show it by their accounting."""
+    """Evidence that the cell has run before, as text; "" for a new cell. Cells of earlier versions have accounting records."""
     if known.first_start:
         return f"since {known.first_start}"
     return "it has accounting records" if not known.id and (cell.common / "accounting").exists() else ""
 
 
 def _write(path: Path, identity: CellIdentity) -> None:
-    """Write the file for all to read, whole or not at all. Raises CellFault."""
+    """Write the file, readable for all users, whole or not at all. Raises CellFault."""
     text = "".join(f"{key:<20} {value}\n" for key, value in (("cell_id", identity.id), ("first_start", identity.first_start)))
     draft = path.with_name(f".{path.name}")
     try:

@@ -1,7 +1,7 @@
-"""A directory of small files that goes to another host as a whole: read here, put in the place of the old one there.
+"""A directory of small files that is copied to another host as a whole: read here, exchanged for the old directory there.
 
-Owns which files that are, and that the tree is never half of each. Its files and directories are for their owner alone. Called by
-the sender (`serve.replica_sender`) and by `shadow.replica_endpoint`.
+Owns the selection of files, and the exchange: the tree is never half old, half new. Only the owner may read its files and
+directories. Called by the sender (`serve.replica_sender`) and by `shadow.replica_endpoint`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 
 
 def read_tree(directory: Path) -> dict[str, bytes]:
-    """Its plain files by their path within it; one that goes meanwhile is left out. Raises OSError."""
+    """The plain files of a directory by their relative path, without files that vanish meanwhile. Raises OSError."""
     found = {}
     for root, _, names in sorted(os.walk(directory)):
         for path in (Path(root, name) for name in sorted(names)):
@@ -28,10 +28,10 @@ def read_tree(directory: Path) -> dict[str, bytes]:
 
 
 def replace_tree(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Have exactly these files in it. Raises ValueError for a path that leads out of it, OSError."""
-    draft, old = (directory.with_name(f".{directory.name}.{word}") for word in ("new", "old"))
+    """Make these files the exact content of a directory. Raises ValueError for a path that leads out of it, OSError."""
+    draft, old = (directory.with_name(f".{directory.name}.{suffix}") for suffix in ("new", "old"))
     if not directory.exists() and old.exists():
-        old.rename(directory)  # an earlier try ended between its two renames
+        old.rename(directory)  # an earlier attempt ended between its two renames
     if directory.exists() and read_tree(directory) == files:
         return
     for leftover in (draft, old):

@@ -1,10 +1,10 @@
-"""Text files of `common/` that follow rows in the spool: accounting and reporting, whatever happens between commit and file.
+"""Text files of `common/` that follow rows in the spool: accounting and reporting, despite crashes between commit and file.
 
-Owns which rows a file has. Nothing but the rows is kept: what could not be written, or was not when the qmaster died, is found
-there and written later. How far the file has come is noted in the spool now and then, after it was brought to the disk; at the
-start, what follows that note is compared with the end of the file. The spool is read and written where the master is, the files
-wherever `carry_out` does that: one thing at a time for each file, so a disk that hangs keeps back its own lines alone. Called by
-the master.
+Owns the position of each file in its rows. Only the rows are kept: lines that could not be written, or were not written when the
+qmaster died, are read from the spool and written later. A note in the spool has the position of the file; it is written now and
+then, after a sync of the file. At the start the rows after the note are compared with the end of the file. The spool is used
+in the thread of the master; `carry_out` decides where the files are used. Each file has at most one operation at a time, so a
+disk that hangs delays only its own file. Called by the master.
 Source: sge_accounting(5), sge_reporting(5); AC-1, AC-2, RP-1.
 """
 
@@ -27,44 +27,44 @@ _log = logging.getLogger(__name__)
 
 HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 MOST_ROWS = 1000
-"""Rows that are written at once; more of them wait for the next tick, so that others are served between."""
+"""Limit of rows in one write; further rows wait for the next tick, so that requests are served in between."""
 NOTE_S = 5.0
-"""Seconds between two notes: each waits for the disk."""
+"""Seconds between two notes; each note waits for the disk."""
 
 LAST_ROW = 2**63 - 1
 HANGS_S = 10.0
-"""Seconds for which a disk may keep a file waiting before somebody is told."""
+"""Seconds that a file may wait for its disk before the log has an error."""
 
 CarryOut = Callable[[Callable[[], Any], Callable[[Any], None]], None]
-"""carry_out(work, then): has `work` done, anywhere and in the order of the calls, and then calls `then` with what it returned,
-where the master is. The result is None if work failed for no reason that it knows."""
+"""carry_out(work, then): executes `work`, in any thread, in the order of the calls, and then calls `then` with its result in the
+thread of the master. The result is None if `work` failed unexpectedly."""
 
 
-def at_once(work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-    """The plainest way to carry something out, which waits for the disk."""
+def run_at_once(work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    """Carry out work immediately; the caller waits for the disk."""
     then(work())
 
 
 class Rows(Protocol):
-    """What a file follows: lines by the numbers of their rows, which only grow."""
+    """The source of a file: lines by row number; row numbers only grow."""
 
-    #: of the note in the spool: `ROW INODE SIZE`, the last row in the file and which file, of which size, that was
+    #: key of the note in the spool: `ROW INODE SIZE`: the last row in the file, and the inode and size of the file then
     key: str
-    #: what a new file begins with
+    #: first lines of a new file
     header: str
 
     def after(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
-        """(row, its line) after a row, in order; at most so many, -1 for all."""
+        """(row, line) after a row, in order; at most `most`, -1 for all."""
 
     def last(self) -> int:
-        """The newest row, 0 when there is none."""
+        """The newest row, 0 without rows."""
 
     def written(self, row: int) -> None:
-        """All rows up to this one are in the file, and the disk has it. Raises SpoolError."""
+        """Note that the file on disk has all rows up to `row`. Raises SpoolError."""
 
 
 class AccountingRows:
-    """The index of accounting records in the spool, which keeps them."""
+    """The accounting records of the spool, which keeps them."""
 
     key, header = "accounting_row", HEADER
 
@@ -80,7 +80,7 @@ class AccountingRows:
 
 
 class ReportingRows:
-    """The records of the reporting file, which the spool has only until that has them."""
+    """The records of the reporting file; the spool has them only until they are in the file."""
 
     key, header = "reporting_row", ""
 
@@ -91,43 +91,43 @@ class ReportingRows:
 class FollowedFile:
     """The file at `path`, which has the lines of these rows in their order.
 
-    `_row` is the last that is in the file, `_noted` that of the note. While something is carried out `_busy` is set, and nothing
-    else begins; `_behind`: there may be more to append; `_left_out`: rows behind the note are not in it, as nobody wanted them.
-    `last_allowed`: rows behind it are no business of the file yet.
+    `_row`: the last row in the file; `_noted`: the row of the note. `_busy`: an operation is being carried out, and no other may
+    begin. `_behind`: there may be more to append. `_left_out`: rows after the note are not in the file, because it was disabled.
+    `last_allowed`: later rows must not be in the file yet.
     """
 
-    def __init__(self, path: Path, spool: Spool, rows: Rows, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """is_wanted: whether rows that come now are to be in the file; it never has those that were not."""
+    def __init__(self, path: Path, spool: Spool, rows: Rows, is_enabled: Callable[[], bool] = lambda: True) -> None:
+        """is_enabled: whether present rows belong in the file; the file never gets rows of a time when it was disabled."""
         self.path = path
-        self._spool, self._rows, self._is_wanted = spool, rows, is_wanted
+        self._spool, self._rows, self._is_enabled = spool, rows, is_enabled
         self._file = TextFile(path, rows.header)
-        self.carry_out: CarryOut = at_once
+        self.carry_out: CarryOut = run_at_once
         self._busy, self._behind, self._left_out = False, True, False
         self._noted_at = self._idle_at = 0.0
         self._hangs = False
         self.last_allowed = LAST_ROW
         if spool.recall(rows.key):
             self._noted = self._row = self._last_row()
-        else:  # of a new cell, or of a version without notes, which is believed to have written all
+        else:  # of a new cell, or of a version without notes, which is assumed to have written all rows
             self._row, self._noted, self._behind = rows.last(), -1, False
-            self._note(self._row, self._synced())
+            self._note(self._row, self._sync())
 
     def follow(self) -> None:
-        """Append what the spool has and the file does not, as far as the disk takes it."""
+        """Append the rows of the spool that the file lacks, as far as the disk accepts them."""
         self._behind = self._busy
         if self._busy:
             return
-        if not self._is_wanted():
+        if not self._is_enabled():
             self._row, self._left_out = min(self._rows.last(), self.last_allowed), True
         elif self._left_out:
-            self._behind = True  # once the note has come past what was left out
-            self._begin(self._synced, partial(self._note, self._row))
+            self._behind = True  # once the note is behind the rows that were left out
+            self._begin(self._sync, partial(self._note, self._row))
         elif rows := [row for row in self._rows.after(self._row, MOST_ROWS) if row[0] <= self.last_allowed]:
             lines = [text for _, text in rows]
-            self._begin(partial(self._file.append, lines), partial(self._appended, rows[-1][0], len(rows) == MOST_ROWS))
+            self._begin(partial(self._file.append, lines), partial(self._finish_append, rows[-1][0], len(rows) == MOST_ROWS))
 
-    def _appended(self, row: int, more: bool, written: bool | None) -> None:
-        """Rows up to this one are in the file if they were written; there may be more behind them."""
+    def _finish_append(self, row: int, more: bool, written: bool | None) -> None:
+        """Take the result of a write: with `written` the file has the rows up to `row`. `more`: more rows may follow."""
         self._busy, asked = False, self._behind
         self._behind = more or not written
         if written:
@@ -136,16 +136,16 @@ class FollowedFile:
                 self.follow()
 
     def tend(self, steady: float) -> None:
-        """Go on where the file is behind, and note how far it is. `steady`: seconds of a clock that nobody sets."""
+        """Continue an unfinished file, and note its position. `steady`: seconds of a monotonic clock."""
         self._watch(steady)
         if self._behind:
             self.follow()
         if self._row != self._noted and not self._busy and steady - self._noted_at >= NOTE_S:
             self._noted_at = steady
-            self._begin(self._synced, partial(self._note, self._row))
+            self._begin(self._sync, partial(self._note, self._row))
 
     def _watch(self, steady: float) -> None:
-        """Say once that the disk does not answer, and when it does again."""
+        """Log once that the disk does not respond, and once that it responds again."""
         if not self._busy or not self._idle_at:
             self._idle_at = steady
         waited = steady - self._idle_at
@@ -153,7 +153,7 @@ class FollowedFile:
         if hangs != self._hangs:
             self._hangs = hangs
             if hangs:
-                _log.error("%s has waited for its disk for %.0f s; what comes is kept in the spool", self.path, waited)
+                _log.error("%s has waited for its disk for %.0f s; new lines are kept in the spool", self.path, waited)
             else:
                 _log.warning("%s: its disk answers again", self.path)
 
@@ -161,8 +161,8 @@ class FollowedFile:
         self._busy = True
         self.carry_out(work, then)
 
-    def _synced(self) -> tuple[int, int] | None:
-        """Bring the file to the disk; which file that is, and its size. None if the disk does not take it."""
+    def _sync(self) -> tuple[int, int] | None:
+        """Sync the file to the disk; returns its inode and size, None if the sync fails."""
         try:
             with self.path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -174,7 +174,7 @@ class FollowedFile:
             return None
 
     def _note(self, row: int, synced: tuple[int, int] | None) -> None:
-        """Note that the file, which is on the disk, is as far as this; the earlier note holds if one of the disks is full."""
+        """Note the position of the synced file; the earlier note stays valid if a disk is full."""
         self._busy = False
         if synced is None:
             return
@@ -188,19 +188,19 @@ class FollowedFile:
             self.follow()
 
     def _last_row(self) -> int:
-        """The last row that is in the file, by the note and by what follows it there."""
+        """The last row in the file, according to the note and the lines after its position."""
         row, inode, size = map(int, self._spool.recall(self._rows.key).split())
-        wanted = list(self._rows.after(row))
-        there = Counter(self._lines(inode, size, {text for _, text in wanted})) if wanted else Counter()
-        for number, text in wanted:
+        expected = list(self._rows.after(row))
+        there = Counter(self._lines(inode, size, {text for _, text in expected})) if expected else Counter()
+        for number, text in expected:
             if not there[text]:
                 break
             there[text] -= 1
             row = number
         return row
 
-    def _lines(self, inode: int, size: int, wanted: set[str]) -> Iterator[str]:
-        """Those of the wanted lines that the file has behind the noted place; a torn last one is cut off."""
+    def _lines(self, inode: int, size: int, expected: set[str]) -> Iterator[str]:
+        """The expected lines that the file has after the noted position; a torn last line is cut off."""
         try:
             with self.path.open("r+b") as file:
                 status = os.fstat(file.fileno())
@@ -209,7 +209,7 @@ class FollowedFile:
                     if not raw.endswith(b"\n"):
                         file.truncate(file.tell() - len(raw))
                         break
-                    if (text := raw[:-1].decode(errors="replace")) in wanted:
+                    if (text := raw[:-1].decode(errors="replace")) in expected:
                         yield text
         except OSError:
             return

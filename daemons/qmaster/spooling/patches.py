@@ -1,8 +1,8 @@
-"""Patches: what each commit of the spool has changed, so that copies on other hosts follow it.
+"""Patches: the changes of each commit of the spool, for its replicas on other hosts.
 
-Owns how a commit is recorded (a patchset of SQLite's session extension), the recent ones in memory, and how they look on the
-way to another host. Patchsets carry rows alone: tables are never made or altered by them. Called by `spool` within its commits,
-by the sender (`serve.replication`) and by the copy (`shadow.replica`). Source: https://www.sqlite.org/sessionintro.html.
+Owns the recording of a commit (a patchset of SQLite's session extension), the recent patches in memory, and their encoding for
+the transport. Patchsets contain only rows: they never create or alter tables. Called by `spool` within its commits,
+by the sender (`serve.replication`) and by the replica (`shadow.replica`). Source: https://www.sqlite.org/sessionintro.html.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolPosition
 
 MOST_BYTES = 64 * 2**20
-"""Patchsets that are kept in memory: a copy that is further behind is made anew."""
+"""Limit of patchsets in memory; a replica that is further behind is copied again as a whole."""
 POSITION = "X-GE-Position"
-"""Header of a request with patches: the incarnation of the copy on which they follow; with a whole copy: `INCARNATION COMMIT`."""
+"""Header of a request with patches: the incarnation of their replica; with a whole copy: `INCARNATION COMMIT`."""
 _HEAD = struct.Struct(">QI")
 
 Listener = Callable[[SpoolPosition, bytes], None]
@@ -29,19 +29,19 @@ Listener = Callable[[SpoolPosition, bytes], None]
 
 
 class Patch(NamedTuple):
-    """What leads from one commit to the next. `number`: that of the commit after it."""
+    """The change from one commit to the next. `number`: the number of the later commit."""
 
     number: int
     patchset: bytes
 
 
 class MalformedFrames(Exception):
-    """Bytes that are no patches."""
+    """The bytes are not encoded patches."""
 
 
 @contextmanager
-def recorded(db: apsw.Connection, listener: Listener) -> Iterator[None]:
-    """A transaction that is counted and told of, unless it changes nothing or fails. Raises apsw.Error."""
+def record_transaction(db: apsw.Connection, listener: Listener) -> Iterator[None]:
+    """Run a transaction; unless it fails or changes nothing, count it and report its patchset. Raises apsw.Error."""
     patchset = b""
     with spool_file.transaction(db):
         with closing(apsw.Session(db, "main")) as session:
@@ -55,7 +55,7 @@ def recorded(db: apsw.Connection, listener: Listener) -> Iterator[None]:
 
 
 class RecentPatches:
-    """The last patches of a spool, in order, that lead from `base` to `last`; `add` is the spool's listener, `added` another."""
+    """The last patches of a spool, in order, from `base` to `last`. `add`: listener of the spool; `added`: called after `add`."""
 
     def __init__(self, base: SpoolPosition, most_bytes: int = MOST_BYTES) -> None:
         self.base = self.last = base
@@ -64,7 +64,7 @@ class RecentPatches:
         self._kept: deque[tuple[SpoolPosition, bytes]] = deque()
 
     def add(self, position: SpoolPosition, patchset: bytes) -> None:
-        """The next one. The newest is kept however large it is."""
+        """Add the next patch. The newest patch is always kept, regardless of its size."""
         self._kept.append((position, patchset))
         self.last = position
         self._bytes += len(patchset)
@@ -74,8 +74,8 @@ class RecentPatches:
         self.added()
 
     def after(self, position: SpoolPosition, most_bytes: int) -> tuple[SpoolPosition, list[Patch]] | None:
-        """Patches that follow on a copy at this position, and where they lead; at least one, if there is any, and no more
-        bytes otherwise. None if the copy is not one of these commits: then no patches make it one."""
+        """Patches to apply to a replica at this position, and the position after them: at most `most_bytes`, but at least
+        one patch if any exists. None if the replica is not at one of these commits; then patches cannot update it."""
         skipped = position.commit - self.base.commit
         if not position.commit or not 0 <= skipped <= len(self._kept):
             return None
@@ -93,20 +93,20 @@ class RecentPatches:
 
 
 def encode_frames(patches: Iterable[Patch]) -> bytes:
-    """Patches as bytes: of each 8 bytes commit number, 4 bytes length (big endian), patchset."""
+    """Patches as bytes. Each has 8 bytes commit number, 4 bytes length (big endian), patchset."""
     return b"".join(part for number, patchset in patches for part in (_HEAD.pack(number, len(patchset)), patchset))
 
 
 def decode_frames(data: bytes) -> list[Patch]:
-    """Raises MalformedFrames, also for a last one that is cut off."""
-    found, place = [], 0
-    while place < len(data):
-        if len(data) - place < _HEAD.size:
+    """Decode patches. Raises MalformedFrames, also for a truncated last patch."""
+    found, offset = [], 0
+    while offset < len(data):
+        if len(data) - offset < _HEAD.size:
             raise MalformedFrames("a frame is cut off within its head")
-        number, length = _HEAD.unpack_from(data, place)
-        place += _HEAD.size
-        if len(data) - place < length:
+        number, length = _HEAD.unpack_from(data, offset)
+        offset += _HEAD.size
+        if len(data) - offset < length:
             raise MalformedFrames(f"the frame of commit {number} is cut off")
-        found.append(Patch(number, data[place : place + length]))
-        place += length
+        found.append(Patch(number, data[offset : offset + length]))
+        offset += length
     return found

@@ -1,4 +1,4 @@
-"""The table of what advance reservations held, in the spool: it stays when they are gone.
+"""The table of slots that advance reservations held, in the spool; rows stay after the end of a reservation.
 
 Owns the table `held_slots`. Called through `spool`, within its commits. Source: AR-124; adr/0127.
 """
@@ -19,17 +19,17 @@ create index if not exists held_slots_of on held_slots(ar_id);
 
 
 class ReservationTable:
-    """The rows in a spool whose tables are there."""
+    """The rows in a spool with existing tables."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
     def add(self, rows: Iterable[Held]) -> None:
-        """Raises apsw.Error."""
+        """Add rows. Raises apsw.Error."""
         texts = ((row.ar_id, msgspec.json.encode(row)) for row in rows)
         self._db.executemany("insert into held_slots(ar_id, held) values(?,?)", texts)
 
     def of(self, ar_id: int) -> list[Held]:
-        """The rows of one reservation, in order; none if nothing is known of it."""
+        """The rows of one reservation, in order; none for an unknown reservation."""
         rows = self._db.execute("select held from held_slots where ar_id=? order by id", (ar_id,))
         return [msgspec.json.decode(text, type=Held) for (text,) in rows]

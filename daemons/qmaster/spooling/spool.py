@@ -1,7 +1,7 @@
 """The spool: one SQLite file with the journal of events, snapshots, job payloads and the accounting index.
 
-Owns the file; nobody else opens it for writing. One connection writes and checkpoints (WAL, synchronous FULL). A
-failed write raises `SpoolError` and the daemon ends: an answer is never given for what is not on disk.
+Owns the file; no other module opens it for writing. One connection writes and checkpoints (WAL, synchronous FULL). A
+failed write raises `SpoolError` and the daemon ends: a change is never acknowledged before it is on disk.
 Source: statements SP-1 … SP-7; house rules on durability.
 """
 
@@ -32,7 +32,7 @@ from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
 from daemons.qmaster.spooling.ended_payloads import EndedPayloads
 from daemons.qmaster.spooling.history_table import HistoryTable, PendingTransaction
 from daemons.qmaster.spooling.job_parts import JobParts
-from daemons.qmaster.spooling.patches import Listener, recorded
+from daemons.qmaster.spooling.patches import Listener, record_transaction
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from daemons.qmaster.tell.held_slots import Held
@@ -50,10 +50,10 @@ from gridengine.units import INFINITY
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
 _AGAIN_AFTER = 20
-"""A snapshot that failed is tried again when the journal has grown by a part of that: one in so many."""
+"""A failed snapshot is tried again when the journal has grown by `KEEP_JOURNAL` divided by this number."""
 
 _EPOCHS = 1000
-"""Epochs that follow on each other and are told apart by their incarnations."""
+"""Number of consecutive epochs with distinct incarnations."""
 
 _PROBE = "probe"
 
@@ -68,7 +68,7 @@ create table if not exists history(id integer primary key, revision integer, tim
 
 
 class Transaction(Struct):
-    """All that one request changes; written whole or not at all."""
+    """All changes of one request; written whole or not at all."""
 
     revision: int
     time: float
@@ -78,34 +78,34 @@ class Transaction(Struct):
     payloads: dict[int, Payload] = field(default_factory=dict)
     #: jobs that have ended
     dropped: list[int] = field(default_factory=list)
-    #: (job id, task id, record) of each try that ended
+    #: (job id, task id, record) of each ended attempt
     accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
     #: lines for the reporting file
     records: list[str] = field(default_factory=list)
-    #: what reservations hold from now on, or held until now
+    #: slots that reservations hold from now on, or held until now
     held: list[Held] = field(default_factory=list)
     #: (kind, name, text before, text after) of configuration objects, JSON or ""
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
-    #: under which key the answer is remembered, and that in JSON
+    #: key under which the answer is stored, and the answer in JSON
     answered: tuple[Receipt, bytes] | None = None
-    #: for those who are told
+    #: for notifications
     affected: Affected = field(default_factory=Affected)
     #: for the log
     interventions: list[Intervention] = field(default_factory=list)
 
 
 class Spool:
-    """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell.
+    """The spool file of a cell. A missing file is created; with the id of a `cell` the file must exist and belong to this cell.
 
-    `keep_journal`: transactions in the journal before a snapshot is wanted in their place.
-    `last_commit`: number of the last commit, 0 while nobody follows.
+    `keep_journal`: number of transactions in the journal before a snapshot is due.
+    `last_commit`: number of the last commit, 0 without a listener.
     """
 
     def __init__(self, path: Path, cell: str = "", keep_journal: int = KEEP_JOURNAL) -> None:
         self.path = path
         self._keep_journal = self._snapshot_at = keep_journal
         self.last_commit = 0
-        #: in which this host is the master; two masters one after the other never have the same incarnation. 0 where it is alone
+        #: epoch of this master; consecutive masters never have the same incarnation. 0 without other master hosts
         self.epoch = 0
         self._listener: Listener | None = None
         if cell and not path.exists():
@@ -115,9 +115,9 @@ class Spool:
         try:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
-            spool_file.settle(self._db)
+            spool_file.sync_log(self._db)
             with self._db:
-                form_before = self._form()
+                state_before = self._schema_state()
                 tables = (accounting_table, reservation_table, history_table, answer_table, job_parts)
                 self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._jobs, self._ended = JobParts(self._db), EndedPayloads(self._db)
@@ -125,19 +125,19 @@ class Spool:
                 self.accounted = AccountingTable(self._db)
                 self.held_slots = ReservationTable(self._db)
                 self.answered = AnswerTable(self._db)
-                self._take_over(self.recall(spool_versions.KEY))
-                if self.position.commit and self._form() != form_before:
-                    spool_file.count_commit(self._db)  # no patchset leads here: copies are made anew
+                self._upgrade(self.recall(spool_versions.KEY))
+                if self.position.commit and self._schema_state() != state_before:
+                    spool_file.count_commit(self._db)  # no patchset leads here: replicas are copied again
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
         self._journalled = 0
 
-    def _form(self) -> tuple[Any, ...]:
-        """What no patchset carries: the tables as SQLite counts their changes, and the version of what is in them."""
+    def _schema_state(self) -> tuple[Any, ...]:
+        """The facts that no patchset carries: SQLite's counter of schema changes, and the version of the records."""
         return (*self._db.execute("pragma schema_version").fetchall(), self.recall(spool_versions.KEY))
 
-    def _take_over(self, version: str) -> None:
-        """Bring a spool of an earlier version to this one, if the state accepts what comes of it. Raises SpoolError."""
+    def _upgrade(self, version: str) -> None:
+        """Upgrade a spool of an earlier version, if the state accepts the result. Raises SpoolError."""
         if version == str(spool_versions.VERSION):
             return
         if version:
@@ -146,33 +146,33 @@ class Spool:
         self.remember(spool_versions.KEY, str(spool_versions.VERSION))
 
     def follow(self, listener: Listener) -> None:
-        """From now on count all commits, and tell of each what it has changed once it is on disk."""
+        """Count all commits from now on, and report the changes of each commit to the listener after it is on disk."""
 
-        def listens(position: SpoolPosition, patchset: bytes) -> None:
+        def notify_listener(position: SpoolPosition, patchset: bytes) -> None:
             self.last_commit = position.commit
             listener(position, patchset)
 
         self.last_commit = self.position.commit
-        self._listener = listens
+        self._listener = notify_listener
 
     def _transaction(self) -> AbstractContextManager[None]:
-        """Every change of the file is made within one of these. Raises apsw.Error, also at its end."""
-        return spool_file.transaction(self._db) if self._listener is None else recorded(self._db, self._listener)
+        """A transaction; every change of the file happens within a transaction. Raises apsw.Error, also at its end."""
+        return spool_file.transaction(self._db) if self._listener is None else record_transaction(self._db, self._listener)
 
     @property
     def position(self) -> SpoolPosition:
-        """How far this spool is; the commits are counted only while somebody follows."""
+        """The position of this spool; commits are counted only while a listener follows."""
         return spool_file.position_of(self._db)
 
     @property
     def empty(self) -> bool:
-        """True before the first transaction: the cell's initial configuration is to be loaded."""
+        """True before the first transaction; then the caller loads the initial configuration of the cell."""
         row = self._db.execute("select (select count(*) from journal) + (select count(*) from snapshot)").fetchone()
         return row is not None and not row[0]
 
     def load(self) -> State:
-        """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for a record that cannot
-        be read, and for an event that cannot follow on those before it."""
+        """The state after the last committed transaction; all hosts count as not heard from. Raises SpoolError for an unreadable
+        record, and for an event that is not possible after the events before it."""
         self._journalled = 0
         self._jobs.begin()
         try:
@@ -197,49 +197,49 @@ class Spool:
             return State()
         try:
             assembly = Assembly(bytes(row[1]))
-            self._jobs.note(assembly.state.jobs)  # up to version 3 they were all in it
+            self._jobs.note(assembly.state.jobs)  # up to version 3 it contained all jobs
             assembly.add(self._jobs.read())
             return assembly.whole()
         except apsw.Error:
             raise
-        except Exception as error:  # noqa: BLE001 - what is wrong with a foreign one may be anything
+        except Exception as error:  # noqa: BLE001 - a foreign snapshot may raise any exception
             reason = f"{type(error).__name__}: {error}"
             raise SpoolError(f"spool {self.path}, the snapshot of revision {row[0]} cannot be read ({reason})") from error
 
     def _replay(self, state: State, revision: int, record: bytes) -> list[AnyEvent]:
-        """Apply a transaction of the journal; its events."""
-        place = f"spool {self.path}, revision {revision} of the journal"
+        """Apply a transaction of the journal; returns its events."""
+        location = f"spool {self.path}, revision {revision} of the journal"
         try:
             events = decode_events(record)
         except (msgspec.DecodeError, ValueError) as error:
-            raise SpoolError(f"{place}: {error}") from error
+            raise SpoolError(f"{location}: {error}") from error
         affected = Affected()
         for event in events:
             try:
                 affected.note(state, event)
                 apply(state, event)
             except InvalidTransition as error:
-                raise SpoolError(f"{place}: {error}") from error
-            except Exception as error:  # noqa: BLE001 - what a foreign event meets may be anything
+                raise SpoolError(f"{location}: {error}") from error
+            except Exception as error:  # noqa: BLE001 - a foreign event may raise any exception
                 reason = f"{type(error).__name__}: {error}"
-                raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
+                raise SpoolError(f"{location}: {type(event).__name__} cannot be applied ({reason})") from error
         self._jobs.note(affected.written)
         state.revision = revision
         return events
 
     def commit(self, transactions: Sequence[Transaction], keep_story_s: float = INFINITY) -> None:
-        """Write transactions durably, all in one commit. `keep_story_s`: for how long the story of a job that is gone is kept."""
+        """Write transactions durably, all in one commit. `keep_story_s`: lifetime in seconds of the history of an ended job."""
         try:
             with self._transaction():
                 for transaction in transactions:
                     self._write(transaction)
-                if tells := self._job_histories.due:
+                if is_history_due := self._job_histories.due:
                     self._job_histories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
             self._ended.rolled_back()
             raise spool_file.write_fault(self.path, error) from error
         self._ended.committed()
-        if tells:
+        if is_history_due:
             self._job_histories.written()
 
     def _write(self, t: Transaction) -> None:
@@ -269,25 +269,26 @@ class Spool:
         self._journalled += 1
 
     @property
-    def wants_snapshot(self) -> bool:
+    def is_snapshot_due(self) -> bool:
         return self._journalled >= self._snapshot_at
 
     def note_written(self, jobs: Iterable[int]) -> None:
-        """The records of these jobs are others now: the next snapshot is to have them."""
+        """Note that the records of these jobs have changed, for the next snapshot."""
         self._jobs.note(jobs)
 
     def parts(self, state: State) -> list[bytes]:
-        """The state as it is, for a mirror (`gridengine.state.parts`). Raises SpoolError."""
+        """The present state, for a mirror (`gridengine.state.parts`). Raises SpoolError."""
         try:
             return [pack_state(state), *self._jobs.parts(state.jobs)]
         except apsw.Error as error:
             raise SpoolError(f"cannot read spool {self.path}: {error}") from error
 
     def snapshot(self, state: State) -> None:
-        """Replace the journal by a snapshot of the state, of which all is written. Costs what has changed since the last one.
+        """Replace the journal by a snapshot of the state. All changes of the state are already written. The cost depends on the
+        changes since the last snapshot.
 
-        Raises SpoolError. Nothing is lost or other than before then: the journal says the same, and the next snapshot is due
-        when some more is in it.
+        Raises SpoolError. Then nothing is lost or changed: the journal has the same content, and the next snapshot is due
+        after some more transactions.
         """
         self._snapshot_at = self._journalled + max(1, self._keep_journal // _AGAIN_AFTER)
         try:
@@ -304,27 +305,27 @@ class Spool:
         self._journalled, self._snapshot_at = 0, self._keep_journal
 
     def payload(self, job_id: int) -> Payload:
-        """Script and environment of a job, also of one of the last that have ended; empty when the job is unknown."""
+        """Script and environment of a job, also of one of the last ended jobs; empty for an unknown job."""
         row = self._db.execute("select script, environment from payload where job_id=?", (job_id,)).fetchone()
         if row is None:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
 
     def job_history(self, job_id: int, most: int) -> list[Line]:
-        """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
+        """The last `most` lines of the history of a job, in order; none for an unknown job."""
         return self._job_histories.of(job_id, most)
 
     def records(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
-        """Lines for the reporting file that wait behind a row, as (row id, line) in order; at most so many, -1 for all."""
+        """Lines for the reporting file after a row, as (row id, line) in order; at most `most`, -1 for all."""
         return self._db.execute("select id, line from reporting where id > ? order by id limit ?", (row, most))
 
     def last_record(self) -> int:
-        """The row id of the newest line for the reporting file that there ever was, 0 when there was none."""
+        """The highest row id that a line for the reporting file ever had, 0 before the first line."""
         row = self._db.execute("select seq from sqlite_sequence where name='reporting'").fetchone()
         return int(row[0]) if row else 0
 
     def forget_records(self, row: int) -> None:
-        """Lines up to a row are in the reporting file. Raises SpoolError."""
+        """Delete the lines up to a row, which are in the reporting file. Raises SpoolError."""
         try:
             with self._transaction():
                 self._db.execute("delete from reporting where id <= ?", (row,))
@@ -336,8 +337,8 @@ class Spool:
     ) -> list[tuple[Any, ...]]:
         """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).
 
-        `before`, `after`: attributes, None where there was no object. At most `limit` transactions; with a revision only
-        that one; with kind or name only changes of such objects; with a user only his; with `before` only older revisions.
+        Columns `before`, `after`: attributes, None without an object. At most `limit` transactions. `revision`: only this
+        revision; `kind`, `name`: only changes of such objects; `user`: only changes by this user; `before`: only older revisions.
         """
         where = "(?1 = 0 or revision = ?1) and (?2 = '' or kind = ?2) and (?3 = '' or name = ?3)"
         where += " and (?5 = '' or user = ?5) and (?6 = 0 or revision < ?6)"
@@ -348,11 +349,11 @@ class Spool:
         return [(*row[:6], *(msgspec.json.decode(text) if text else None for text in row[6:])) for row in rows]
 
     def recall(self, key: str) -> str:
-        """A small fact kept beside the state, "" when there is none."""
+        """A small fact that is stored beside the state, "" for a missing fact."""
         return spool_file.recall(self._db, key)
 
     def remember(self, key: str, value: str) -> None:
-        """Keep a fact, in a commit of its own. Raises SpoolError."""
+        """Store a fact, in a commit of its own. Raises SpoolError."""
         try:
             with self._transaction():
                 spool_file.remember(self._db, key, value)
@@ -360,20 +361,20 @@ class Spool:
             raise spool_file.write_fault(self.path, error) from error
 
     def probe(self) -> None:
-        """See whether there is room for what comes. Raises SpoolError.
+        """Check that the disk has space for further transactions. Raises SpoolError.
 
-        A commit alone does not show that: the first ones find room in the log that SQLite has left.
+        A commit alone does not prove it: the first commits use free space in the existing log of SQLite.
         """
         try:
-            spool_file.take_room(self.path.parent)
+            spool_file.probe_space(self.path.parent)
         except OSError as error:
             raise spool_file.write_fault(self.path, error) from error
         self.remember(_PROBE, "")
 
     def begin(self, now_ms: int) -> int:
-        """The incarnation of a qmaster that starts now: higher than those of all before it on this spool.
+        """The incarnation of a qmaster that starts now, higher than all earlier incarnations on this spool.
 
-        On disk at the return; if that is full, the clock alone tells the incarnations apart.
+        On disk at the return; with a full disk only the clock distinguishes the incarnations.
         """
         incarnation = max(self.position.incarnation + 1, now_ms)
         incarnation += (self.epoch - incarnation) % _EPOCHS if self.epoch else 0

@@ -1,7 +1,7 @@
-"""The file of the spool as a file: closed to other users, whole after a clean stop, and marked with the cell it belongs to.
+"""The file of the spool: private to its owner, a single file after a clean stop, and marked with the cell it belongs to.
 
-Owns how `spool.db` is opened and its table of facts (`meta`); what else is in it is `spool`'s. Light: no state, no Ray. Called
-by `spool`, by `identity` before anything is started, by the supervisor when everything has ended, and by backups.
+Owns the opening of `spool.db` and its table of facts (`meta`); `spool` owns the other tables. Light: no state, no Ray. Called
+by `spool`, by `cell_identity` before the start, by the supervisor after the end of all actors, and by backups.
 """
 
 from __future__ import annotations
@@ -19,47 +19,48 @@ import apsw
 from gridengine.errors import plain_fault
 
 CELL = "cell"
-"""Key of the id of the cell whose spool this is; none in spools of versions that knew no ids."""
+"""Key of the id of the spool's cell; missing in spools of versions without ids."""
 INCARNATION = "incarnation"
-"""Key of the number of the qmaster that had it last: each is higher than those before."""
+"""Key of the incarnation of the last qmaster; each qmaster has a higher incarnation than all before it."""
 COMMIT = "commit"
-"""Key of the number of the last commit, which is counted for copies on other hosts alone."""
+"""Key of the number of the last commit, which is counted only for replicas on other hosts."""
 VOTERS = "voters"
-"""Key of those who grant the right to be the master: a list of sets of host names, JSON."""
+"""Key of the voters, who grant the right to be the master: a list of sets of host names, JSON."""
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 _SIDES = ("-wal", "-shm")
 _STATE = ("journal", "snapshot")
-_ROOM_BYTES = 1 << 18
-"""As much as many transactions take."""
+_PROBE_BYTES = 1 << 18
+"""Enough for many transactions."""
 _PAGES = 2048
-"""Pages that a copy takes at once."""
+"""Pages that a copy reads in one step."""
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
 
 
 class SpoolError(Exception):
-    """The spool could not be read or written; the text says which file and why."""
+    """The spool could not be read or written; the text names the file and the reason."""
 
 
 def write_fault(path: Path, error: BaseException) -> SpoolError:
-    """Why a file of the spool cannot be written: with the host and the file system that have no room, or are broken, since users
-    of all hosts read it."""
-    place = Path(os.path.realpath(path.parent))
-    while not os.path.ismount(place):  # Path.is_mount raises on a broken disk
-        place = place.parent
-    return SpoolError(f"cannot write spool {path} on host {socket.gethostname()}, file system {place}: {plain_fault(error)}")
+    """The error for a file of the spool that cannot be written. It names the host and the full or broken file system, because
+    users of all hosts read it."""
+    mount_point = Path(os.path.realpath(path.parent))
+    while not os.path.ismount(mount_point):  # Path.is_mount raises on a broken disk
+        mount_point = mount_point.parent
+    host, reason = socket.gethostname(), plain_fault(error)
+    return SpoolError(f"cannot write spool {path} on host {host}, file system {mount_point}: {reason}")
 
 
 class SpoolPosition(NamedTuple):
-    """How far a spool or a copy of it is: two of one position hold the same. Later ones are greater; (0, 0): nothing is known."""
+    """The position of a spool or replica: equal positions mean equal content. Later positions are greater; (0, 0): unknown."""
 
     incarnation: int = 0
     commit: int = 0
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Open the spool, for nobody else's eyes; made where there is none. Raises SpoolError.
+    """Open the spool with access only for its owner; a missing spool is created. Raises SpoolError.
 
-    SQLite gives its side files the mode of the database, so that must be closed before they are made.
+    SQLite gives its side files the mode of the database, so the mode is set before SQLite creates side files.
     """
     try:
         make_closed(path.parent)
@@ -77,43 +78,45 @@ def connect(path: Path) -> apsw.Connection:
     return db
 
 
-def settle(db: apsw.Connection) -> None:
-    """Have all that can be read reach the disk. Raises apsw.Error.
+def sync_log(db: apsw.Connection) -> None:
+    """Sync all readable commits to the disk. Raises apsw.Error.
 
-    A process that was killed between a write and its sync leaves commits that are seen, and that a loss of power would take back:
-    whoever reads them would count on them. SQLite brings its log to the disk before it takes pages out of it.
+    A process that was killed between a write and its sync leaves commits that are visible, but that a power failure would undo,
+    although readers rely on them. SQLite syncs its log before it copies pages from the log into the database.
     """
-    with suppress(apsw.FullError):  # there was no room for the pages; the log is there by then
+    with suppress(apsw.FullError):  # the disk had no space for the pages; by then the log is synced
         db.execute("pragma wal_checkpoint(passive)")
 
 
-def take_room(directory: Path) -> None:
-    """See whether there is room in a directory for what comes: it is taken and given back. Raises OSError."""
+def probe_space(directory: Path) -> None:
+    """Check for free space in a directory by allocating and freeing `_PROBE_BYTES`. Raises OSError."""
     with TemporaryFile(dir=directory) as file:
-        os.posix_fallocate(file.fileno(), 0, _ROOM_BYTES)
+        os.posix_fallocate(file.fileno(), 0, _PROBE_BYTES)
 
 
 def make_closed(directory: Path) -> None:
-    """Make the spool's directory, or close it to others. Raises OSError."""
+    """Create the directory of the spool, or remove the access of other users to it. Raises OSError."""
     directory.mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
     directory.chmod(_CLOSED_DIRECTORY)
 
 
 def recall(db: apsw.Connection, key: str) -> str:
-    """A small fact kept beside the state, "" when there is none."""
+    """A small fact that is stored beside the state, "" for a missing fact."""
     row = db.execute("select value from meta where key=?", (key,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def remember(db: apsw.Connection, key: str, value: str) -> None:
-    """Keep a fact, in a commit of its own unless one is open. Raises apsw.Error."""
+    """Store a fact, in a commit of its own unless a transaction is open. Raises apsw.Error."""
     db.execute("insert or replace into meta values(?,?)", (key, value))
 
 
 @contextmanager
 def transaction(db: apsw.Connection) -> Iterator[None]:
-    """All that is written within, or nothing; within another one it is a part of that. Raises apsw.Error: the one that was the
-    reason, also where SQLite itself has taken back everything, as it does when the disk is full."""
+    """A transaction: all writes within it succeed, or none. A nested transaction is a part of the outer transaction.
+
+    Raises apsw.Error: the original error, also if SQLite itself has rolled back, as it does when the disk is full.
+    """
     if db.in_transaction:
         yield
         return
@@ -129,12 +132,12 @@ def transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 def position_of(db: apsw.Connection) -> SpoolPosition:
-    """How far a spool is; it has its table of facts. Raises apsw.Error."""
+    """The position of an open spool with a table of facts. Raises apsw.Error."""
     return SpoolPosition(int(recall(db, INCARNATION) or 0), int(recall(db, COMMIT) or 0))
 
 
 def position(path: Path) -> SpoolPosition:
-    """How far a spool is that nobody need have open, (0, 0) where there is none. Raises SpoolError."""
+    """The position of a spool file, (0, 0) for a missing file. Raises SpoolError."""
     if not path.exists() or not path.stat().st_size:
         return SpoolPosition()
     try:
@@ -145,8 +148,8 @@ def position(path: Path) -> SpoolPosition:
         raise SpoolError(f"cannot read spool {path}: {error}") from error
 
 
-def fact(path: Path, key: str) -> str:
-    """A small fact of a spool that nobody need have open, "" where there is none. Raises SpoolError."""
+def read_fact(path: Path, key: str) -> str:
+    """A small fact of a spool file, "" for a missing file or fact. Raises SpoolError."""
     if not path.exists() or not path.stat().st_size:
         return ""
     try:
@@ -157,14 +160,14 @@ def fact(path: Path, key: str) -> str:
 
 
 def count_commit(db: apsw.Connection) -> SpoolPosition:
-    """Note in the transaction that is open that it is the next commit, and return the position after it. Raises apsw.Error."""
+    """Count the open transaction as the next commit, and return the position after it. Raises apsw.Error."""
     incarnation, commit = position_of(db)
     remember(db, COMMIT, str(commit + 1))
     return SpoolPosition(incarnation, commit + 1)
 
 
-def look(path: Path) -> tuple[bool, str]:
-    """Whether there is a spool that holds anything, and of which cell it is ("" without a mark). Raises SpoolError."""
+def inspect_spool(path: Path) -> tuple[bool, str]:
+    """Whether a spool exists and has data, and the id of its cell ("" without a mark). Raises SpoolError."""
     if not path.exists() or not path.stat().st_size:
         return False, ""
     db = connect(path)
@@ -179,9 +182,9 @@ def look(path: Path) -> tuple[bool, str]:
 
 
 def ends_within_a_page(path: Path) -> bool:
-    """Whether a spool has lost its end, of which SQLite would take what is missing of a page for zeros.
+    """Whether a spool is truncated within a page; SQLite would read the missing part of the page as zeros.
 
-    It counts the pages, so it sees by itself if whole ones are missing. With a log beside the file the end may be in that.
+    SQLite counts the pages, and so detects missing whole pages by itself. With a log beside the file the end may be in the log.
     Source: the SQLite file format, 1.3.2 and 4.
     """
     log = path.with_name(path.name + _SIDES[0])
@@ -193,25 +196,25 @@ def ends_within_a_page(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a spool that nobody has open, if there is one. Raises OSError."""
+    """Remove a spool that no process has open, if it exists. Raises OSError."""
     path.unlink(missing_ok=True)
     remove_sides(path)
 
 
 def remove_sides(path: Path) -> None:
-    """Remove the side files of a spool that nobody has open, and what is in them alone. Raises OSError."""
+    """Remove the side files of a spool that no process has open; commits that are only in them are lost. Raises OSError."""
     for side in _SIDES:
         path.with_name(path.name + side).unlink(missing_ok=True)
 
 
-def left_over(path: Path) -> Path | None:
-    """A side file without its spool: SQLite would take what is in it into the next one."""
+def leftover_side_file(path: Path) -> Path | None:
+    """A side file without its spool; SQLite would take its content into the next spool."""
     sides = [path.with_name(path.name + side) for side in _SIDES]
     return next((side for side in sides if side.exists() and not path.exists()), None)
 
 
 def mark(path: Path, cell: str) -> None:
-    """Say in the spool which cell it is of; made where there is none. Raises SpoolError."""
+    """Write the id of the cell into the spool; a missing spool is created. Raises SpoolError."""
     db = connect(path)
     try:
         remember(db, CELL, cell)
@@ -221,11 +224,11 @@ def mark(path: Path, cell: str) -> None:
 
 
 def copy(path: Path, to: Path) -> None:
-    """Copy the spool as it is at this moment into a new file, also while its qmaster writes: that is never kept waiting. The
-    copy says itself at which position that was.
+    """Copy the present content of the spool into a new file, also while its qmaster writes; the qmaster never waits for the
+    copy. The copy contains its position.
 
-    One reading transaction lasts for the whole copy, so what is written meanwhile stays in the side file, and the copy need not
-    begin anew for it. Raises SpoolError. Source: https://www.sqlite.org/backup.html.
+    One read transaction lasts for the whole copy, so writes meanwhile stay in the side file and do not restart the copy.
+    Raises SpoolError. Source: https://www.sqlite.org/backup.html.
     """
     try:
         os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED))
@@ -239,8 +242,8 @@ def copy(path: Path, to: Path) -> None:
         raise SpoolError(f"cannot copy spool {path} to {to}: {plain_fault(error)}") from error
 
 
-def damage(path: Path) -> str:
-    """What SQLite finds wrong with the pages of a spool, in one line; "" if nothing is."""
+def find_damage(path: Path) -> str:
+    """Damage of the pages of a spool that SQLite reports, in one line; "" for none."""
     try:
         with closing(_for_reading(path)) as db:
             lines = [str(row[0]) for row in db.execute("pragma integrity_check(1)")]
@@ -255,10 +258,10 @@ def _for_reading(path: Path) -> apsw.Connection:
     return db
 
 
-def make_whole(path: Path) -> None:
-    """Take everything into the one file, so that it may be copied or moved without its side files. Raises SpoolError.
+def merge_log(path: Path) -> None:
+    """Merge the log into the database file, which may then be copied or moved without side files. Raises SpoolError.
 
-    To be called when nobody else has it open; SQLite removes the side files with the last connection.
+    The caller ensures that no other process has the spool open; SQLite removes the side files with the last connection.
     """
     if not path.exists():
         return

@@ -1,8 +1,8 @@
-"""Versions of the spool: what changed from each to the next in the records that it holds, and how older ones are taken over.
+"""Versions of the spool: the changes of its records from each version to the next, and the upgrade of older spools.
 
-Owns the table of steps and the rewriting, within a transaction of the caller: so an upgrade happens as a whole or not at all.
-Light: no state, no Ray. Called by `spool` when it opens one, and by `cell_identity` before anything is started. How a step is
-added: CONTRIBUTING.md.
+Owns the table of steps and the rewriting, within a transaction of the caller, so an upgrade happens as a whole or not at all.
+Light: no state, no Ray. Called by `spool` when it opens a file, and by `cell_identity` before the start. CONTRIBUTING.md
+explains how to add a step.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.errors import plain_fault
 
 VERSION = 4
-"""The version that this program writes. Goes up when a program of the version before would misread or lose what is written."""
+"""The version that this program writes. Increased when a program of the version before would misread or lose records."""
 
 KEY = "version"
-"""Under which it is kept in the spool's table of facts."""
+"""Key of the version in the spool's table of facts."""
 
 Record = dict[str, Any]
-"""A record as JSON has it, as the program of the version before wrote it; a step may change it in place."""
+"""A record as decoded JSON, in the form of the version before; a step may change it in place."""
 
 
 class Step(NamedTuple):
-    """From one version to the next. `event`: an event of the journal; `state`: the snapshot (`gridengine.state.state.Snapshot`),
-    and from version 4 on also parts of it that have `jobs` alone. Each gives the record as the next version has it; None where
-    nothing changed."""
+    """The step from one version to the next. `event`: converts an event of the journal; `state`: converts the snapshot
+    (`gridengine.state.state.Snapshot`), and from version 4 on also parts of it that have only `jobs`. Each returns the record in
+    the form of the next version; None if nothing changed."""
 
     event: Callable[[Record], Record] | None = None
     state: Callable[[Record], Record] | None = None
 
 
 STEPS: dict[int, Step] = {
-    # jobs may have a comment and have a story, which a program of version 1 would lose; what that wrote means the same
+    # jobs may have a comment and a history, which a program of version 1 would lose; its records keep their meaning
     1: Step(),
     # hosts may be drained, which a program of version 2 would forget, and would send jobs there
     2: Step(),
-    # the jobs of a snapshot lie in a table of their own, which a program of version 3 would not read; they move with the next one
+    # the jobs of a snapshot have a table of their own, which a program of version 3 would not read; the next snapshot moves them
     3: Step(),
 }
-"""Version -> the step from it to the next."""
+"""Version -> the step from this version to the next."""
 
 
 def check(path: Path) -> None:
@@ -55,7 +55,7 @@ def check(path: Path) -> None:
     if not path.exists() or not path.stat().st_size:
         return
     try:
-        # for reading only: else the last one who closes it would take its side file into it
+        # read-only: otherwise the last connection would merge the side file when it closes
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
             known = db.execute("select 1 from sqlite_master where name='meta'").fetchone()
             version = spool_file.recall(db, KEY) if known else ""
@@ -78,37 +78,37 @@ def upgrade(db: apsw.Connection, path: Path, version: int) -> None:
     steps = [STEPS[number] for number in range(version, VERSION)]
     if changes := [step.event for step in steps if step.event is not None]:
         for revision, record in db.execute("select revision, events from journal order by revision").fetchall():
-            place = f"revision {revision} of the journal"
-            events = [_changed(changes, event, path, place) for event in _decoded(record, path, place)]
+            location = f"revision {revision} of the journal"
+            events = [_convert(changes, event, path, location) for event in _decode(record, path, location)]
             db.execute("update journal set events=? where revision=?", (msgspec.json.encode(events), revision))
     if changes := [step.state for step in steps if step.state is not None]:
         for revision, record in db.execute("select revision, state from snapshot").fetchall():
-            place = f"the snapshot of revision {revision}"
-            state = _changed(changes, _decoded(record, path, place, packed=True), path, place)
-            db.execute("update snapshot set state=?", (_packed(state),))
+            location = f"the snapshot of revision {revision}"
+            state = _convert(changes, _decode(record, path, location, packed=True), path, location)
+            db.execute("update snapshot set state=?", (_pack(state),))
         for part, record in db.execute("select part, records from jobs order by part").fetchall():
-            place = f"part {part} of the jobs of the snapshot"
-            jobs = {str(job["id"]): job for job in _decoded(record, path, place, packed=True)}
-            changed = _changed(changes, {"jobs": jobs}, path, place)["jobs"]
-            db.execute("update jobs set records=? where part=?", (_packed(list(changed.values())), part))
+            location = f"part {part} of the jobs of the snapshot"
+            jobs = {str(job["id"]): job for job in _decode(record, path, location, packed=True)}
+            changed = _convert(changes, {"jobs": jobs}, path, location)["jobs"]
+            db.execute("update jobs set records=? where part=?", (_pack(list(changed.values())), part))
 
 
-def _packed(value: Any) -> bytes:
+def _pack(value: Any) -> bytes:
     return zlib.compress(msgspec.json.encode(value), 1)
 
 
-def _decoded(record: Any, path: Path, place: str, packed: bool = False) -> Any:
+def _decode(record: Any, path: Path, location: str, packed: bool = False) -> Any:
     try:
         return msgspec.json.decode(zlib.decompress(record) if packed else record)
     except (zlib.error, msgspec.DecodeError) as error:
-        raise SpoolError(f"spool {path}, {place}: {error}") from error
+        raise SpoolError(f"spool {path}, {location}: {error}") from error
 
 
-def _changed(changes: list[Callable[[Record], Record]], record: Record, path: Path, place: str) -> Record:
+def _convert(changes: list[Callable[[Record], Record]], record: Record, path: Path, location: str) -> Record:
     try:
         for change in changes:
             record = change(record)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise SpoolError(f"spool {path}, {place}: cannot be brought to version {VERSION} ({reason})") from error
+        raise SpoolError(f"spool {path}, {location}: cannot be brought to version {VERSION} ({reason})") from error
     return record

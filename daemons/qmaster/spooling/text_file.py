@@ -1,8 +1,8 @@
 """The text files of `common/` that the qmaster appends to: accounting, reporting, schedule and schedd_runlog.
 
-Owns the appending alone: a text is in the file whole or not at all, and a disk that does not take it, or a process out of
-descriptors, stops nothing. Each file is opened anew for each text: it may be renamed or emptied at any time. Called by the files'
-owners. Source: sge_accounting(5), sge_reporting(5), sge_sched_conf(5) params MONITOR, qconf(1) -tsm; AC-1, SC-10, QF-35.
+Owns only the appending: a text is in the file whole or not at all. A full disk, or a process without free descriptors, stops
+nothing else. The file is opened again for each text, so it may be renamed or emptied at any time. Called by the owners of the
+files. Source: sge_accounting(5), sge_reporting(5), sge_sched_conf(5) params MONITOR, qconf(1) -tsm; AC-1, SC-10, QF-35.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ _log = logging.getLogger(__name__)
 
 
 class TextFile:
-    """One of them, made when first needed, with a `header` before all else; all users may read it."""
+    """A text file, created on first use, with a `header` as its first lines; all users may read it."""
 
     def __init__(self, path: Path, header: str = "") -> None:
         self.path = path
         self._header = header
-        self._complaint = ""
+        self._logged_error = ""
 
     def append(self, lines: Iterable[str]) -> bool:
-        """Append lines (without their ends); False, logged once, when that is not possible now and nothing was written."""
+        """Append lines (without line ends). Returns False, and logs the error once, if nothing could be written."""
         try:
             self._append("".join(f"{line}\n" for line in lines))
         except OSError as error:
-            if self._complaint != error.strerror:
-                self._complaint = error.strerror or str(error)
-                _log.error("%s cannot be written: %s", self.path, self._complaint)
+            if self._logged_error != error.strerror:
+                self._logged_error = error.strerror or str(error)
+                _log.error("%s cannot be written: %s", self.path, self._logged_error)
             return False
-        if self._complaint:
-            self._complaint = ""
+        if self._logged_error:
+            self._logged_error = ""
             _log.warning("%s can be written again", self.path)
         return True
 

@@ -1,7 +1,7 @@
-"""Views: what the reading requests answer, as pure functions from the state to plain data.
+"""Views: the answers of the reading requests, as pure functions from the state to plain data.
 
-Owns the table of those that need the state alone. Must not change anything. Called by `reading`, and by the web server over its
-mirror. Shapes: docs/gdi.md.
+Owns the table of the requests that need only the state. Changes nothing. Called by `reading`, and by the web server with its
+mirror of the state. Shapes: docs/gdi.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PARTS: dict[str, Callable[..., Any]] = {
 
 
 def status(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
-    """The request `status`: several parts of the cluster as they are at one moment."""
+    """The request `status`: several parts of the cluster at one moment."""
     world = source.world()
     listing = Listing(source.state, world.zone, world.resolve_host)
     data: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def explain_job(source: StateSource, body: dict[str, Any], caller: Caller) -> An
 
 
 def orphans(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
-    """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
+    """Tasks on hosts that are unknown to the cell: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
     hosts = sorted(source.state.hosts.items())
     rows = [[name, *orphan.key[:2], orphan.owner, orphan.submit_time] for name, host in hosts for orphan in host.orphans]
     return Answer(data={"strays": rows})
@@ -82,4 +82,4 @@ VIEWS: dict[str, Callable[[StateSource, dict[str, Any], Caller], Answer]] = {
     "status": status,
     "strays": orphans,
 }
-"""Reading requests that need the state alone."""
+"""Reading requests that need only the state."""

@@ -1,6 +1,6 @@
 """Reading the configuration: objects, searches, detached settings, the share tree.
 
-Owns the readers of configuration, for `daemons.qmaster.views`. Changes nothing; everybody may read (QF-36).
+Owns the readers of configuration, for `daemons.qmaster.views`. Changes nothing; all users may read (QF-36).
 Source: qconf(1) -s*; QF-15, QF-16, QF-32, HG-5, CQ-19; O for texts.
 """
 
@@ -27,21 +27,21 @@ from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 
 Body = dict[str, Any]
 Reader = Callable[[StateSource, Body, Caller], Answer]
-Shown = dict[str, Any]
+ShownObject = dict[str, Any]
 
 
 def config_show(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
+    """The named objects of a kind, or all objects. An unknown name is an error answer. A pattern may select quota sets (O)."""
     kind, names = _kind(body), body.get("names")
     objects = source.state.kind(kind)
     answer = Answer()
-    shown: list[Shown] = []
+    shown: list[ShownObject] = []
     if kind == "resource_quota" and names:
         names = [each for name in names for each in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
         unique = source.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
         if unique in objects:
-            shown.append(_shown(source.state, kind, str(unique)))
+            shown.append(_shown_object(source.state, kind, str(unique)))
         elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
@@ -51,20 +51,20 @@ def config_show(source: StateSource, body: Body, caller: Caller) -> Answer:
 
 
 def _kind(body: Body) -> str:
-    """The kind of objects that is asked for. Raises SyntaxFault."""
+    """The requested kind of objects. Raises SyntaxFault."""
     if body["kind"] not in KINDS:
         raise SyntaxFault(f'there is no kind of object "{body["kind"]}"')
     return str(body["kind"])
 
 
 def _matching(objects: Iterable[str], name: str) -> list[str]:
-    """The names that a pattern means; none for a plain name."""
+    """The names that match a pattern; none for a plain name."""
     return sorted(filter(compile_expression(name), objects)) if is_pattern(name) else []
 
 
-def _shown(state: State, kind: str, name: str) -> Shown:
-    """An object; of a host group with a rule also the hosts that match it now."""
-    shown: Shown = {"name": name, "attributes": state.kind(kind)[name]}
+def _shown_object(state: State, kind: str, name: str) -> ShownObject:
+    """An object. A host group with a rule also has the hosts that match the rule now."""
+    shown: ShownObject = {"name": name, "attributes": state.kind(kind)[name]}
     if kind == "host_group" and name in state.rule_members:
         shown["rule_members"] = state.rule_members[name]
     return shown
@@ -75,14 +75,14 @@ def config_list(source: StateSource, body: Body, caller: Caller) -> Answer:
 
 
 def config_template(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """The attributes that a new object begins with; `name`: its name, which matters for configurations of hosts."""
+    """The initial attributes of a new object. `name`: its name, which matters for configurations of hosts."""
     kind = _kind(body)
     model = KINDS[kind].template(body["name"]) if kind == "configuration" and body.get("name") else KINDS[kind].template()
     return Answer(data=model.attributes())
 
 
 def may_configure(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """Whether the caller may change the configuration: asked before somebody edits in vain."""
+    """Whether the caller may change the configuration. Clients check before a user edits in vain."""
     refusal = no_right(source.state, caller, source.world())
     return Answer(1, [("error", refusal)]) if refusal else Answer()
 
@@ -93,7 +93,7 @@ def config_export(source: StateSource, body: Body, caller: Caller) -> Answer:
 
 
 def config_detached(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """-sds: a line for each detached setting; 1 when there is any, as in the original."""
+    """-sds: a line for each detached setting; status 1 with at least one line, as in the original."""
     answer, state = Answer(), source.state
     detached_settings = [
         setting
@@ -108,36 +108,36 @@ def config_detached(source: StateSource, body: Body, caller: Caller) -> Answer:
 
 
 def config_search(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """-sobjl: names of the objects with a value that matches, in attributes that match (QF-15).
+    """-sobjl: names of the objects that have a matching value in a matching attribute (QF-15).
 
     `object`: queue (its default settings), queue_domain and queue_instance (tuples only), exechost (with its load_values).
     """
-    what = body["object"]
+    object_kind = body["object"]
     attribute_matches, value_matches = compile_expression(body["attribute"]), compile_expression(body["value"])
     state = source.state
-    if what == "exechost":
+    if object_kind == "exechost":
         hosts = [(name, text | {"load_values": _load_values(state, name)}) for name, text in state.kind("exec_host").items()]
-        return Answer(data=sorted(name for name, text in hosts if _any(text, attribute_matches, value_matches)))
-    if what not in ("queue", "queue_domain", "queue_instance"):
+        return Answer(data=sorted(name for name, text in hosts if _has_match(text, attribute_matches, value_matches)))
+    if object_kind not in ("queue", "queue_domain", "queue_instance"):
         known = "queue, queue_domain, queue_instance and exechost"
-        return Answer(1, [("error", f'denied: "{what}" cannot be searched, only {known} can')])
+        return Answer(1, [("error", f'denied: "{object_kind}" cannot be searched, only {known} can')])
     found: set[str] = set()
     for queue, text in state.kind("cluster_queue").items():
         for identifier, settings in _settings(text).items():
-            of_what = {"": "queue", "@": "queue_domain"}.get(identifier[:1], "queue_instance")
-            if of_what == what and _any(settings, attribute_matches, value_matches):
+            settings_kind = {"": "queue", "@": "queue_domain"}.get(identifier[:1], "queue_instance")
+            if settings_kind == object_kind and _has_match(settings, attribute_matches, value_matches):
                 found.add(f"{queue}@{identifier}" if identifier else queue)
     return Answer(data=sorted(found))
 
 
 def _load_values(state: State, host: str) -> str:
-    """As `qconf -se` shows what a host reports."""
+    """The load values of a host, in the form of `qconf -se`."""
     reported = state.hosts[host].load if host in state.hosts else {}
     return ",".join(f"{name}={text}" for name, text in reported.items()) or "NONE"
 
 
 def _settings(attributes: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The settings of a queue by identifier; "" for the defaults."""
+    """The settings of a queue by identifier; identifier "" has the defaults."""
     found: dict[str, dict[str, str]] = {"": {}}
     for attribute, text in attributes.items():
         if attribute in ("qname", "hostlist"):
@@ -148,7 +148,7 @@ def _settings(attributes: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _any(attributes: Mapping[str, str], attribute_matches: Matcher, value_matches: Matcher) -> bool:
+def _has_match(attributes: Mapping[str, str], attribute_matches: Matcher, value_matches: Matcher) -> bool:
     return any(
         attribute_matches(attribute) and any(value_matches(value) for value in (text, *elements(attribute, text)))
         for attribute, text in attributes.items()
@@ -156,10 +156,10 @@ def _any(attributes: Mapping[str, str], attribute_matches: Matcher, value_matche
 
 
 def config_share_tree(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """-sstnode, -rsstnode: nodes with all below them as [path, name, shares]; `paths` null for the whole tree."""
+    """-sstnode, -rsstnode: nodes with all their descendants as [path, name, shares]; `paths` null for the whole tree."""
     stored = source.state.kind("share_tree").get("")
     if stored is None:
-        # asked for what is below nothing, the original says so and is content
+        # without a share tree the original prints this text and succeeds
         return Answer(0, [("error", "No sharetree")])
     root, answer = ShareTreeObject.from_attributes(stored).root, Answer()
     rows: list[list[object]] = []
@@ -176,9 +176,9 @@ def config_share_tree(source: StateSource, body: Body, caller: Caller) -> Answer
 
 
 def share_usage_now(source: StateSource, body: Body, caller: Caller) -> Answer:
-    """What users have used, as the share tree counts it at this moment: user, project or "", cpu s, mem GB s, io GB."""
-    found = share_usage(source.state, source.world().now)
-    return Answer(data=[[*key, usage.cpu, usage.mem, usage.io] for key, usage in sorted(found.items())])
+    """Usage of the users as the share tree counts it now: user, project or "", cpu s, mem GB s, io GB."""
+    usages = share_usage(source.state, source.world().now)
+    return Answer(data=[[*key, usage.cpu, usage.mem, usage.io] for key, usage in sorted(usages.items())])
 
 
 CONFIGURATION_READERS: dict[str, Reader] = {

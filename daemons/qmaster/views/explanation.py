@@ -1,6 +1,6 @@
-"""Why jobs are pending, ranked, with the smallest change that helps: the reading request `explain_job` (qexplain).
+"""Ranked causes of pending jobs, with the smallest change that helps: the reading request `explain_job` (qexplain).
 
-Owns the choice of jobs, and what of it is for whom; the reasoning is `gridengine.placement.explanation`. Pure.
+Owns the selection of jobs, and the facts that each caller may see. The reasoning is in `gridengine.placement.explanation`. Pure.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def explain_jobs(
     state: State, targets: list[str], now: float, zone: tzinfo, caller: Caller, admin_user: str
 ) -> dict[str, Any]:
     """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "tasks", "causes", "change", "expected_start"}],
-    "unknown": [target]}. now: epoch seconds; zone: that of calendars and times. Raises SyntaxFault.
+    "unknown": [target]}. now: epoch seconds; zone: time zone of calendars and times. Raises SyntaxFault.
     """
     operator = is_operator(state, caller, admin_user)
     found: dict[int, dict[str, Any]] = {}
@@ -40,11 +40,11 @@ def explain_jobs(
             unknown.append(target)
         for job in (each.job for each in selected if each.job.id not in found):
             asker: Asker = "operator" if operator else "owner" if job.owner == caller.user else "other"
-            found[job.id] = _explained(state, job, now, zone, asker)
+            found[job.id] = _explain_job(state, job, now, zone, asker)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
-def _explained(state: State, job: Job, now: float, zone: tzinfo, asker: Asker) -> dict[str, Any]:
+def _explain_job(state: State, job: Job, now: float, zone: tzinfo, asker: Asker) -> dict[str, Any]:
     groups = pending_groups(state, job)
     pending = ",".join(str(tasks) for _, tasks in groups)
     running = len(job.placed)
@@ -53,17 +53,17 @@ def _explained(state: State, job: Job, now: float, zone: tzinfo, asker: Asker) -
     explained["tasks"] = placed_tasks(state, job, zone)
     if not groups:
         return explained
-    told = explanation(state, job, now, zone, asker)
-    if told.change is not None and told.change.options:
-        _only_if_allowed(state, told.change, asker)
-    explained |= msgspec.to_builtins(told)
+    job_explanation = explanation(state, job, now, zone, asker)
+    if job_explanation.change is not None and job_explanation.change.options:
+        _hide_forbidden_change(state, job_explanation.change, asker)
+    explained |= msgspec.to_builtins(job_explanation)
     return explained
 
 
-def _only_if_allowed(state: State, change: Change, asker: Asker) -> None:
-    """No qalter is shown to people whom the qmaster would refuse it: other users, and all where a verifier keeps a field."""
+def _hide_forbidden_change(state: State, change: Change, asker: Asker) -> None:
+    """Hide a qalter command that the qmaster would refuse: from other users, and from all where a verifier protects a field."""
     fields = frozenset(field for option, field in _FIELDS.items() if option in change.options.split())
     if refused := unverified_parameters(state, fields):
-        change.texts.append(f"submit it again so: this cell's verifier lets nobody change {refused} of a job")
+        change.texts.append(f"submit it again with this change: this cell's verifier forbids changing {refused} of a job")
     if refused or asker == "other":
         change.options = ""

@@ -1,6 +1,6 @@
-"""Execution hosts with the load values that qhost shows, and what they offer.
+"""Execution hosts with the load values of qhost, and their resources.
 
-Owns those rows. Pure. Called through `daemons.qmaster.views`. Statements QH-1 … QH-4.
+Owns the rows of hosts. Pure. Called through `daemons.qmaster.views`. Statements QH-1 … QH-4.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ SHOWN = "arch num_proc m_socket m_core m_thread load_avg mem_total mem_used swap
 
 def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
     """Body: `hosts` (names, [] for all), `requests` (-l), `load` (name of the value in the load column),
-    `resources` (null, [] for all, names), `load_values` (true: all that the host reports, as it reports it).
+    `resources` (null, [] for all, names), `load_values` (true: all load values, as the host reports them).
 
-    Data: a dict a host, "global" first unless it does not offer what -l requests: name, values (arch as text, the others
-    numbers, memory in bytes; null where not known, in the order arch num_proc m_socket m_core m_thread load_avg mem_total
-    mem_used swap_total swap_used), resources ([letters, name, value] each), load_values (texts by name). Raises SyntaxFault.
+    Data: a dict a host, "global" first unless it lacks a resource of -l: name, values (arch as text, the other values
+    numbers, memory in bytes; null if unknown, in the order arch num_proc m_socket m_core m_thread load_avg mem_total
+    mem_used swap_total swap_used), resources ([source codes, name, value] each), load_values (texts by name). Raises SyntaxFault.
     """
     state = listing.state
     known = sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
-    wanted = {listing.host(name): name for name in body.get("hosts") or ()}
-    for unique, name in wanted.items():
+    requested = {listing.host(name): name for name in body.get("hosts") or ()}
+    for unique, name in requested.items():
         if unique not in known:
             raise SyntaxFault(f'can\'t resolve hostname "{name}"')
-    names = [name for name in known if not wanted or name in wanted]
+    names = [name for name in known if not requested or name in requested]
     if body.get("requests"):
         names = listing.hosts_offering([GLOBAL, *names], body["requests"])
     else:
@@ -45,15 +45,15 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
     return rows
 
 
-def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None) -> dict[str, Any]:
+def _host(listing: Listing, name: str, load_name: str, requested: list[str] | None) -> dict[str, Any]:
     host = listing.state.hosts.get(name)
     load = host.load if host is not None and name != GLOBAL else {}
-    values = [_typed(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
+    values = [_typed_value(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
     if load:
         values[0] = listing.architecture(name)
     row: dict[str, Any] = {"name": name, "values": values}
-    if wanted is not None:
-        chosen = {entry_name(listing, given) for given in wanted}
+    if requested is not None:
+        chosen = {entry_name(listing, given) for given in requested}
         row["resources"] = [
             offer_row(offer, whole=False)
             for offer in host_resources(listing.config_snapshot, listing.ledger, name)
@@ -62,8 +62,8 @@ def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None)
     return row
 
 
-def _typed(listing: Listing, name: str, text: str | None) -> float | str | None:
-    """A load value as a number where its complex is one; without a complex entry as its text."""
+def _typed_value(listing: Listing, name: str, text: str | None) -> float | str | None:
+    """A load value as a number if its complex is numeric; without a complex entry as its text."""
     entry = listing.config_snapshot.entries.get(name)
     if text is None or entry is None:
         return text

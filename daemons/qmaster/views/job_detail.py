@@ -1,6 +1,6 @@
-"""Everything about single jobs: what `qstat -j` shows, and why jobs are pending.
+"""All facts of single jobs for `qstat -j`, and the reasons of pending jobs.
 
-Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Statements ST-18 … ST-20, DP-6.
+Owns the selection of facts. Pure. Called through `daemons.qmaster.views`. Statements ST-18 … ST-20, DP-6.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def job_detail(
 ) -> dict[str, Any]:
     """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
 
-    Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]};
-    of both "note": whether schedd_job_info leaves reasons out, "" if it leaves out none.
-    `environment_of` gives the environment of a job, which is not in the state; without it, and to whom the values are none
-    of his business, only names are shown (values are null). Raises SyntaxFault.
+    Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]}.
+    Either has "note": the reasons that schedd_job_info leaves out, "" for none.
+    `environment_of` returns the environment of a job, which is not in the state. Without this function, and for callers
+    without the right to see the values, the answer has only names (values are null). Raises SyntaxFault.
 
-    Deviation: 8.1.9 shows the values of -v and -V to everybody.
+    Deviation: 8.1.9 shows the values of -v and -V to all users.
     """
     state = listing.state
     if not body.get("jobs"):
@@ -82,20 +82,20 @@ def _detail(
     detail["priorities"] = state.priorities.get(job.id)
     detail["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
     detail["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
-    explained = job.waits and _info_wanted(state, job.id)
+    explained = job.waits and _is_explained(state, job.id)
     detail["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
     return detail
 
 
 def _checkpoint(state: State, job: Job) -> tuple[str, int]:
-    """When checkpoints are made: letters of `nmsxr` (-c, else of the environment) and seconds between them, 0 for none."""
+    """Occasions of checkpoints as characters of `nmsxr` (of -c, else the environment), and seconds between checkpoints or 0."""
     if not job.checkpoint:
         return job.checkpoint_when, 0
     environment = state.checkpoints.get(job.checkpoint)
     timed = job.checkpoint_when[:1].isdecimal()
-    letters = (environment.when if environment else "") if timed or not job.checkpoint_when else job.checkpoint_when
+    occasions = (environment.when if environment else "") if timed or not job.checkpoint_when else job.checkpoint_when
     interval = int(parse_time(job.checkpoint_when)) if timed else 0
-    return "".join(letter for letter in "nmsxr" if letter in letters), interval
+    return "".join(occasion for occasion in "nmsxr" if occasion in occasions), interval
 
 
 def _task(task: Task) -> dict[str, Any]:
@@ -116,13 +116,13 @@ def _task(task: Task) -> dict[str, Any]:
 
 
 def _reasons_of_all(state: State, now: float, zone: tzinfo) -> list[list[Any]]:
-    """Why jobs are pending, each reason with the numbers of the jobs that it concerns."""
-    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now, zone).items()}
+    """The reasons of pending jobs, each with the numbers of its jobs."""
+    listed = {reason: [n for n in ids if _is_explained(state, n)] for reason, ids in explain_all(state, now, zone).items()}
     return [[reason.text, ids] for reason, ids in listed.items() if ids]
 
 
 def _note(state: State) -> str:
-    """Which reasons schedd_job_info leaves out, as 8.1.9 says it; "" for none. Source: O."""
+    """The reasons that schedd_job_info leaves out, in the text of 8.1.9; "" for none. Source: O."""
     explained = state.scheduler.explained
     if explained is None:
         return ""
@@ -131,7 +131,7 @@ def _note(state: State) -> str:
     return "(Collecting of scheduler job information is turned off)"
 
 
-def _info_wanted(state: State, job_id: int) -> bool:
+def _is_explained(state: State, job_id: int) -> bool:
     """Whether schedd_job_info lets the job be explained. Source: sge_sched_conf(5); SC-6."""
     explained = state.scheduler.explained
     return explained is None or job_id in explained

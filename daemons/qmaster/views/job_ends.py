@@ -1,6 +1,6 @@
-"""How jobs ended that are gone: the reading request `job_ends`, for the hint below "does not exist".
+"""The ends of jobs that are gone: the reading request `job_ends`, for the hint below "does not exist".
 
-Owns the sentences. What is known comes of the accounting records and of the story. Called by `reading`. Source: AC-1,
+Owns the sentences. Their facts come from the accounting records and from the job history. Called by `reading`. Source: AC-1,
 sge_status(5) failed.
 """
 
@@ -17,30 +17,30 @@ from gridengine.gdi.requests import Answer, Caller
 from gridengine.units import spoken_moment
 
 MOST_RECORDS = 10_000
-"""Records of one job that are looked at."""
+"""Limit of records that are read for one job."""
 _OF_SIGNALS = 128
 
 
 def job_ends(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
-    """Body: `jobs` (numbers). Data: {"ends": [sentence]} of those that are gone and of which something is known, in order."""
+    """Body: `jobs` (numbers). Data: {"ends": [sentence]}, in order, for the jobs that are gone and have a record or a history."""
     zone = master.world().zone
     asked = [number for number in dict.fromkeys(body["jobs"]) if number not in master.state.jobs]
-    return Answer(data={"ends": [text for number in asked if (text := _end(master, number, zone))]})
+    return Answer(data={"ends": [text for number in asked if (text := _describe_end(master, number, zone))]})
 
 
-def _end(master: Master, number: int, zone: tzinfo) -> str:
+def _describe_end(master: Master, number: int, zone: tzinfo) -> str:
     last: dict[str, AccountingRecord] = {}
     for _, record in master.spool.accounted.records([number], most=MOST_RECORDS):
         if record.pe_taskid in ("", "NONE"):
             last[record.task_number] = record
     if last:
-        return f"{_accounted(number, list(last.values()), zone)} (qacct -j {number})"
+        return f"{_describe_finished(number, list(last.values()), zone)} (qacct -j {number})"
     lines = master.job_history(number, 1)
-    return _unstarted(number, *lines[-1][3:], spoken_moment(lines[-1].time, zone)) if lines else ""
+    return _describe_unstarted(number, *lines[-1][3:], spoken_moment(lines[-1].time, zone)) if lines else ""
 
 
-def _accounted(number: int, last: list[AccountingRecord], zone: tzinfo) -> str:
-    """Of a job whose tasks ran: the last record of each."""
+def _describe_finished(number: int, last: list[AccountingRecord], zone: tzinfo) -> str:
+    """The end of a job whose tasks ran. `last`: the last record of each task."""
     latest = max(last, key=lambda record: float(record.end_time))
     when = f"at {spoken_moment(float(latest.end_time), zone)}"
     bad = sum(not (record.failed == record.exit_status == "0") for record in last)
@@ -51,7 +51,7 @@ def _accounted(number: int, last: list[AccountingRecord], zone: tzinfo) -> str:
 
 
 def outcome(record: AccountingRecord) -> str:
-    """How one try ended: `exit status 1`, `killed by signal KILL`, or at which step it failed."""
+    """The end of one attempt: `exit status 1`, `killed by signal KILL`, or the step that failed."""
     failed, status = int(record.failed or 0), int(record.exit_status or 0)
     killed = f"killed by signal {_signal_name(status - _OF_SIGNALS)}" if status > _OF_SIGNALS else f"exit status {status}"
     if failed in (0, AFTER_JOB):
@@ -61,8 +61,8 @@ def outcome(record: AccountingRecord) -> str:
     return f"failed {TEXTS.get(failed, 'for an unknown reason')} ({failed})"
 
 
-def _unstarted(number: int, event: str, cause: str, when: str) -> str:
-    """Of a job none of whose tasks ran: the last line of its story."""
+def _describe_unstarted(number: int, event: str, cause: str, when: str) -> str:
+    """The end of a job without a task that ran. `event`, `cause`: of the last line of its history."""
     if event == "PendingTasksDeleted":
         return f"job {number} was deleted before it began, at {when}: {cause} (qexplain -story {number})"
     return f"job {number} is gone since {when} (qexplain -story {number})"

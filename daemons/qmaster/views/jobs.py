@@ -1,9 +1,9 @@
 """The job list of qstat: one row a running task, one row a set of pending tasks in the same state.
 
-Owns which tasks are shown, in which order, and the rows. Pure and quick: 10,000 pending jobs are nothing unusual.
+Owns the selection of tasks, their order and the rows. Pure and fast: 10,000 pending jobs are common.
 Called through `daemons.qmaster.views`. Statements ST-1 … ST-3, ST-16, ST-17, ST-24, ST-25, ST-27.
 
-What stands where in a row is `gridengine.job_rows`'.
+`gridengine.job_rows` owns the positions in a row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from daemons.qmaster.views.selection import Body, Listing, users_wanted
+from daemons.qmaster.views.selection import Body, Listing, user_filter
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.job_rows import DETAILS, GRANTS, ID, INSTANCE, PRIORITY, SLOTS, TASKS
 from gridengine.placement.urgency import (
@@ -29,10 +29,10 @@ from gridengine.state.state import State
 from gridengine.state.state_codes import pending_groups, running_state_codes
 
 Row = list[object]
-#: rows in one line of a `job_list`: few enough to be held by a client, enough that their number costs nothing
+#: rows in one line of a `job_list`: few enough for the memory of a client, enough to make the cost of a line negligible
 ROWS_A_LINE = 500
 _NO_PRIORITY = (0.0, 0.0, 0.0, 0.0)
-#: states of -s that leave only those of the pending tasks that wait for one of these reasons, even beside `p`
+#: states of -s that select pending tasks by the reason of their wait, even beside `p`
 _HELD = frozenset(("hu", "ho", "hs", "hd", "hj", "ha"))
 _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
 
@@ -40,20 +40,20 @@ _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
 def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, list[Row]]:
     """Body: `users`, `states` (p r s z hu ho hs hd hj ha), `select` (of instances), `single` (-g d), `details`.
 
-    Data: {"running": rows, "pending": rows, "finished": rows, "inconsistent": rows of tasks that run where there is no
+    Data: {"running": rows, "pending": rows, "finished": rows, "inconsistent": rows of tasks that run without a
     queue instance (ST-33)}. Raises SyntaxFault.
     """
     state = listing.state
     states = frozenset(body.get("states") or "prs")
-    wanted = users_wanted(state, body, caller)
-    shown = state.jobs_of(wanted)
+    is_selected = user_filter(state, body, caller)
+    shown = state.jobs_of(is_selected)
     instances: frozenset[str] | None = None
     could: set[int] | None = None
     if any(body.get("select", {}).values()):
         selected = listing.instances(body["select"])
         instances = frozenset(i.name for i in selected)
-        # the states of queues (-qs) say nothing about where a job could run
-        lasting = {name: wish for name, wish in body["select"].items() if wish and name != "states"}
+        # the states of queues (-qs) do not limit the instances in which a job could run
+        lasting = {name: criterion for name, criterion in body["select"].items() if criterion and name != "states"}
         if lasting and states - {"r", "s", "z"}:
             selected = listing.instances(lasting) if body["select"].get("states") else selected
             could = listing.could_run((job for job in shown if job.waits), selected)
@@ -70,7 +70,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     pending.sort(key=_pending_order(state))
     finished: list[Row] = []
     if "z" in states:
-        finished = [finished_row(job) for job in state.finished if wanted(job.owner, "")]
+        finished = [finished_row(job) for job in state.finished if is_selected(job.owner, "")]
     inconsistent = [row for row in running if not is_placed(state, row)]
     if inconsistent:
         running = [row for row in running if is_placed(state, row)]
@@ -78,15 +78,15 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
 
 
 def rows_of_job(listing: Listing, job: Job, now: float) -> tuple[list[Row], list[Row]]:
-    """The rows of a job's tasks that run, and of those that wait."""
+    """The rows of a job's running tasks, and of its pending tasks."""
     states = frozenset("prs")
     return _running_rows(listing, job, states, None, ()), _pending_rows(listing, job, states, False, (), now)
 
 
-def in_lines(answer: Answer) -> Iterator[object]:
-    """An answer of `status` with part `jobs` as the request `job_list` gives it, each value a line of its own.
+def split_into_lines(answer: Answer) -> Iterator[object]:
+    """The lines of a `job_list` answer, each a value, made from an answer of `status` with part `jobs`.
 
-    First the answer with the rows of running tasks alone; then [phase, rows] of the other rows, in the order of the phases.
+    The first line is the answer with only the rows of running tasks. The next lines are [phase, rows], in the order of phases.
     """
     data: Any = answer.data
     if not isinstance(data, dict) or "jobs" not in data:
@@ -101,7 +101,7 @@ def in_lines(answer: Answer) -> Iterator[object]:
 
 
 def is_placed(state: State, row: Row) -> bool:
-    """Whether all slots of a running task are at instances that there are."""
+    """Whether all slots of a running task belong to existing instances."""
     grants: list[Any] = row[GRANTS]  # type: ignore[assignment]
     return bool(grants) and all(grant[INSTANCE] in state.instances for grant in grants)
 
@@ -112,7 +112,7 @@ def _add_urgencies(listing: Listing, rows: list[Any], now: float) -> None:
 
 
 def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, float]:
-    """Urgency of a job and what it comes of; none for one that the scheduler does not look at. Source: CX-67, O."""
+    """Urgency of a job and its contributions; 0.0 for a job that the scheduler ignores. Source: CX-67, O."""
     state = listing.state
     if state.priorities.get(job.id, _NO_PRIORITY) == _NO_PRIORITY:
         return {"urgency": 0.0, "rrcontr": 0.0, "wtcontr": 0.0, "dlcontr": 0.0}
@@ -126,7 +126,7 @@ def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, fl
 
 
 def _pending_order(state: State):  # type: ignore[no-untyped-def]
-    """By priority, highest first, then by submission and number."""
+    """Sort key of pending rows: priority, highest first, then submission time and number."""
     jobs = state.jobs
     return lambda row: (-row[PRIORITY], jobs[row[ID]].submit_time, row[ID])
 
@@ -135,18 +135,18 @@ def _running_rows(
     listing: Listing, job: Job, states: frozenset[str], instances: frozenset[str] | None, details: Sequence[str]
 ) -> list[Row]:
     state = listing.state
-    held = _held_by(job, states)
+    held = _held_tasks(job, states)
     rows: list[Row] = []
     for task in job.tasks.values():
         if task.waits or (
             instances is not None and not any(grant.instance in instances for grant in task.granted)
         ):
             continue
-        letters = running_state_codes(state, job, task)
-        if ("s" if any(letter in "sST" for letter in letters) else "r") not in states and task.id not in held:
+        state_codes = running_state_codes(state, job, task)
+        if ("s" if any(state_code in "sST" for state_code in state_codes) else "r") not in states and task.id not in held:
             continue
         priority = state.priorities.get(job.id, _NO_PRIORITY)
-        row: Row = [job.id, priority[0], job.name, job.owner, letters, task.start_time, _grants(state, task)]
+        row: Row = [job.id, priority[0], job.name, job.owner, state_codes, task.start_time, _grants(state, task)]
         row += [task.slots, task.id if job.is_array else ""]
         if details:
             row.append(_details(listing, job, details, task))
@@ -155,7 +155,7 @@ def _running_rows(
 
 
 def _grants(state: State, task: Task) -> list[list[object]]:
-    """Grants with the number of slave tasks each has room for: one less at the master's if it is the first task."""
+    """Grants with their number of possible slave tasks. The master's grant has one fewer if the job script is the first task."""
     pe = state.pes.get(task.pe) if task.pe else None
     first = 1 if pe is None or pe.job_is_first_task else 0
     return [
@@ -172,30 +172,30 @@ def _pending_rows(
     if not groups:
         return []
     if not states.isdisjoint(_HELD):
-        groups = _held_so(state, job, groups, states, now)
+        groups = _select_held(state, job, groups, states, now)
     priority = state.priorities.get(job.id, _NO_PRIORITY)[0]
     slots = assumed_slots(state, listing.request(job)) if job.pe_range and not job.error else 1
     rows: list[Row] = []
-    for letters, tasks in groups:
+    for state_codes, tasks in groups:
         labels: list[object] = [""] if not job.is_array else list(tasks) if single else [str(tasks)]
         for label in labels:
-            row: Row = [job.id, priority, job.name, job.owner, letters, job.submit_time, [], slots, label]
+            row: Row = [job.id, priority, job.name, job.owner, state_codes, job.submit_time, [], slots, label]
             if details:
                 row.append(_details(listing, job, details))
             rows.append(row)
     return rows
 
 
-def _held_so(
+def _select_held(
     state: State, job: Job, groups: list[tuple[str, Ranges]], states: frozenset[str], now: float
 ) -> list[tuple[str, Ranges]]:
-    """The parts of the groups that wait for one of the reasons asked for by -s h… (ST-25)."""
+    """The parts of the groups that wait for a reason requested by -s h… (ST-25)."""
     if ("hj" in states and state.waits_for(job)) or ("ha" in states and job.start_after > now):
         return groups
-    held = _held_by(job, states)
+    held = _held_tasks(job, states)
     if "hd" in states and job.array_predecessors:
         held = held | blocked_tasks(state, job)
-    return [(letters, part) for letters, tasks in groups if (part := tasks & held)]
+    return [(state_codes, part) for state_codes, tasks in groups if (part := tasks & held)]
 
 
 def finished_row(job: FinishedJob) -> Row:
@@ -204,7 +204,7 @@ def finished_row(job: FinishedJob) -> Row:
 
 
 def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | None = None) -> dict[str, object]:
-    """What -ext, -urg, -pri (`shares`) and -r (`requests`) show beyond the row."""
+    """Additional columns of -ext, -urg, -pri (`shares`) and of -r (`requests`)."""
     state = listing.state
     found: dict[str, object] = {}
     if "shares" in details:
@@ -251,10 +251,10 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
 
 
 def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[object]]:
-    """[name, value, what it adds to the urgency] of each request of -l; worked out once for jobs that request the same."""
+    """[name, value, contribution to the urgency] of each request of -l; computed once for jobs with equal requests."""
     if not job.hard:
         return []
-    if job.error:  # maybe because of these: they are shown as they were asked for
+    if job.error:  # these requests may be the cause: show them as they were given
         return [[name, value, 0.0] for name, value in job.hard.items()]
     slots = task.slots if task is not None and task.slots else 1
     if job.pe_range and slots == 1:
@@ -269,8 +269,8 @@ def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[o
     return found
 
 
-def _held_by(job: Job, states: frozenset[str]) -> Ranges:
-    """The tasks of a job, running ones too, that have one of the holds asked for by -s hu, ho, hs (ST-25)."""
+def _held_tasks(job: Job, states: frozenset[str]) -> Ranges:
+    """The tasks of a job, running tasks too, that have a hold requested by -s hu, ho, hs (ST-25)."""
     held = Ranges()
     for name, hold in _HOLDS.items():
         if name in states and hold.value in job.holds:

@@ -1,6 +1,6 @@
-"""Placed tasks: what the tasks of a job that have a place do there, as people read it (qexplain).
+"""Placed tasks: sentences for users about the tasks of a job that hold slots (qexplain).
 
-Owns those sentences. Pure. Called by `explanation`. Source: sge_status(5) for the states.
+Owns the sentences. Pure. Called by `explanation`. Source: sge_status(5) for the states.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from gridengine.state.state_codes import running_state_codes
 from gridengine.units import INFINITY, spoken_moment
 
 SHOWN = 5
-"""Tasks that are told of one by one; the others are counted."""
+"""Number of tasks with a sentence; the remaining tasks are counted."""
 
 
 def placed_tasks(state: State, job: Job, zone: tzinfo) -> list[str]:
-    """A sentence or two for each of the first tasks that have a place. zone: that of times."""
+    """A sentence or two for each of the first placed tasks. zone: time zone of printed times."""
     tasks = sorted(job.placed, key=lambda task: task.id)
     found = []
     for task in tasks[:SHOWN]:
-        who = f"task {task.id}" if job.is_array else "it"
-        found.append(f"{who} {'; '.join(_told(state, job, task, zone))}")
+        subject = f"task {task.id}" if job.is_array else "it"
+        found.append(f"{subject} {'; '.join(_describe_task(state, job, task, zone))}")
     return [*found, f"and {len(tasks) - SHOWN} more tasks"] if len(tasks) > SHOWN else found
 
 
-def _told(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
+def _describe_task(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
     where = " ".join(f"{grant.instance} ({grant.slots} slot{'' if grant.slots == 1 else 's'})" for grant in task.granted)
     if task.status == "transferring":
         yield f"was given to {where} at {spoken_moment(task.start_time, zone)}, whose host has not confirmed it yet"
     else:
-        yield f"{_doing(state, job, task)} on {where} since {spoken_moment(task.start_time, zone)}"
+        yield f"{_describe_activity(state, job, task)} on {where} since {spoken_moment(task.start_time, zone)}"
     if task.deleted_by:
         yield f"{task.deleted_by} has deleted it: it goes when host {task.host} reports its end"
     host = state.hosts.get(task.host)
@@ -46,12 +46,12 @@ def _told(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
         yield f"its run time limit ends it at {spoken_moment(task.start_time + limit, zone)}"
 
 
-def _doing(state: State, job: Job, task: Task) -> str:
-    letters = running_state_codes(state, job, task)
-    if "S" in letters:
+def _describe_activity(state: State, job: Job, task: Task) -> str:
+    state_codes = running_state_codes(state, job, task)
+    if "S" in state_codes:
         return "is suspended with its queue"
-    if "T" in letters:
+    if "T" in state_codes:
         return "is suspended by a threshold of its queue"
-    if "s" in letters:
+    if "s" in state_codes:
         return f"is suspended (qmod -usj {job.id} lets it go on)"
     return "runs"

@@ -1,6 +1,6 @@
-"""Queue instances with their slots, load, letters and resources, and the summary by cluster queue.
+"""Queue instances with their slots, load, state codes and resources, and the summary by cluster queue.
 
-Owns those rows. Pure. Called through `daemons.qmaster.views`. Statements ST-4 … ST-15, QI-14, QI-15, QS-1.
+Owns the rows. Pure. Called through `daemons.qmaster.views`. Statements ST-4 … ST-15, QI-14, QI-15, QS-1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gridengine.placement.values import Offer, format_value
 from gridengine.state.queues import QueueInstance
 from gridengine.syntax.queue_expression import QueueExpression
 
-#: states that keep slots away for a while, and states that need a hand, as `-g c` counts them (ST-11)
+#: states that make slots unavailable temporarily, and states that need an administrator, as `-g c` counts them (ST-11)
 _TEMPORARY = frozenset("aoACDS")
 _MANUAL = frozenset("cdsuE")
 #: columns of `-g c -ext`
@@ -27,21 +27,21 @@ _EACH_STATE = "sASCuadDcoE"
 
 def queues(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
     """Body: `select` (of instances), `load` (name of the load value shown), `resources` (null, [] for all, names),
-    `explain` (letters of aAcdE).
+    `explain` (codes of aAcdE).
 
     Data: a dict an instance: name, type, resv, used, total, load, arch (texts or null), states, resources
-    ([letters, name, value] each), explain (texts by letter). Raises SyntaxFault.
+    ([source codes, name, value] each), explain (texts by state code). Raises SyntaxFault.
     """
     load_name = body.get("load") or "load_avg"
-    wanted = body.get("resources")
+    requested = body.get("resources")
     return [
-        _instance(listing, instance, load_name, wanted, body.get("explain") or "")
+        _instance(listing, instance, load_name, requested, body.get("explain") or "")
         for instance in listing.instances(body.get("select") or {})
     ]
 
 
 def _instance(
-    listing: Listing, instance: QueueInstance, load_name: str, wanted: list[str] | None, explain: str
+    listing: Listing, instance: QueueInstance, load_name: str, requested: list[str] | None, explain: str
 ) -> dict[str, Any]:
     state = listing.state
     config = state.configs.get(instance.name)
@@ -49,23 +49,23 @@ def _instance(
     load = host.load if host is not None else {}
     shown: dict[str, Any] = {
         "name": instance.name,
-        "type": _type_letters(listing, instance),
+        "type": _type_codes(listing, instance),
         "resv": state.slots_reserved(instance.name),
         "used": state.slots_used(instance.name),
         "total": config.slots if config is not None else 0,
-        "load": _scaled(listing, instance.host, load_name) if load_name in load else None,
+        "load": _scaled_load(listing, instance.host, load_name) if load_name in load else None,
         "arch": listing.architecture(instance.host) if load else None,
-        "states": listing.letters(instance),
+        "states": listing.state_codes(instance),
     }
-    if wanted is not None and config is not None:
-        shown["resources"] = [offer_row(offer) for offer in _offers(listing, instance.name, wanted)]
+    if requested is not None and config is not None:
+        shown["resources"] = [offer_row(offer) for offer in _offers(listing, instance.name, requested)]
     if explain:
         shown["explain"] = _explanations(listing, instance, explain)
     return shown
 
 
-def _scaled(listing: Listing, host: str, name: str) -> str:
-    """A load value with load_scaling, as the load column of qstat has it; that of qhost has none. Source: LS-5, O."""
+def _scaled_load(listing: Listing, host: str, name: str) -> str:
+    """A load value with load_scaling, for the load column of qstat; the column of qhost has no scaling. Source: LS-5, O."""
     entry = listing.config_snapshot.entries.get(name)
     found = listing.ledger.load(host, entry) if entry is not None else None
     if found is None or isinstance(found[0], str):
@@ -74,69 +74,69 @@ def _scaled(listing: Listing, host: str, name: str) -> str:
 
 
 def offer_row(offer: Offer, whole: bool = True) -> list[str]:
-    """[level and source letters, name, value]. `whole`: how INT is printed (see `format_value`)."""
-    return [offer.letters, offer.entry.name, format_value(offer.entry.type, offer.value, whole)]
+    """[codes of level and source, name, value]. `whole`: format of INT (see `format_value`)."""
+    return [offer.codes, offer.entry.name, format_value(offer.entry.type, offer.value, whole)]
 
 
-def _offers(listing: Listing, name: str, wanted: list[str]) -> list[Offer]:
+def _offers(listing: Listing, name: str, requested: list[str]) -> list[Offer]:
     offers = list(all_resources(listing.config_snapshot, listing.ledger, name))
-    if not wanted:
+    if not requested:
         return offers
-    names = {entry_name(listing, given) for given in wanted}
+    names = {entry_name(listing, given) for given in requested}
     return [offer for offer in offers if offer.entry.name in names]
 
 
 def entry_name(listing: Listing, given: str) -> str:
-    """The full name of a resource; raises SyntaxFault for one that is not there."""
+    """The full name of a resource; raises SyntaxFault for an unknown resource."""
     entry = listing.config_snapshot.entry(given)
     if entry is None:
         raise SyntaxFault(f'unknown resource "{given}"')
     return entry.name
 
 
-def _type_letters(listing: Listing, instance: QueueInstance) -> str:
-    """B, I, P with a PE, C with a checkpointing environment, N for none of them (ST-7)."""
+def _type_codes(listing: Listing, instance: QueueInstance) -> str:
+    """Type codes: B, I, P with a PE, C with a checkpointing environment; N without any of these (ST-7)."""
     config = listing.state.configs.get(instance.name)
     if config is None:
         return "N"
     flags = (("B", config.batch), ("I", config.interactive), ("P", config.pe_list), ("C", config.ckpt_list))
-    return "".join(letter for letter, on in flags if on) or "N"
+    return "".join(code for code, on in flags if on) or "N"
 
 
-def _explanations(listing: Listing, instance: QueueInstance, letters: str) -> dict[str, list[str]]:
-    """Reasons of states by letter (QI-14)."""
+def _explanations(listing: Listing, instance: QueueInstance, codes: str) -> dict[str, list[str]]:
+    """Reasons of states by state code (QI-14)."""
     found: dict[str, list[str]] = {}
     name = instance.name
     if name in listing.state.configs:
-        states = listing.letters(instance)
-        if "a" in letters and "a" in states:
-            found["a"] = [_alarm(v, "load") for v in alarm(listing.config_snapshot, listing.ledger, name)]
-        if "A" in letters and "A" in states:
-            found["A"] = [_alarm(v, "suspend") for v in suspend_alarm(listing.config_snapshot, listing.ledger, name)]
-    if "c" in letters:
+        states = listing.state_codes(instance)
+        if "a" in codes and "a" in states:
+            found["a"] = [_format_alarm(v, "load") for v in alarm(listing.config_snapshot, listing.ledger, name)]
+        if "A" in codes and "A" in states:
+            found["A"] = [_format_alarm(v, "suspend") for v in suspend_alarm(listing.config_snapshot, listing.ledger, name)]
+    if "c" in codes:
         found["c"] = [
             f'attribute "{attribute}" configuration is ambiguous: {", ".join(sources)} set different values'
             for attribute, sources in listing.state.ambiguous.get(name, [])
         ]
     host = listing.state.hosts.get(instance.host)
-    if "d" in letters and host is not None and host.drained is not None:
+    if "d" in codes and host is not None and host.drained is not None:
         since = datetime.fromtimestamp(host.drained.time, listing.zone).strftime("%Y-%m-%d %H:%M")
         found["d"] = [f"host drained by {host.drained.user} since {since}: {host.drained.reason}"]
-    if "E" in letters:
+    if "E" in codes:
         found["E"] = list(instance.errors)
-    return {letter: texts for letter, texts in found.items() if texts}
+    return {code: texts for code, texts in found.items() if texts}
 
 
-def _alarm(violation: Violation, kind: str) -> str:
+def _format_alarm(violation: Violation, kind: str) -> str:
     if not violation.value:
         return f"alarm {violation.name} has no value, {kind}-threshold={violation.threshold}"
     # computed values take at least eight columns. Source: O
-    value = f"{violation.value:>8}" if violation.letters[1] in COMPUTED else violation.value
-    return f"alarm {violation.letters}:{violation.name}={value} {kind}-threshold={violation.threshold}"
+    value = f"{violation.value:>8}" if violation.codes[1] in COMPUTED else violation.value
+    return f"alarm {violation.codes}:{violation.name}={value} {kind}-threshold={violation.threshold}"
 
 
 def queue_configurations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:
-    """Configurations as qconf -sq shows them (QF-12): of cluster queues, and resolved ones of instances for `q@h`.
+    """Configurations as qconf -sq shows them (QF-12): of cluster queues, and resolved configurations of instances for `q@h`.
 
     Body: `queues` (expressions). Data: {"found": [{"name", "attributes"}], "unknown": expressions that match nothing}.
     Raises SyntaxFault.
@@ -164,44 +164,44 @@ def queue_configurations(listing: Listing, body: Body, caller: Caller, now: floa
 
 def cluster_queues(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
     """Body: `select`. Data: a dict a cluster queue: name, load (number or null), used, resv, available, total,
-    temporary, manual, states (slots by letter of `sASCuadDcoE`). Statements ST-11 … ST-14."""
+    temporary, manual, states (slots by state code of `sASCuadDcoE`). Statements ST-11 … ST-14."""
     rows: dict[str, dict[str, Any]] = {}
     weights: dict[str, float] = {}
     for instance in sorted(listing.instances(body.get("select") or {}), key=lambda i: i.queue):
         row = rows.get(instance.queue)
         if row is None:
-            row = rows[instance.queue] = _nothing(instance.queue)
-        _add(listing, instance, row, weights)
+            row = rows[instance.queue] = _empty_row(instance.queue)
+        _add_instance(listing, instance, row, weights)
     if not any((body.get("select") or {}).values()):
-        # a queue without instances is there all the same
+        # a queue without instances has a row too
         for name in sorted(listing.state.queues.keys() - rows.keys()):
-            rows[name] = _nothing(name)
+            rows[name] = _empty_row(name)
     for name, weight in weights.items():
         rows[name]["load"] /= weight
     return [rows[name] for name in sorted(rows)]
 
 
-def _nothing(queue: str) -> dict[str, Any]:
+def _empty_row(queue: str) -> dict[str, Any]:
     counts = dict.fromkeys(("used", "resv", "available", "total", "temporary", "manual"), 0)
     return {"name": queue, "load": None, **counts, "states": dict.fromkeys(_EACH_STATE, 0)}
 
 
-def _add(listing: Listing, instance: QueueInstance, row: dict[str, Any], weights: dict[str, float]) -> None:
+def _add_instance(listing: Listing, instance: QueueInstance, row: dict[str, Any], weights: dict[str, float]) -> None:
     config = listing.state.configs.get(instance.name)
     slots = config.slots if config is not None else 0
     used = listing.state.slots_used(instance.name)
-    letters = listing.letters(instance)
+    state_codes = listing.state_codes(instance)
     row["used"] += used
     row["resv"] += listing.state.slots_reserved(instance.name)
     row["total"] += slots
-    if not _MANUAL.isdisjoint(letters):
+    if not _MANUAL.isdisjoint(state_codes):
         row["manual"] += slots
-    elif not _TEMPORARY.isdisjoint(letters):
+    elif not _TEMPORARY.isdisjoint(state_codes):
         row["temporary"] += slots
     else:
         row["available"] += max(0, slots - used)
-    for letter in letters:
-        row["states"][letter] = row["states"].get(letter, 0) + slots
+    for state_code in state_codes:
+        row["states"][state_code] = row["states"].get(state_code, 0) + slots
     if config is not None and slots:
         offer = available(listing.config_snapshot, listing.ledger, instance.name, "np_load_avg")
         if offer is not None and not isinstance(offer.value, str):

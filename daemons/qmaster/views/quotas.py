@@ -1,4 +1,4 @@
-"""Resource quotas as qquota shows them: what is in use under each rule, and limits of what is not counted.
+"""Resource quotas as qquota shows them: the usage under each rule, and limits of resources that are not counted.
 
 Owns the selection of rules and the rows. Pure. Called through `daemons.qmaster.views`. Source: qquota(1); RQ-7.
 """
@@ -21,15 +21,15 @@ from gridengine.syntax.wildcard import compile_expression, is_pattern
 _KINDS = {"projects": "project", "pes": "parallel_environment", "queues": "cluster_queue", "hosts": "exec_host"}
 
 
-class _Wanted(NamedTuple):
-    """What one option selects: `known` names that it means, `general` if it may mean others that nobody knows."""
+class _Selection(NamedTuple):
+    """The selection of one option: the `known` names that match; `general`: it may also match names unknown to the cell."""
 
     known: list[str]
     general: bool
     in_group: Callable[[str, str], bool]
 
-    def admitted_by(self, rule: Filter | None) -> bool:
-        """Whether a filter means any of them."""
+    def is_admitted_by(self, rule: Filter | None) -> bool:
+        """Whether a filter of a rule matches any selected name."""
         if rule is None or (self.general and (not rule.included or "*" in rule.included) and "*" not in rule.excluded):
             return True
         return any(admits(rule, name, partial(self.in_group, name)) for name in self.known)
@@ -40,24 +40,24 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     (patterns), `resources` (names or shortcuts); all optional.
 
     Data: [{"rule": "set/rule", "filters": [[scope, expanded, included, excluded]], "resource", "limit": text, "used": text or
-    null where nothing is counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
+    null for a resource that is not counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
     """
     state = listing.state
     hosts = [listing.host(name) for name in body.get("hosts") or ()]
     given = {**body, "users": body.get("users") or [caller.user], "hosts": hosts}
-    wanted = {scope: _wanted(state, scope, given[scope]) for scope in SCOPES if given.get(scope)}
+    selections = {scope: _select_names(state, scope, given[scope]) for scope in SCOPES if given.get(scope)}
     entries = [listing.config_snapshot.entry(name) for name in body.get("resources") or ()]
     resources = {entry.name for entry in entries if entry is not None} if entries else None
     rows: list[dict[str, Any]] = []
     for each in state.quotas.sets:
         for number, rule in enumerate(each.rules):
-            if all(names.admitted_by(rule.filters.get(scope)) for scope, names in wanted.items()):
-                rows += _rows(listing, Bucket("quota", each.name, number, ("",) * len(SCOPES)), rule, wanted, resources)
+            if all(names.is_admitted_by(rule.filters.get(scope)) for scope, names in selections.items()):
+                rows += _rows(listing, Bucket("quota", each.name, number, ("",) * len(SCOPES)), rule, selections, resources)
     return rows
 
 
-def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
-    """The users, hosts and so on that an option means."""
+def _select_names(state: State, scope: str, patterns: Iterable[str]) -> _Selection:
+    """The users, hosts and so on that an option selects."""
     if scope == "users":
         candidates = {owner for owner, _ in state.owned} | state.kind("user").keys()
         filters = (rule.filters.get("users") for each in state.quotas.sets for rule in each.rules)
@@ -76,28 +76,28 @@ def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
             known.update(dict.fromkeys(name for name in sorted(candidates) if matcher(name)))
         else:
             known[pattern] = None
-    return _Wanted(list(known), any(is_pattern(pattern) for pattern in patterns), _membership(state, scope))
+    return _Selection(list(known), any(is_pattern(pattern) for pattern in patterns), _membership(state, scope))
 
 
 def _membership(state: State, scope: str) -> Callable[[str, str], bool]:
     if scope == "hosts":
         return lambda name, group: group in state.groups.groups_of(name)
 
-    def of_list(name: str, group: str) -> bool:
+    def is_in_list(name: str, group: str) -> bool:
         userset = state.usersets.get(group[1:])
         return userset is not None and name in userset.entries
 
-    return of_list
+    return is_in_list
 
 
 def _rows(
-    listing: Listing, plain: Bucket, rule: Rule, wanted: dict[str, _Wanted], resources: set[str] | None
+    listing: Listing, plain: Bucket, rule: Rule, selections: dict[str, _Selection], resources: set[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one rule: a consumable once for each of its buckets in which any is in use, others once."""
+    """The rows of one rule: a row for each bucket in which a consumable is in use, one row for any other resource."""
     state, config_snapshot = listing.state, listing.config_snapshot
     buckets = (bucket for bucket in state.quotas.used if isinstance(bucket, Bucket))
     of_rule = (bucket for bucket in buckets if (bucket.name, bucket.number) == (plain.name, plain.number))
-    used = [(bucket, state.quotas.used[bucket]) for bucket in of_rule if _shown(bucket, wanted)]
+    used = [(bucket, state.quotas.used[bucket]) for bucket in of_rule if _is_selected(bucket, selections)]
     used.sort(key=lambda item: item[0].consumers)
     name = f"{plain.name}/{rule.name or plain.number + 1}"
     for given, text in rule.limits.items():
@@ -114,14 +114,14 @@ def _rows(
                 yield {**row, "used": format_value(entry.type, amount)}
 
 
-def _shown(bucket: Bucket, wanted: dict[str, _Wanted]) -> bool:
-    """Whether the options mean the consumers that an expanded rule tells apart."""
+def _is_selected(bucket: Bucket, selections: dict[str, _Selection]) -> bool:
+    """Whether the options select the consumers that an expanded rule distinguishes."""
     consumers = zip(SCOPES, bucket.consumers, strict=True)
-    return all(not name or scope not in wanted or name in wanted[scope].known for scope, name in consumers)
+    return all(not name or scope not in selections or name in selections[scope].known for scope, name in consumers)
 
 
 def _filters(rule: Rule, bucket: Bucket) -> list[tuple[str, bool, list[str], list[str]]]:
-    """Filters of a rule, with the consumer in the place of a list that tells consumers apart."""
+    """Filters of a rule; an expanded list is replaced by the consumer."""
     found: list[tuple[str, bool, list[str], list[str]]] = []
     for scope, name in zip(SCOPES, bucket.consumers, strict=True):
         rule_filter = rule.filters.get(scope)

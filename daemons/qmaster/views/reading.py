@@ -1,7 +1,7 @@
-"""Reading requests: those that need the spool, and the table with all that change nothing.
+"""Reading requests that need the spool, and the table of all requests that change nothing.
 
-Owns accounting, what reservations held, stories and the history; what needs the state alone are the views. Everybody may read
-(QF-36). Called by `daemons.qmaster.serve.endpoints`.
+Owns accounting, the slots that reservations held, job histories and the history of the configuration. The views own the requests
+that need only the state. All users may read (QF-36). Called by `daemons.qmaster.serve.endpoints`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Reader = Callable[[Master, Body, Caller], Answer]
 
 
 def accounting(master: Master, body: Body, caller: Caller) -> Answer:
-    """Accounting records that a filter means (`gridengine.accounting`), or their sums; by id from the index."""
+    """Accounting records that match a filter (`gridengine.accounting`), or their sums; by id from the index."""
     try:
         return Answer(data=master.spool.accounted.search(body))
     except SyntaxFault as fault:
@@ -32,16 +32,16 @@ def accounting(master: Master, body: Body, caller: Caller) -> Answer:
 
 
 def held_slots(master: Master, body: Body, caller: Caller) -> Answer:
-    """What a reservation held, also one that is gone (`tell.held_slots`). Body: `ar`, its number."""
+    """The slots that a reservation held, also after its end (`tell.held_slots`). Body: `ar`, its number."""
     return Answer(data={"held": [row._asdict() for row in master.held_slots(body["ar"])]})
 
 
 MOST_LINES = 10_000
-"""Lines of one story that a request gets, the last ones of it."""
+"""Limit of lines in an answer about one job: the newest lines of its history."""
 
 
 def job_story(master: Master, body: Body, caller: Caller) -> Answer:
-    """The request `job_story`: what happened to jobs, also to those that are gone. Body: `jobs` (numbers)."""
+    """The request `job_story`: the history of jobs, also of jobs that are gone. Body: `jobs` (numbers)."""
     found = {number: master.job_history(number, MOST_LINES + 1) for number in dict.fromkeys(body["jobs"])}
     jobs = [
         {"id": number, "cut": len(lines) > MOST_LINES, "events": [[*line[1:]] for line in lines[-MOST_LINES:]]}
@@ -52,17 +52,17 @@ def job_story(master: Master, body: Body, caller: Caller) -> Answer:
 
 
 def config_history(master: Master, body: Body, caller: Caller) -> Answer:
-    """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
+    """Changes of the configuration, the newest first: revision, time, user, host, and the changed objects.
 
-    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects; `user`: only his;
-    `before`: only those before this revision.
+    `revision`: only this revision; `limit`: number of changes (default 50); `kind`, `name`: only changes of such objects;
+    `user`: only changes by this user; `before`: only changes before this revision.
     """
     rows = master.spool.history(**{"limit": 50, **body})
     return Answer(data=list(_changes(rows)))
 
 
 def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Body]:
-    """Rows of the history, newest first, gathered by transaction."""
+    """Rows of the history, newest first, grouped by transaction."""
     change: Body = {}
     for revision, time, user, host, kind, name, before, after in rows:
         if change.get("revision") != revision:
@@ -75,21 +75,21 @@ def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Body]:
 
 
 def job_request(master: Master, body: Body, caller: Caller) -> Answer:
-    """The request that a job would come of, also one of the last ended, to make another one like it.
+    """The request that would create an equal job, also for one of the last ended jobs.
 
-    Script and variables are for its owner alone.
+    Only the owner gets the script and the variables.
     """
     job = master.state.jobs.get(body["job"]) or master.state.ended_job(body["job"])
     if job is None:
         return Answer(1, [("error", f"job {body['job']} does not exist")])
-    wish, own = request_of(job), caller.user == job.owner
+    request, own = request_of(job), caller.user == job.owner
     if own:
-        wish = with_payload(wish, master.payload(job.id))
-    return Answer(data={"request": wish, "whole": own})
+        request = with_payload(request, master.payload(job.id))
+    return Answer(data={"request": request, "whole": own})
 
 
 def task_states(master: Master, body: Body, caller: Caller) -> Answer:
-    """The request `task_states`: the state of each task as DRMAA calls it; of one that has ended done or failed, "" for none."""
+    """The request `task_states`: the DRMAA state of each task, done or failed for an ended task; "" for an unknown task."""
     tasks = [(int(job), int(task)) for job, task in body["tasks"]]
     found = states(master.state, tasks)
     for at, (job, task) in enumerate(tasks):
@@ -100,7 +100,7 @@ def task_states(master: Master, body: Body, caller: Caller) -> Answer:
 
 
 def fold_options(master: Master, body: Body, caller: Caller) -> Answer:
-    """The request `fold_options`: the fields of `Submit` that texts of qsub's options add up to."""
+    """The request `fold_options`: the fields of `Submit` for option texts of qsub."""
     try:
         folded = fold_native(body, master.world().now)
     except (OptionError, SyntaxFault) as fault:

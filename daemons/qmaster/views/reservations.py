@@ -1,6 +1,6 @@
 """Advance reservations as qrstat shows them.
 
-Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Statements AR-107 … AR-111.
+Owns the selection of facts. Pure. Called through `daemons.qmaster.views`. Statements AR-107 … AR-111.
 """
 
 from __future__ import annotations
@@ -17,33 +17,34 @@ from gridengine.syntax.wildcard import compile_expression
 
 
 def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:
-    """Body: `targets` (ids, names, patterns; null for all), `users` (names, patterns, `$user`; the caller if left out,
-    everybody when targets are named). An id is shown whoever the users are (AR-110).
+    """Body: `targets` (ids, names, patterns; null for all), `users` (names, patterns, `$user`; by default the caller, or all
+    users if targets are named). A reservation that is named by its id is shown regardless of `users` (AR-110).
 
-    Data: {"reservations": a dict each, by number, "unknown": targets that mean none}. Raises SyntaxFault.
+    Data: {"reservations": a dict each, by number, "unknown": targets without a reservation}. Raises SyntaxFault.
     """
     state = listing.state
     targets = body.get("targets")
     users = [caller.user if user == "$user" else user for user in body.get("users") or ()]
     unknown: list[str] = []
     if targets is None:
-        chosen = _meant(state, "*", users or [caller.user])
+        chosen = _select_reservations(state, "*", users or [caller.user])
     else:
         chosen = set()
         for target in targets:
-            meant = _meant(state, target, users)
-            chosen |= meant
-            if not meant:
+            matching = _select_reservations(state, target, users)
+            chosen |= matching
+            if not matching:
                 unknown.append(target)
     return {"reservations": [_row(state.reservations[number]) for number in sorted(chosen)], "unknown": unknown}
 
 
-def _meant(state: State, target: str, users: list[str]) -> set[int]:
-    """The reservation of an id, or those of a name or pattern that belong to the users (anybody, if none are named)."""
+def _select_reservations(state: State, target: str, users: list[str]) -> set[int]:
+    """The reservation of an id, or the reservations of a name or pattern; `users`: only of these owners, [] for all."""
     if target.isdecimal():
         return {int(target)} & state.reservations.keys()
-    named = compile_expression(target)
-    return {number for number, one in state.reservations.items() if named(one.name) and user_matches(one.owner, users)}
+    matches = compile_expression(target)
+    reservations = state.reservations.items()
+    return {number for number, each in reservations if matches(each.name) and user_matches(each.owner, users)}
 
 
 _FIELDS = (
@@ -52,9 +53,9 @@ _FIELDS = (
 ).split()
 
 
-def _row(one: AdvanceReservation) -> dict[str, Any]:
-    row = {name: getattr(one, name) for name in _FIELDS}
-    row["granted"] = [[grant.instance, grant.slots] for grant in one.granted]
-    row["hard"] = list(one.hard.items())
-    row["pe_range"] = format_slot_ranges(parse_slot_ranges(one.pe_range)) if one.pe_range else ""
+def _row(reservation: AdvanceReservation) -> dict[str, Any]:
+    row = {name: getattr(reservation, name) for name in _FIELDS}
+    row["granted"] = [[grant.instance, grant.slots] for grant in reservation.granted]
+    row["hard"] = list(reservation.hard.items())
+    row["pe_range"] = format_slot_ranges(parse_slot_ranges(reservation.pe_range)) if reservation.pe_range else ""
     return row

@@ -1,4 +1,4 @@
-"""Which queue instances and jobs the options of a listing command mean.
+"""Selection of queue instances and jobs by the options of a listing command.
 
 Owns the common part of qstat, qhost and qselect: -q, -l, -pe, -U, -qs for instances, -u and the instances for jobs.
 Pure. Called by the other views. Statements ST-3, ST-13, ST-21, ST-23, QS-2, QS-3.
@@ -34,27 +34,27 @@ from gridengine.syntax.request_list import parse_requests
 from gridengine.syntax.wildcard import Matcher, compile_expression
 
 Body = dict[str, Any]
-"""Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` letters."""
+"""Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` codes."""
 _NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 
 
 class Listing:
-    """What the views of one request share: the state, typed configuration, load, and the letters of instances.
+    """Shared data of the views of one request: the state, typed configuration, load, and the state codes of instances.
 
-    `zone`: of times in texts. `resolve`: the unique name of a host that an alias or its address names, None if nothing knows it.
+    `zone`: time zone of texts. `resolve`: alias or address of a host -> its unique name, None for an unknown host.
     """
 
     def __init__(self, state: State, zone: tzinfo = UTC, resolve: Callable[[str], str | None] = lambda name: None) -> None:
         self.state, self.zone, self._resolve = state, zone, resolve
         self.config_snapshot = PlacementConfig.of(state)
         self.ledger = Ledger(state)
-        self._letters: dict[str, str] = {}
+        self._state_codes: dict[str, str] = {}
         self._requests: dict[CategoryKey, Request] = {}
-        #: rows of -r by slots and hard requests, which thousands of jobs have in common
+        #: rows of -r by slots and hard requests; thousands of jobs share a key
         self.hard_requests: dict[tuple[object, ...], list[list[object]]] = {}
 
     def request(self, job: Job) -> Request:
-        """What a job requests, the same object for all of its category."""
+        """The request of a job, the same object for all jobs of its category."""
         key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
         if key not in self._requests:
             self._requests[key] = Request.of(self.config_snapshot, job)
@@ -69,17 +69,17 @@ class Listing:
             return text  # the attribute was of another type when it was requested
 
     def host(self, name: str) -> str:
-        """The unique name of the exec host that a name means; what means none stays as it is."""
+        """The unique name of the exec host with this name or alias; an unknown name is returned unchanged."""
         return on_unique_hosts(self.state, f"@{name}", self._resolve)[1:]
 
     def architecture(self, host: str) -> str | None:
-        """What a host is shown as: what is configured there goes before what it reports (CX-30)."""
+        """The architecture of a host: its configured value, else the reported value (CX-30)."""
         configured = self.config_snapshot.host(host).fixed.get("arch")
         return str(configured) if configured is not None else self.state.hosts[host].load.get("arch")
 
     @cached_property
     def all_tickets(self) -> tuple[float, float]:
-        """The tickets of all jobs that wait together, and of those that run; 1 if there are none. Source: O."""
+        """The sums of the tickets of all waiting jobs and of all running jobs; 1 in place of 0. Source: O."""
         waiting = running = 0.0
         for number, tickets in self.state.tickets.items():
             if self.state.jobs[number].runs:
@@ -88,9 +88,9 @@ class Listing:
                 waiting += sum(tickets)
         return waiting or 1.0, running or 1.0
 
-    def letters(self, instance: QueueInstance) -> str:
-        """State letters of an instance, thresholds included."""
-        known = self._letters.get(instance.name)
+    def state_codes(self, instance: QueueInstance) -> str:
+        """State codes of an instance, thresholds included."""
+        known = self._state_codes.get(instance.name)
         if known is None:
             config = self.state.configs.get(instance.name)
             host = self.state.hosts.get(instance.host)
@@ -99,7 +99,7 @@ class Listing:
                 name = instance.name
                 over = bool(config.load_thresholds and alarm(self.config_snapshot, self.ledger, name))
                 stop = bool(config.suspend_thresholds and suspend_alarm(self.config_snapshot, self.ledger, name))
-            known = self._letters[instance.name] = instance_state_codes(self.state, instance, over, stop)
+            known = self._state_codes[instance.name] = instance_state_codes(self.state, instance, over, stop)
         return known
 
     def instances(self, body: Body) -> list[QueueInstance]:
@@ -110,8 +110,8 @@ class Listing:
             groups = self.state.groups.groups_of
             found = [i for i in found if expressions.matches(i.queue, i.host, groups(i.host))]
         if body.get("pe"):
-            wanted = self._environments(body["pe"])
-            found = [i for i in found if any(match(pe) for match in wanted for pe in self._pes(i))]
+            matchers = self._compile_pe_patterns(body["pe"])
+            found = [i for i in found if any(match(pe) for match in matchers for pe in self._pes(i))]
         if body.get("access"):
             sets = [sets_of_user(self.state, user) for user in body["access"]]
             found = [i for i in found if any(self._admits(i, each) for each in sets)]
@@ -120,23 +120,26 @@ class Listing:
             empty = Ledger(self.state, empty=True)
             found = [i for i in found if all(self._offers(empty, i, demand) for demand in demands)]
         if body.get("states"):
-            found = [i for i in found if not set(body["states"]).isdisjoint(self.letters(i))]
+            found = [i for i in found if not set(body["states"]).isdisjoint(self.state_codes(i))]
         return sorted(found, key=lambda i: (self._seq_no(i), i.queue, i.host))
 
-    def _environments(self, patterns: list[str]) -> list[Matcher]:
-        """The patterns of -pe, compiled; raises SyntaxFault for one that names no parallel environment."""
-        wanted = [compile_expression(pattern) for pattern in patterns]
-        for pattern, match in zip(patterns, wanted, strict=True):
+    def _compile_pe_patterns(self, patterns: list[str]) -> list[Matcher]:
+        """The patterns of -pe, compiled; raises SyntaxFault for a pattern without a parallel environment."""
+        matchers = [compile_expression(pattern) for pattern in patterns]
+        for pattern, match in zip(patterns, matchers, strict=True):
             if not any(match(name) for name in self.state.kind("parallel_environment")):
                 raise SyntaxFault(f'no parallel environment "{pattern}" (-pe)')
-        return wanted
+        return matchers
 
     def _pes(self, instance: QueueInstance) -> frozenset[str]:
         config = self.state.configs.get(instance.name)
         return config.pe_list if config is not None else frozenset()
 
     def _admits(self, instance: QueueInstance, sets: frozenset[str]) -> bool:
-        """Whether someone in `sets` may use it, as its queue, its host, all hosts and the cluster say. Source: O."""
+        """Whether a member of the access lists `sets` may use an instance, by its queue, its host, all hosts and the cluster.
+
+        Source: O.
+        """
         queue, *above = holders_at(instance.name)
         config = self.state.configs.get(instance.name)
         whole = self.state.configuration()
@@ -144,18 +147,18 @@ class Listing:
         return (
             config is not None
             and users_allowed(sets, whole.user_lists, whole.xuser_lists)
-            and all(self._lets_in(sets, level) for level in capacities if level is not None)
+            and all(self._admits_at_level(sets, level) for level in capacities if level is not None)
         )
 
-    def _lets_in(self, sets: frozenset[str], access: InstanceConfig | ExecHost) -> bool:
-        """The same by one level's access lists, and by one of its projects to which he has access."""
+    def _admits_at_level(self, sets: frozenset[str], access: InstanceConfig | ExecHost) -> bool:
+        """Whether one level admits a member of `sets`: by its access lists, and by a project that the member may use."""
         if not users_allowed(sets, access.user_lists, access.xuser_lists):
             return False
-        if any(self._works_in(sets, project) for project in access.xprojects):
+        if any(self._has_project_access(sets, project) for project in access.xprojects):
             return False
-        return not access.projects or any(self._works_in(sets, project) for project in access.projects)
+        return not access.projects or any(self._has_project_access(sets, project) for project in access.projects)
 
-    def _works_in(self, sets: frozenset[str], project: str) -> bool:
+    def _has_project_access(self, sets: frozenset[str], project: str) -> bool:
         known = self.state.projects.get(project)
         return users_allowed(sets, known.acl, known.xacl) if known is not None else users_allowed(sets, (), ())
 
@@ -164,8 +167,8 @@ class Listing:
         return config.seq_no if config is not None else 0
 
     def demands(self, requests: list[str]) -> list[Demand]:
-        """The requests of -l; a name alone asks for TRUE, which is 1 of a number. Raises SyntaxFault for an unknown
-        resource, and for less than nothing of a consumable. Source: QS-2, QS-5; O.
+        """The requests of -l. A name without a value requests TRUE, or 1 of a numeric resource. Raises SyntaxFault for an unknown
+        resource, and for a negative amount of a consumable. Source: QS-2, QS-5; O.
         """
         demands = []
         for name, text in parse_requests(",".join(requests)):
@@ -180,11 +183,11 @@ class Listing:
         return demands
 
     def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
-        """Whether each level that has the attribute suits, as for a job that requests it."""
+        """Whether each level with the attribute satisfies the demand, as for a job that requests it."""
         return instance.name in self.state.configs and suits(self.config_snapshot, empty, demand, instance)
 
     def hosts_offering(self, hosts: Iterable[str], requests: list[str]) -> list[str]:
-        """Those of the hosts that offer all requests, by what never changes (QH-4)."""
+        """The hosts that satisfy all requests by their fixed resources (QH-4)."""
         demands = self.demands(requests)
         empty = Ledger(self.state, empty=True)
         found = []
@@ -195,7 +198,7 @@ class Listing:
         return found
 
     def could_run(self, jobs: Iterable[Job], instances: list[QueueInstance]) -> set[int]:
-        """Ids of the jobs that might run in the instances as configured, whatever load and use are now (ST-21)."""
+        """Ids of the jobs that might run in the instances as configured, regardless of present load and usage (ST-21)."""
         empty = Ledger(self.state, empty=True)
         outcome: dict[CategoryKey, bool] = {}
         found = set()
@@ -210,7 +213,7 @@ class Listing:
         return found
 
     def _fits(self, empty: Ledger, request: Request, instances: list[QueueInstance]) -> bool:
-        """Whether the instances, all of them free, have the place that a request needs."""
+        """Whether the instances could hold the request if all of them were free."""
         suitable = (i.name for i in instances if static_refusal(self.config_snapshot, empty, request, i.name) is None)
         if not request.parallel:
             return next(suitable, None) is not None
@@ -218,23 +221,23 @@ class Listing:
 
 
 def sets_of_user(state: State, user: str) -> frozenset[str]:
-    """Access lists of a user of whom only the name is known; entries by group do not count."""
+    """Access lists of a user by name alone; entries by group do not count."""
     return user_sets_of(state, user, "")
 
 
-def users_wanted(state: State, body: Body, caller: Caller):  # type: ignore[no-untyped-def]
+def user_filter(state: State, body: Body, caller: Caller):  # type: ignore[no-untyped-def]
     """A function `owner, group -> bool` for -u: names, patterns, `$user`, `@group` (an access list or a unix group)."""
     users = [caller.user if user == "$user" else user for user in body.get("users") or (caller.user,)]
     if "*" in users:
         return lambda owner, group: True
-    plain = frozenset(user for user in users if not any(letter in user for letter in "@*?[|&!"))
+    plain = frozenset(user for user in users if not any(character in user for character in "@*?[|&!"))
     groups = [user[1:] for user in users if user.startswith("@")]
     patterns = [compile_expression(user) for user in users if user not in plain and not user.startswith("@")]
     entries = {name for g in groups if g in state.usersets for name in state.usersets[g].entries}
 
-    def wanted(owner: str, group: str) -> bool:
+    def selects(owner: str, group: str) -> bool:
         if owner in plain or owner in entries or (groups and (group in groups or f"@{group}" in entries)):
             return True
         return any(match(owner) for match in patterns)
 
-    return wanted
+    return selects

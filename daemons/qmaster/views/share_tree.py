@@ -14,10 +14,10 @@ from gridengine.placement.share_nodes import AMOUNTS, Figures, ShareNode, share_
 
 
 def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]] | None:
-    """Body: nothing.
+    """Body: empty.
 
     Data: null without a tree, else a row for each node, depth first: [{"node_name": path, "user_name", "project_name", "shares",
-    "leaf", "usage_time": epoch s, 0 if it has none, "job_count", "level%", "total%", "long_target_share",
+    "leaf", "usage_time": epoch s, 0 without usage, "job_count", "level%", "total%", "long_target_share",
     "short_target_share", "actual_share" (these five 0..1), "usage" (weighted), "cpu", "mem", "io" (decayed until now),
     "ltcpu", "ltmem", "ltio" (in all)}]. cpu in s, mem in GB s, io in GB.
     """

@@ -1,6 +1,6 @@
-"""What views read of: the state, and the world around it, of the qmaster itself or of a mirror of it.
+"""The source of the views: the state and the facts around it, of the qmaster itself or of a mirror.
 
-Called by all readers that need nothing of the spool. `daemons.qmaster.master.Master` is one, the web server has another.
+Called by all readers that do not need the spool. `daemons.qmaster.master.Master` is a source; the web server has its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gridengine.state.state import State
 
 
 class StateSource(Protocol):
-    """`world()`: facts from outside the state, as they are now."""
+    """A state and its surroundings. `world()`: the present facts from outside the state."""
 
     @property
     def state(self) -> State: ...
@@ -22,4 +22,4 @@ class StateSource(Protocol):
     def world(self) -> Callable[[], World]: ...
 
     def environment(self, job_id: int) -> Mapping[str, str] | None:
-        """Variables of a job, which are not in the state; None where they are not at hand."""
+        """Variables of a job, which are not in the state; None if the source does not have them."""

@@ -1,6 +1,6 @@
-"""What becomes of tasks, in the words of DRMAA: the state that a task is in, and how one has ended.
+"""DRMAA states and ends of tasks.
 
-Owns those words, and what they are made of; a program that submits by a library hears nothing else. Pure. Called by the
+Owns the names of DRMAA and their derivation; a program that submits through a library gets no other facts. Pure. Called by the
 requests `task_states` and `task_ends`. Source: sge_status(5) (DM-3), drmaa_wait(3), drmaa_jobcontrol(3).
 """
 
@@ -18,28 +18,28 @@ from gridengine.state.state_codes import running_state_codes
 _HELD = {(True, False): "user_on_hold", (False, True): "system_on_hold", (True, True): "user_system_on_hold"}
 _SUSPENDED = {(True, False): "user_suspended", (False, True): "system_suspended", (True, True): "user_system_suspended"}
 _RAN = frozenset((0, 12, 13, 14, 15, 17, failed.MIGRATING, failed.RESCHEDULED, failed.ENFORCED, failed.AFTER_JOB))
-"""`failed` of tasks whose job did run to an end of its own."""
+"""`failed` of tasks whose job ran and ended by itself."""
 _LOST = frozenset((failed.SHEPHERD_ERROR, failed.HOST_CRASHED, failed.LOST))
-"""Of tasks of which nobody knows how they ended."""
+"""`failed` of tasks with an unknown end."""
 _USED = ("submission_time", "priority", "exit_status", "start_time", "end_time")
 _RUSAGE = tuple(name for name in FIELDS if name.startswith("ru_"))
 _ACCOUNTED = ("cpu", "mem", "io", "iow", "maxvmem")
 
 
 def state_of(state: State, job: Job, task_id: int) -> str:
-    """The state of a task of a job that is there, `task_id` 0 for the first one that is; "" for a task that is not.
+    """The state of a task of an existing job, `task_id` 0 for its first existing task; "" for a missing task.
 
-    One of queued_active, system_on_hold, user_on_hold, user_system_on_hold, running, system_suspended, user_suspended,
-    user_system_suspended, error (it is held by one, which counts as failed). Source: sge_status(5).
+    The state is one of queued_active, system_on_hold, user_on_hold, user_system_on_hold, running, system_suspended,
+    user_suspended, user_system_suspended, error (the task is held by an error, which counts as failed). Source: sge_status(5).
     """
     task_id = task_id or min([*job.tasks, *([job.pending.first] if job.pending else [])])
     task = job.tasks.get(task_id)
     if task is None and task_id not in job.pending:
         return ""
-    return _waiting(state, job, task_id, task) if task is None or task.waits else _placed(state, job, task)
+    return _waiting_state(state, job, task_id, task) if task is None or task.waits else _placed_state(state, job, task)
 
 
-def _waiting(state: State, job: Job, task_id: int, task: Task | None) -> str:
+def _waiting_state(state: State, job: Job, task_id: int, task: Task | None) -> str:
     if job.error or (task is not None and task.error):
         return "error"
     holds = job.held(task_id)
@@ -47,7 +47,7 @@ def _waiting(state: State, job: Job, task_id: int, task: Task | None) -> str:
     return _HELD.get((bool(holds & Hold.USER), depends or bool(holds & ~Hold.USER)), "queued_active")
 
 
-def _placed(state: State, job: Job, task: Task) -> str:
+def _placed_state(state: State, job: Job, task: Task) -> str:
     stopped = not {"S", "T"}.isdisjoint(running_state_codes(state, job, task))
     return _SUSPENDED.get((task.suspended, stopped), "running")
 
@@ -58,8 +58,8 @@ def state_after(record: AccountingRecord) -> str:
 
 
 def outcome(record: AccountingRecord) -> tuple[str, int]:
-    """How a task ended, with its exit status or signal: ("exited", 3), ("signaled", 9), ("aborted", 0) before it ran, or
-    ("unknown", 0) where its host was lost. A signal shows by an exit status above 128, as shells have it."""
+    """The end of a task, with its exit status or signal: ("exited", 3), ("signaled", 9), ("aborted", 0) before it ran, or
+    ("unknown", 0) for a lost host. An exit status above 128 stands for a signal, as in shells."""
     code, status = int(record.failed), int(record.exit_status)
     if code in _LOST:
         return "unknown", 0
@@ -69,10 +69,10 @@ def outcome(record: AccountingRecord) -> tuple[str, int]:
 
 
 def usage(record: AccountingRecord) -> list[str]:
-    """What a task used, as `name=value` with four decimals, by the names of 8.1.9's library (O)."""
-    how, number = outcome(record)
+    """Resource usage of a task, as `name=value` with four decimals, by the names of 8.1.9's library (O)."""
+    kind, number = outcome(record)
     values = {name: getattr(record, name) for name in _USED}
-    values["signal"] = str(number if how == "signaled" else 0)
+    values["signal"] = str(number if kind == "signaled" else 0)
     values |= {name: getattr(record, name) for name in (*_RUSAGE, *_ACCOUNTED)}
     values["vmem"] = "0"
     values |= {f"acct_{name}": getattr(record, name) for name in _ACCOUNTED}
@@ -80,12 +80,12 @@ def usage(record: AccountingRecord) -> list[str]:
 
 
 def end_of(record: AccountingRecord) -> dict[str, Any]:
-    """A line of `task_ends`: how a task has ended. The task of a job that is no array is 0."""
-    how, number = outcome(record)
+    """A line of `task_ends`: the end of a task. The task number of a non-array job is 0."""
+    kind, number = outcome(record)
     task = {"job": int(record.job_number), "task": int(record.task_number), "state": state_after(record)}
-    return {**task, "outcome": how, "status": number, "usage": usage(record)}
+    return {**task, "outcome": kind, "status": number, "usage": usage(record)}
 
 
 def states(state: State, tasks: list[tuple[int, int]]) -> list[str]:
-    """The states of (job, task) that are there, "" for others. Body of `task_states`."""
+    """The states of tasks, given as (job, task); "" for a missing task. Body of `task_states`."""
     return [state_of(state, state.jobs[job], task) if job in state.jobs else "" for job, task in tasks]

@@ -1,7 +1,7 @@
-"""How many tasks there are in which state, in all and by owner: the cluster in some numbers, without its rows.
+"""Numbers of tasks by state, in total and by owner: a summary of the cluster without rows.
 
-Owns what a task counts as. Pure, and one pass over the jobs. Called through `daemons.qmaster.views`, and by the web server's
-metrics.
+Owns the state under which a task counts. Pure; a single pass over the jobs. Called through `daemons.qmaster.views`, and by
+the metrics of the web server.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gridengine.state.state_codes import pending_groups, running_state_codes
 
 TASK_STATES = ("pending", "held", "error", "transferring", "running", "suspended")
 _AT_A_HOST = frozenset(("transferring", "running", "suspended"))
-#: owners in an answer: those with most tasks at hosts, then with most that wait
+#: number of owners in an answer: the owners with most tasks at hosts, then with most waiting tasks
 _OWNERS = 50
 
 
 def tasks_of(state: State, job: Job) -> Iterator[tuple[str, int]]:
-    """A job's tasks by what they count as (`TASK_STATES`), with their number."""
-    for letters, pending in pending_groups(state, job):
-        yield "error" if "E" in letters else "held" if "h" in letters else "pending", len(pending)
+    """(state of `TASK_STATES`, number of tasks) of a job."""
+    for state_codes, pending in pending_groups(state, job):
+        yield "error" if "E" in state_codes else "held" if "h" in state_codes else "pending", len(pending)
     for task in job.placed:
-        letters = running_state_codes(state, job, task)
-        yield "transferring" if "t" in letters else "running" if "r" in letters else "suspended", 1
+        state_codes = running_state_codes(state, job, task)
+        yield "transferring" if "t" in state_codes else "running" if "r" in state_codes else "suspended", 1
 
 
 def totals(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:

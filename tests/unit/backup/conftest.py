@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemons.qmaster.backup.saving import Saved, save
-from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.cell import Cell, read_cell
 from tests.harness import Cell as RunningCell
@@ -47,7 +47,7 @@ class CellOfFiles:
         self._closed(spool / "keys" / "gdi_key")
         (spool / "authority" / "hosts").mkdir(mode=0o700)
         self.files = self.read()
-        settle(self.files, False, NOW)
+        claim_spool(self.files, False, NOW)
         self.running = RunningCell(spool)
 
     @staticmethod
@@ -66,7 +66,7 @@ class CellOfFiles:
         self.running.master.spool.close()
 
     def jobs(self) -> set[int]:
-        """The jobs in the spool, as a qmaster that starts finds them."""
+        """The jobs in the spool, as a starting qmaster loads them."""
         spool = Spool(self.files.spool, ID)
         try:
             return set(spool.load().jobs)
@@ -75,7 +75,7 @@ class CellOfFiles:
 
 
 def contents(*tops: Path) -> dict[str, tuple[str, bytes]]:
-    """Rights and content of every file and directory; what a lock and the side files of a look into the spool are is left out."""
+    """Permissions and content of every file and directory, without locks and without side files of the spool."""
     found = {}
     for path in (each for top in tops for each in sorted(top.rglob("*"))):
         if not path.name.endswith((".pid", ".lock", "-wal", "-shm")):
@@ -91,7 +91,7 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CellOfFiles:
 
 @pytest.fixture
 def backup(cell: CellOfFiles, tmp_path: Path) -> Path:
-    """A backup of the running cell with one job, which is submitted by then; another one is submitted after it."""
+    """A backup of the running cell with one job; a second job is submitted after the backup."""
     cell.running.submit()
     saved = cell.save(tmp_path / "backup.tar.gz")
     cell.running.submit()

@@ -1,4 +1,4 @@
-"""Backups are made every day without being asked for, in a process of their own, and only so many are kept."""
+"""Daily backups are made without a command, in a separate process, and a configured number of them is kept."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def made(cell: CellOfFiles, when: float) -> Path:
         (2, -11 * HOUR, True),  # at 1 o'clock
         (13, -22 * HOUR, False),  # at 14 o'clock yesterday
         (13, -24 * HOUR, True),
-        (2, HOUR, True),  # by a clock that was wrong
+        (2, HOUR, True),  # by a wrong clock
     ],
 )
-def test_when_one_is_due(cell: CellOfFiles, hour: int, last: float | None, due: bool) -> None:
+def test_time_of_a_due_backup(cell: CellOfFiles, hour: int, last: float | None, due: bool) -> None:
     if last is not None:
         made(cell, NOON + last)
     assert is_due(replace(cell.files, backup_hour=hour), NOON) == due
     assert not is_due(replace(cell.files, backup_hour=hour, backup_keep=0), NOON)
 
 
-def test_the_oldest_go_when_there_is_a_new_one(cell: CellOfFiles) -> None:
+def test_the_oldest_backups_are_removed_after_a_new_backup(cell: CellOfFiles) -> None:
     old = [made(cell, NOON - day * 24 * HOUR) for day in (3, 2, 1)]
     other = old[0].with_name("mine.tar.gz")
     other.touch()
     (old[0].parent / "one-20270101T000000Z.tar.gz.part").mkdir()
-    said = save_daily(replace(cell.files, backup_keep=2), NOON)
-    assert "one-20270304T120000Z.tar.gz: 0 jobs, 1 queue" in said and said.endswith("removed 2 older")
+    output = save_daily(replace(cell.files, backup_keep=2), NOON)
+    assert "one-20270304T120000Z.tar.gz: 0 jobs, 1 queue" in output and output.endswith("removed 2 older")
     assert sorted(path.name for path in other.parent.iterdir()) == sorted(
         ["mine.tar.gz", old[2].name, "one-20270304T120000Z.tar.gz"]
     )
 
 
-def test_one_that_failed_removes_nothing(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_backup_removes_nothing(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     old = [made(cell, NOON - day * 24 * HOUR) for day in (3, 2, 1)]
     (cell.files.common / "restore-plan").write_text("{}")
     with pytest.raises(BackupFault, match="a restore of this cell was interrupted"):
@@ -72,7 +72,7 @@ def test_one_that_failed_removes_nothing(cell: CellOfFiles, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("line", ["backup_hour 24", "backup_hour x", "backup_keep -1", "backup_keep 1001"])
-def test_settings_that_say_nothing_sensible_are_refused(cell: CellOfFiles, line: str) -> None:
+def test_invalid_settings_are_refused(cell: CellOfFiles, line: str) -> None:
     with (cell.files.common / "bootstrap").open("a") as bootstrap:
         bootstrap.write(f"{line}\n")
     with pytest.raises(CellFault, match=f'{line.split()[0]} "{line.split()[1]}" is not a number from 0 to'):
@@ -80,7 +80,7 @@ def test_settings_that_say_nothing_sensible_are_refused(cell: CellOfFiles, line:
 
 
 class Child:
-    """The program, which runs until it is told to end, or ends at once."""
+    """The program, which runs until it is terminated, or ends immediately."""
 
     def __init__(self, returncode: int | None) -> None:
         self.returncode, self.ended = returncode, asyncio.Event()
@@ -101,7 +101,7 @@ class Child:
 def looks(
     cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch, returncode: int | None, most: int
 ) -> tuple[list[Child], list[float]]:
-    """The processes that are started, and the pauses, until the daemon ends at the most-th look."""
+    """The started processes and the pauses, until the daemon ends at check number `most`."""
     children: list[Child] = []
     pauses: list[float] = []
 
@@ -131,7 +131,7 @@ def looks(
     return children, pauses
 
 
-def test_it_is_made_when_due(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_due_backup_is_made(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     due = iter([False, True, False, False])
     monkeypatch.setattr(daily_backup, "is_due", lambda cell, now: next(due))
@@ -140,7 +140,7 @@ def test_it_is_made_when_due(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch,
     assert caplog.messages == ["daily backup /x: 1 jobs"]
 
 
-def test_one_that_failed_is_told_and_tried_again_later(
+def test_a_failed_backup_is_logged_and_tried_again_later(
     cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(daily_backup, "is_due", lambda cell, now: True)
@@ -149,7 +149,7 @@ def test_one_that_failed_is_told_and_tried_again_later(
     assert caplog.messages == ["no daily backup was made: gridengine: no room"] * 2
 
 
-def test_a_look_that_fails_is_not_the_last(
+def test_a_failed_check_is_repeated(
     cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     due = iter([OSError("no disk"), True, False])
@@ -164,7 +164,7 @@ def test_a_look_that_fails_is_not_the_last(
     assert caplog.messages == ["no daily backup was made"]
 
 
-def test_it_ends_before_the_daemon_does(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_backup_ends_before_the_daemon(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daily_backup, "is_due", lambda cell, now: True)
     children, _ = looks(cell, monkeypatch, None, 9)
     assert [child.ended.is_set() for child in children] == [True]

@@ -1,4 +1,4 @@
-"""Whatever happened to a backup is noticed and named, and a foreign file makes nothing outside of where it is looked at."""
+"""Damage of a backup is detected and named, and a foreign file creates nothing outside of the directory of its check."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ import pytest
 from daemons.qmaster.backup import archive, contents
 from daemons.qmaster.backup.__main__ import main
 from daemons.qmaster.backup.archive import BackupFault, Manifest
-from daemons.qmaster.backup.contents import opened
+from daemons.qmaster.backup.contents import open_backup
 
 Members = list[tuple[tarfile.TarInfo, bytes]]
 
 
 def fault_of(path: Path) -> str:
-    """Why a backup is refused; "" if it is not."""
+    """The reason of a refused backup; "" for an accepted backup."""
     try:
-        with opened(path) as held:
-            held.require_laws(path)
+        with open_backup(path) as held:
+            held.require_invariants(path)
     except BackupFault as fault:
         return str(fault)
     return ""
@@ -40,7 +40,7 @@ def members(path: Path) -> Members:
 
 
 def rewritten(path: Path, change: Callable[[Members], object]) -> str:
-    """Why a backup is refused whose members were changed by somebody who leaves the seal alone."""
+    """The reason of the refusal after a change of members without a new seal."""
     held = members(path)
     change(held)
     with tarfile.open(path, "w:gz") as made:
@@ -59,16 +59,16 @@ def _at(held: Members, name: str) -> int:
 
 
 def test_a_flipped_bit_is_noticed(backup: Path, tmp_path: Path) -> None:
-    """Unless it says nothing: in the head of the packed file, or in what the packing itself does not use."""
+    """Except for meaningless bits: in the head of the packed file, or in bits that the compression does not use."""
     whole, torn, dice = backup.read_bytes(), tmp_path / "torn", random.Random(5)
     noticed = 0
-    for place in (*range(12), len(whole) - 1, *(dice.randrange(10, len(whole)) for _ in range(40))):
+    for position in (*range(12), len(whole) - 1, *(dice.randrange(10, len(whole)) for _ in range(40))):
         data = bytearray(whole)
-        data[place] ^= 1 << dice.randrange(8)
+        data[position] ^= 1 << dice.randrange(8)
         torn.write_bytes(data)
         fault = fault_of(torn)
         if not fault:
-            assert gzip.decompress(data) == gzip.decompress(whole), f"byte {place} of {len(whole)}"
+            assert gzip.decompress(data) == gzip.decompress(whole), f"byte {position} of {len(whole)}"
         assert not fault or fault.startswith((f"{torn} is damaged", f"{torn}: ")), fault
         noticed += bool(fault)
     assert noticed > 40
@@ -89,22 +89,22 @@ def test_a_torn_page_of_the_spool_is_named(backup: Path) -> None:
         member, content = held[index]
         held[index] = member, content[:8192] + b"\0" * 4096 + content[12288:]
 
-    assert rewritten(backup, tear) == f'{backup}: the member "spool.db" is damaged, its checksum is another'
+    assert rewritten(backup, tear) == f'{backup}: the member "spool.db" is damaged: its checksum does not match'
 
 
-def test_a_spool_that_was_torn_already_is_no_backup(backup: Path, tmp_path: Path) -> None:
-    """A seal on damage is whole: SQLite is asked, too."""
-    with opened(backup) as held:
-        content = bytearray((held.place / "spool.db").read_bytes())
+def test_a_spool_that_was_damaged_before_the_backup_is_refused(backup: Path, tmp_path: Path) -> None:
+    """The seal of such a backup matches, so SQLite checks the spool, too."""
+    with open_backup(backup) as held:
+        content = bytearray((held.directory / "spool.db").read_bytes())
         content[8192:12288] = b"\xff" * 4096
-        (held.place / "spool.db").write_bytes(content)
-        archive.write(tmp_path / "b", held.manifest, {name: held.place / name for name in held.manifest.members})
+        (held.directory / "spool.db").write_bytes(content)
+        archive.write(tmp_path / "b", held.manifest, {name: held.directory / name for name in held.manifest.members})
     assert 'the member "spool.db" was damaged when it was saved: ' in fault_of(tmp_path / "b")
 
 
-def test_a_state_that_breaks_a_law_is_none(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_breaks_an_invariant_is_refused(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "invariants", lambda state: ["job 1 has no task left and is there", "more"])
-    assert fault_of(backup).endswith("does not fit together: job 1 has no task left and is there (and 1 more)")
+    assert fault_of(backup).endswith("its spool is inconsistent: job 1 has no task left and is there (and 1 more)")
 
 
 def _without(name: str) -> Callable[[Members], object]:
@@ -119,14 +119,14 @@ def _other_manifest(held: Members) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_without("seal"), 'its end is cut off: the member "seal" is missing'),
+        (_without("seal"), 'is truncated: the member "seal" is missing'),
         (_without("manifest.json"), 'the member "manifest.json" is missing'),
         (_without("spool.db"), 'the member "spool.db" is missing'),
         (_without("keys/gdi_key"), 'the member "keys/gdi_key" is missing'),
-        (_other_manifest, 'the member "manifest.json" is damaged, its seal is another'),
+        (_other_manifest, 'the member "manifest.json" is damaged: its seal does not match'),
     ],
 )
-def test_what_is_missing_is_named(backup: Path, change: Callable[[Members], object], reason: str) -> None:
+def test_a_missing_member_is_named(backup: Path, change: Callable[[Members], object], reason: str) -> None:
     assert reason in rewritten(backup, change)
 
 
@@ -156,72 +156,72 @@ def _member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> Callabl
         _member("common/unknown"),
     ],
 )
-def test_a_member_that_no_backup_has_is_refused(
+def test_an_unknown_member_is_refused(
     backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Members], object]
 ) -> None:
     _refuses(backup, tmp_path, monkeypatch, change)
 
 
-def test_a_member_with_a_path_from_the_top_is_refused(backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_with_an_absolute_path_is_refused(backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _refuses(backup, tmp_path, monkeypatch, _member(str(tmp_path / "x")))
 
 
 def _refuses(backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Members], object]) -> None:
-    """It is unpacked within the directory of the test, so whatever escapes is seen there."""
+    """The backup is unpacked within the directory of the test, so the check sees escaped files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = sorted(tmp_path.rglob("*"))
     fault = rewritten(backup, change)
-    assert 'a backup has no member "' in fault or "is no plain file" in fault or "twice" in fault or "does not know" in fault
+    assert 'a backup has no member "' in fault or "is not a plain file" in fault or "twice" in fault or "does not know" in fault
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_backup_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"hello", b"\x1f\x8b" + b"x" * 100):
         (tmp_path / "b").write_bytes(content)
         assert f"{tmp_path / 'b'} is damaged or no backup" in fault_of(tmp_path / "b")
     assert fault_of(tmp_path / "none").endswith("No such file or directory")
 
 
-def _sealed_anew(backup: Path, to: Path, **fields: object) -> Path:
-    with opened(backup) as held:
+def _resealed(backup: Path, to: Path, **fields: object) -> Path:
+    with open_backup(backup) as held:
         manifest = msgspec.convert({**msgspec.to_builtins(held.manifest), **fields}, Manifest)
-        archive.write(to, manifest, {name: held.place / name for name in manifest.members})
+        archive.write(to, manifest, {name: held.directory / name for name in manifest.members})
     return to
 
 
-def test_a_newer_one_is_refused(backup: Path, tmp_path: Path) -> None:
-    assert "has format 9, this program reads formats up to 1" in fault_of(_sealed_anew(backup, tmp_path / "b", format=9))
-    newer = _sealed_anew(backup, tmp_path / "c", spool_version=99)
+def test_a_newer_format_is_refused(backup: Path, tmp_path: Path) -> None:
+    assert "has format 9, this program reads formats up to 1" in fault_of(_resealed(backup, tmp_path / "b", format=9))
+    newer = _resealed(backup, tmp_path / "c", spool_version=99)
     assert "its spool has version 99, this program reads versions up to" in fault_of(newer)
-    with opened(backup) as held:
-        with closing(apsw.Connection(str(held.place / "spool.db"))) as db:
+    with open_backup(backup) as held:
+        with closing(apsw.Connection(str(held.directory / "spool.db"))) as db:
             db.execute("update meta set value='99' where key='version'")
-        archive.write(tmp_path / "d", held.manifest, {name: held.place / name for name in held.manifest.members})
+        archive.write(tmp_path / "d", held.manifest, {name: held.directory / name for name in held.manifest.members})
     assert "has version 99" in fault_of(tmp_path / "d")
 
 
-def test_a_directory_of_the_manifest_stays_within(backup: Path, tmp_path: Path) -> None:
-    escaped = _sealed_anew(backup, tmp_path / "b", directories={"common/../../../x": 0o777})
+def test_a_directory_of_the_manifest_cannot_leave_the_target(backup: Path, tmp_path: Path) -> None:
+    escaped = _resealed(backup, tmp_path / "b", directories={"common/../../../x": 0o777})
     assert 'a backup has no directory "common/../../../x"' in fault_of(escaped)
 
 
-def test_what_is_unpacked_is_closed_and_goes(backup: Path) -> None:
-    with opened(backup) as held:
-        place = held.place
-        paths = (place, place.parent, place / "spool.db", place / "keys/gdi_key")
+def test_unpacked_files_are_private_and_removed(backup: Path) -> None:
+    with open_backup(backup) as held:
+        directory = held.directory
+        paths = (directory, directory.parent, directory / "spool.db", directory / "keys/gdi_key")
         modes = {stat.filemode(path.stat().st_mode)[4:] for path in paths}
-    assert modes == {"------"} and not place.parent.exists()
+    assert modes == {"------"} and not directory.parent.exists()
 
 
-def test_the_program_says_it_in_a_sentence(
+def test_the_program_prints_a_sentence(
     backup: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["sge_backup", "verify", str(backup)])
     assert main() == 0
-    said = capsys.readouterr()
-    assert said.err == "" and "is whole, made 2027-01-15T08:00:00+00:00 on master: the cell one below " in said.out
-    assert "it holds 1 job, 1 queue, " in said.out
+    output = capsys.readouterr()
+    assert output.err == "" and "is whole, made 2027-01-15T08:00:00+00:00 on master: the cell one below " in output.out
+    assert "it holds 1 job, 1 queue, " in output.out
     rewritten(backup, _member("common/x\x1b[2J"))
     assert main() == 1
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("gridengine: ") and "\x1b" not in said.err
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.startswith("gridengine: ") and "\x1b" not in output.err

@@ -1,4 +1,4 @@
-"""A backup becomes the cell as a whole or not at all, and only the cell that it is of; what it replaces is kept."""
+"""A restore replaces the cell as a whole or not at all, only with a backup of the same cell; replaced files are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from daemons.qmaster.backup import contents, restoring, swap
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.backup.restoring import Restored, restore
-from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.daemon import PidFile
 from tests.unit.backup.conftest import ID, NOW, CellOfFiles
@@ -29,7 +29,7 @@ def back(cell: CellOfFiles, path: Path, **options: bool) -> Restored:
 
 
 def change_everything(cell: CellOfFiles) -> None:
-    """What a backup holds is otherwise in the cell now."""
+    """Change all files of the cell that a backup contains."""
     (cell.files.common / "settings.sh").write_text("other\n")
     (cell.files.common / "act_qmaster").write_text("other\n")
     (cell.files.common / "initial-config" / "more.q").write_text("other\n")
@@ -38,14 +38,14 @@ def change_everything(cell: CellOfFiles) -> None:
 
 
 @pytest.mark.statement("BU-1")
-def test_configuration_jobs_and_ids_come_back_and_what_was_there_is_kept(cell: CellOfFiles, backup: Path) -> None:
+def test_configuration_jobs_and_ids_come_back_and_replaced_files_are_kept(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     (cell.files.common / "settings.sh").write_text("other\n")
     (cell.files.common / "accounting").write_text("a record\nanother\n")
     done = back(cell, backup)
     assert [change.name for change in done.changes] == ["common/settings.sh", "spool.db"]
-    assert done.what.startswith("1 job, 1 queue")
-    settle(cell.files, False, NOW)
+    assert done.summary.startswith("1 job, 1 queue")
+    claim_spool(cell.files, False, NOW)
     assert cell.jobs() == {1}
     assert (cell.files.common / "settings.sh").read_text() == "SGE_ROOT=/x\n"
     assert (cell.files.common / f"settings.sh.{STAMP}").read_text() == "other\n"
@@ -54,7 +54,7 @@ def test_configuration_jobs_and_ids_come_back_and_what_was_there_is_kept(cell: C
     assert back(cell, backup).changes == [] or cell.files.spool.with_name("spool.db-wal").exists()
 
 
-def test_a_dry_run_says_what_would_change_and_changes_nothing(cell: CellOfFiles, backup: Path) -> None:
+def test_a_dry_run_lists_the_changes_and_changes_nothing(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     change_everything(cell)
     (cell.files.common / "act_qmaster").write_text("master\n")
@@ -65,7 +65,7 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(cell: CellOfFiles,
     assert files_of(cell.root) == before
 
 
-def test_a_cell_that_is_lost_as_a_whole_comes_back_with_all_rights(cell: CellOfFiles, backup: Path) -> None:
+def test_a_lost_cell_is_restored_with_all_permissions(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     before = files_of(cell.root)
     shutil.rmtree(cell.root)
@@ -78,8 +78,8 @@ def test_a_cell_that_is_lost_as_a_whole_comes_back_with_all_rights(cell: CellOfF
     assert cell.jobs() == {1}
 
 
-def test_the_side_file_of_the_old_spool_does_not_get_into_the_new_one(cell: CellOfFiles, backup: Path) -> None:
-    """A master that was killed leaves one; it goes along with what it belongs to."""
+def test_the_side_file_of_the_old_spool_is_not_used_with_the_new_spool(cell: CellOfFiles, backup: Path) -> None:
+    """A killed master leaves a side file; the restore renames it together with its spool."""
     killed = {path.name: path.read_bytes() for path in cell.files.spool.parent.glob("spool.db*")}
     assert killed["spool.db-wal"]
     cell.stop()
@@ -90,7 +90,7 @@ def test_the_side_file_of_the_old_spool_does_not_get_into_the_new_one(cell: Cell
     assert set(Spool(cell.files.spool.with_name(f"spool.db.{STAMP}"), ID).load().jobs) == {1, 2}
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------
 
 
 def refused(cell: CellOfFiles, backup: Path, reason: str) -> None:
@@ -107,7 +107,7 @@ def test_a_running_master_is_left_alone(cell: CellOfFiles, backup: Path) -> None
     assert back(cell, backup).changes
 
 
-def test_no_master_begins_amid_a_restore(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_master_starts_during_a_restore(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell.stop()
     tried = []
     original = swap.complete
@@ -131,7 +131,7 @@ def _another_host(cell: CellOfFiles, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(socket, "gethostname", lambda: "elsewhere")
 
 
-def _another_place(cell: CellOfFiles, patch: pytest.MonkeyPatch) -> None:
+def _another_directory(cell: CellOfFiles, patch: pytest.MonkeyPatch) -> None:
     cell.root = cell.root.rename(cell.root.with_name("moved"))
 
 
@@ -144,11 +144,11 @@ def _a_broken_law(cell: CellOfFiles, patch: pytest.MonkeyPatch) -> None:
     [
         (_another_cell, rf"is a backup of another cell \({ID}, this one is 0707.*\): --force takes it even so"),
         (_another_host, "this host is elsewhere, the backup is of the master host master: --force takes it even so"),
-        (_another_place, "is a backup of the cell one below .*cells, not of one below .*moved: --force takes it even so"),
-        (_a_broken_law, "does not fit together: a law is broken"),
+        (_another_directory, "is a backup of the cell one below .*cells, not of one below .*moved: --force takes it even so"),
+        (_a_broken_law, "its spool is inconsistent: a law is broken"),
     ],
 )
-def test_what_is_not_of_this_cell_needs_force(
+def test_a_backup_of_another_cell_needs_force(
     cell: CellOfFiles,
     backup: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -161,12 +161,12 @@ def test_what_is_not_of_this_cell_needs_force(
     assert back(cell, backup, force=True).changes
 
 
-def test_a_stranger_may_not(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_may_not_restore(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restoring.os, "geteuid", lambda: 65534)
     refused(cell, backup, "only root and the admin user, .*, may restore this cell")
 
 
-def test_a_damaged_one_changes_nothing(cell: CellOfFiles, backup: Path) -> None:
+def test_a_damaged_backup_changes_nothing(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     backup.write_bytes(backup.read_bytes()[:-20])
     refused(cell, backup, "is damaged or no backup")
@@ -176,11 +176,11 @@ def test_a_damaged_one_changes_nothing(cell: CellOfFiles, backup: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process is gone at this place."""
+    """The process dies at this step."""
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, step: int) -> list[str]:
-    """Have the process die at the step-th change of a name; what was done before."""
+    """Let the process die at rename number `step`; returns the renames before it."""
     done: list[str] = []
 
     def counted(owner: Any, name: str) -> None:
@@ -201,7 +201,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, step: int) -> list[str]:
 
 
 @pytest.mark.parametrize("step", range(16))
-def test_a_kill_between_any_two_renames_leaves_the_old_or_what_becomes_the_new(
+def test_a_kill_between_any_two_renames_leaves_the_old_cell_or_completes_the_new_cell(
     cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     cell.stop()
@@ -233,7 +233,7 @@ def test_a_kill_between_any_two_renames_leaves_the_old_or_what_becomes_the_new(
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 6, 10])
-def test_a_restore_of_a_lost_cell_that_was_killed_is_completed_by_the_next_one(
+def test_a_killed_restore_of_a_lost_cell_is_completed_by_the_next_restore(
     cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     cell.stop()
@@ -247,7 +247,7 @@ def test_a_restore_of_a_lost_cell_that_was_killed_is_completed_by_the_next_one(
     assert not [path for path in files_of(cell.root) if "restore-" in path]
 
 
-def test_a_full_disk_leaves_the_old(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_cell(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell.stop()
     change_everything(cell)
     original = restoring._prepare
@@ -265,7 +265,7 @@ def test_a_full_disk_leaves_the_old(cell: CellOfFiles, backup: Path, monkeypatch
     assert back(cell, backup, force=True).changes
 
 
-def test_a_full_disk_where_it_is_unpacked_leaves_the_old(cell: CellOfFiles, backup: Path) -> None:
+def test_a_full_disk_for_temporary_files_leaves_the_old_cell(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     before = files_of(cell.root)
     with full_disk(50_000), pytest.raises(BackupFault, match="cannot read .*: File too large"):
@@ -273,7 +273,7 @@ def test_a_full_disk_where_it_is_unpacked_leaves_the_old(cell: CellOfFiles, back
     assert files_of(cell.root) == before
 
 
-def test_a_rename_that_fails_is_made_up_for(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_rename_is_repeated_by_the_next_call(cell: CellOfFiles, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell.stop()
     change_everything(cell)
     with monkeypatch.context() as patch:
@@ -282,7 +282,7 @@ def test_a_rename_that_fails_is_made_up_for(cell: CellOfFiles, backup: Path, mon
             raise OSError(28, "No space left on device", str(arguments[0]))
 
         patch.setattr(os, "link", link)
-        with pytest.raises(BackupFault, match="the restore is not complete: .*: No space left on device; mend that"):
+        with pytest.raises(BackupFault, match="the restore is not complete: .*: No space left on device; fix that"):
             back(cell, backup, force=True)
     again = back(cell, backup, force=True)
     assert again.completed and again.changes == []

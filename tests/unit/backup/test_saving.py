@@ -1,4 +1,4 @@
-"""A backup is made while the master writes, is whole or not there, and nobody else can read it."""
+"""A backup is made while the master writes, exists whole or not at all, and no other user can read it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from daemons.qmaster.backup import saving
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.backup.contents import opened
+from daemons.qmaster.backup.contents import open_backup
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
 from tests.unit.backup.conftest import CellOfFiles
@@ -24,7 +24,7 @@ from tests.unit.backup.conftest import CellOfFiles
 
 @contextmanager
 def full_disk(most: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes, which is as if the disk were full."""
+    """Limit the size of files to `most` bytes, which has the effect of a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     try:
@@ -34,29 +34,29 @@ def full_disk(most: int) -> Iterator[None]:
 
 
 @pytest.mark.statement("BU-1")
-def test_it_holds_what_the_cell_was_when_it_was_made(cell: CellOfFiles, backup: Path) -> None:
-    with opened(backup) as contents:
+def test_a_backup_has_the_cell_at_the_time_of_the_backup(cell: CellOfFiles, backup: Path) -> None:
+    with open_backup(backup) as contents:
         assert (set(contents.state.jobs), contents.faults) == ({1}, [])
         assert str(contents).startswith("1 job, 1 queue, 0 advance reservations")
         names = set(contents.manifest.members)
-        assert (contents.place / "common/bootstrap").read_text() == (cell.files.common / "bootstrap").read_text()
+        assert (contents.directory / "common/bootstrap").read_text() == (cell.files.common / "bootstrap").read_text()
     common = ("arco", "bootstrap", "act_qmaster", "cell_id", "settings.sh", "initial-config/all.q", "secrets/h1/gdi_key")
     assert names == {"spool.db", "authority/tls.key", "keys/gdi_key", *(f"common/{name}" for name in common)}
 
 
-def test_the_files_that_grow_are_taken_along_where_that_is_said(cell: CellOfFiles, tmp_path: Path) -> None:
+def test_growing_files_are_included_on_request(cell: CellOfFiles, tmp_path: Path) -> None:
     cell.save(tmp_path / "b", accounting=True)
-    with opened(tmp_path / "b") as contents:
-        assert (contents.place / "common/accounting").read_text() == "a record\n"
+    with open_backup(tmp_path / "b") as contents:
+        assert (contents.directory / "common/accounting").read_text() == "a record\n"
 
 
-def test_what_is_written_meanwhile_is_not_in_it_and_does_not_begin_it_anew(
+def test_later_writes_are_not_in_the_backup_and_do_not_restart_it(
     cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = []
 
     class Steps:
-        """A copy between whose steps the master writes."""
+        """A copy with writes of the master between its steps."""
 
         def __init__(self, backup: Any) -> None:
             self._backup = backup
@@ -93,17 +93,17 @@ def test_what_is_written_meanwhile_is_not_in_it_and_does_not_begin_it_anew(
 @pytest.mark.parametrize("most", [0, 5000, 40_000, 90_000])
 @pytest.mark.parametrize("there", [False, True])
 def test_a_full_disk_leaves_nothing(cell: CellOfFiles, tmp_path: Path, most: int, there: bool) -> None:
-    place = tmp_path / "backups"
-    place.mkdir()
+    directory = tmp_path / "backups"
+    directory.mkdir()
     if there:
-        (place / "b").write_text("an earlier one")
+        (directory / "b").write_text("an earlier one")
     with full_disk(most), pytest.raises((BackupFault, SpoolError), match=r"File too large|full|disk I/O|cannot copy"):
-        cell.save(place / "b", force=there)
-    assert {path.name: path.read_text() for path in place.iterdir()} == ({"b": "an earlier one"} if there else {})
-    cell.save(place / "b", force=there)
+        cell.save(directory / "b", force=there)
+    assert {path.name: path.read_text() for path in directory.iterdir()} == ({"b": "an earlier one"} if there else {})
+    cell.save(directory / "b", force=there)
 
 
-def test_a_disk_that_it_would_fill_is_refused(cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_that_would_fill_the_disk_is_refused(cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": 2**20})
     monkeypatch.setattr(saving.shutil, "disk_usage", lambda path: usage)
     with pytest.raises(BackupFault, match=r"has 1 MB left, a backup may take \d+ MB"):
@@ -111,15 +111,15 @@ def test_a_disk_that_it_would_fill_is_refused(cell: CellOfFiles, tmp_path: Path,
     assert not list(tmp_path.glob("b*"))
 
 
-def test_nobody_else_reads_it_at_any_moment(cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_user_can_ever_read_a_backup(cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, str] = {}
-    original = saving.opened
+    original = saving.open_backup
 
     def looked(path: Path, beside: Path) -> Any:
         seen.update((each.name, stat.filemode(each.stat().st_mode)[4:]) for each in (beside, path))
         return original(path, beside)
 
-    monkeypatch.setattr(saving, "opened", looked)
+    monkeypatch.setattr(saving, "open_backup", looked)
     before = os.umask(0)
     try:
         path = cell.save(tmp_path / "b").path
@@ -129,7 +129,7 @@ def test_nobody_else_reads_it_at_any_moment(cell: CellOfFiles, tmp_path: Path, m
     assert stat.filemode(path.stat().st_mode) == "-rw-------"
 
 
-def test_what_a_killed_one_left_is_in_nobodys_way(cell: CellOfFiles, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_backup_are_removed(cell: CellOfFiles, tmp_path: Path) -> None:
     part = tmp_path / "b.part"
     (part / "ge-backup-x").mkdir(parents=True)
     (part / "archive").write_text("torn")
@@ -159,7 +159,7 @@ def _amid_a_restore(cell: CellOfFiles, path: Path, patch: pytest.MonkeyPatch) ->
 
 def _a_trap(cell: CellOfFiles, path: Path, patch: pytest.MonkeyPatch) -> None:
     path.with_name("b.part").mkdir(mode=0o777)
-    patch.setattr(saving, "_may_save", lambda cell: None)
+    patch.setattr(saving, "_require_may_save", lambda cell: None)
     patch.setattr(saving.os, "geteuid", lambda: 65534)
 
 
@@ -180,16 +180,16 @@ def _no_directory(cell: CellOfFiles, path: Path, patch: pytest.MonkeyPatch) -> N
     [
         (_another_host, "this host is elsewhere: a backup is made on the master host, master"),
         (_another_user, "only root and the admin user, "),
-        (_there, "b is there already: name another file, or say --force"),
+        (_there, "b exists already: name another file, or use --force"),
         (_no_spool, "spool.db is not there"),
         (_amid_a_restore, "a restore of this cell was interrupted: gridengine start completes it"),
-        (_a_trap, "b.part is somebody else's: name a file in a directory where nobody else writes"),
-        (_a_qmaster_of_root, "spool.db is not yours to read: let the user make the backup as whom the qmaster runs"),
+        (_a_trap, "b.part belongs to another user: name a file in a directory that only you can write to"),
+        (_a_qmaster_of_root, "you may not read .*spool.db: make the backup as the user that the qmaster runs as"),
         (_a_link, "cannot write .*b.part: Not a directory"),
         (_no_directory, "No such file or directory"),
     ],
 )
-def test_what_is_refused(
+def test_refusals(
     cell: CellOfFiles,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -16,7 +16,7 @@ import pytest
 
 from clients import gdi, program, reserving
 from daemons.qmaster.serve.event_clients import EventClients
-from daemons.qmaster.views.jobs import in_lines
+from daemons.qmaster.views.jobs import split_into_lines
 from daemons.qmaster.views.reading import READERS
 from gridengine import json_text
 from gridengine.gdi.reading import decode_body
@@ -120,7 +120,7 @@ class Shell:
     def _stream(self, name: str, body: object, patience: float | None = None) -> Any:
         if name == "job_list":
             answer = self._answer("status", body)
-            yield from (json_text.decode(msgspec.json.encode(value)) for value in in_lines(answer))
+            yield from (json_text.decode(msgspec.json.encode(value)) for value in split_into_lines(answer))
             return
         self.asked.append((name, body))
         yield from self.streamed

@@ -1,4 +1,4 @@
-"""The search in the accounting index: pages that together are the whole, and who reads them."""
+"""The search in the accounting index: complete pages, and the process that reads them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MOST: list[dict[str, int]] = [{"most_rows": 7}, {"most_records": 3}, {"most_rows
 @pytest.mark.statement("QA-7", "QA-8")
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("most", MOST)
-def test_pages_together_are_all_records_once(table: AccountingTable, body: dict[str, Any], most: dict[str, int]) -> None:
+def test_all_pages_together_have_each_record_once(table: AccountingTable, body: dict[str, Any], most: dict[str, int]) -> None:
     meant = record_filter(body)
     found = [one for page in pages(table, body, **most) for one in page["records"]]
     assert found == [one for one in map(record, range(100)) if meant(one)]
@@ -69,7 +69,7 @@ def test_sums_of_pages_add_up(table: AccountingTable) -> None:
 
 
 @pytest.mark.statement("QA-7")
-def test_a_job_is_looked_up_and_not_searched(table: AccountingTable) -> None:
+def test_a_job_is_read_from_the_index(table: AccountingTable) -> None:
     assert [one.task_number for one in table.search({"job": "30"}, most_rows=3)["records"]] == ["90", "91", "92"]
     assert not table.holds_more_than(3, {"job": "30"})
     assert table.holds_more_than(3, {"job": "30,31"})
@@ -77,17 +77,17 @@ def test_a_job_is_looked_up_and_not_searched(table: AccountingTable) -> None:
     assert not table.holds_more_than(10, {"after": 90})
 
 
-def test_only_what_has_the_text_is_decoded(table: AccountingTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_records_with_the_text_are_decoded(table: AccountingTable, monkeypatch: pytest.MonkeyPatch) -> None:
     from daemons.qmaster.spooling import accounting_table
 
     decoded: list[bytes] = []
-    monkeypatch.setattr(accounting_table, "_decoded", lambda text: decoded.append(text) or msgspec.json.decode(text))
+    monkeypatch.setattr(accounting_table, "_decode", lambda text: decoded.append(text) or msgspec.json.decode(text))
     table.search({"owner": "bob", "group_by": []})
     assert len(decoded) == 25
 
 
 class Child(PlayedProcess):
-    """What stands in for the process: it answers out of the same table."""
+    """A replacement of the process, which reads the same table."""
 
     def __init__(self, table: AccountingTable, returncode: int = 0) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Child(PlayedProcess):
 
 
 @pytest.mark.parametrize(("body", "processes"), [({"job": "5"}, 0), ({"owner": "bob"}, 1), ({"owner": "bob", "after": 90}, 0)])
-def test_a_large_search_is_for_a_process(
+def test_a_large_search_runs_in_a_process(
     cell: Cell, table: AccountingTable, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any], processes: int
 ) -> None:
     started: list[tuple[str, ...]] = []
@@ -115,7 +115,7 @@ def test_a_large_search_is_for_a_process(
     assert [list(one) for one in answer.data["records"]] == [list(one) for one in table.search(body)["records"]]
 
 
-def test_a_search_that_cannot_be_done_is_said(cell: Cell, table: AccountingTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_search_is_an_error(cell: Cell, table: AccountingTable, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ends(*_: str, **__: Any) -> Child:
         return Child(table, returncode=1)
 

@@ -1,4 +1,4 @@
-"""A disk with room for transactions, but none for a snapshot: the journal goes on, and a later snapshot takes its place."""
+"""A disk with space for transactions, but not for a snapshot: the journal grows, and a later snapshot replaces it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from daemons.qmaster.spooling.spool_file import SpoolError, write_fault
 from tests.harness import Cell
 
 KEPT, PAGES = 100, 4
-"""Transactions in a journal that has grown, more than the jobs of one row; pages that are free for the next ones."""
+"""Transactions in a grown journal, more than the jobs of one row; free pages for the next transactions."""
 
 
 @contextmanager
 def no_room(cell: Cell) -> Iterator[None]:
-    """For a snapshot, as SQLite counts the pages of a file."""
+    """Let a snapshot fail by SQLite's limit of the pages of a file."""
     db = cell.master.spool._db
     [(pages,)] = db.execute("pragma page_count").fetchall()
     db.execute(f"pragma max_page_count={int(pages) + PAGES}")
@@ -40,15 +40,15 @@ def stories(cell: Cell) -> list[Any]:
 
 
 def filled(cell: Cell) -> None:
-    """So that a snapshot is due."""
+    """Commit until a snapshot is due."""
     cell.master.spool._keep_journal = cell.master.spool._snapshot_at = KEPT
-    while not cell.master.spool.wants_snapshot:
+    while not cell.master.spool.is_snapshot_due:
         cell.submit(holds="u", context={"random": secrets.token_hex(1000)})
 
 
 @contextmanager
 def no_commit(cell: Cell) -> Iterator[None]:
-    """All can be written but the end."""
+    """Let all writes succeed except the commit."""
     cell.master.spool._db.set_commit_hook(lambda: True)
     yield
     cell.master.spool._db.set_commit_hook(None)
@@ -62,8 +62,8 @@ def test_nothing_is_lost_and_it_is_tried_again_later(cell: Cell, fault: Callable
     with fault(cell), pytest.raises(SpoolError, match="cannot write spool"):
         cell.master.compact()
     assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (journalled, 0, told)
-    assert not cell.master.spool.wants_snapshot, "not with every turn: what is asked meanwhile is to be answered"
-    while not cell.master.spool.wants_snapshot:
+    assert not cell.master.spool.is_snapshot_due, "not after every turn: requests in between are to be answered"
+    while not cell.master.spool.is_snapshot_due:
         last = cell.submit(holds="u")
     told = stories(cell)
     cell.master.compact()
@@ -81,8 +81,8 @@ async def nothing(*arguments: Any) -> Any:
 
 
 @pytest.mark.statement("SP-3")
-def test_the_qmaster_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Also to its clean end."""
+def test_the_qmaster_continues(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The qmaster also ends cleanly."""
     monkeypatch.setattr(service, "TICK_S", 0.001)
     serving = Service(cell.master, nothing, nothing, nothing, dict, nothing)
     ended: list[int] = []

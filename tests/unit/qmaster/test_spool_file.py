@@ -1,4 +1,4 @@
-"""The spool's file: closed to other users, and whole after a clean stop."""
+"""The file of the spool: private to its owner, and a single file after a clean stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.spooling.spool import Spool
-from daemons.qmaster.spooling.spool_file import make_whole
+from daemons.qmaster.spooling.spool_file import merge_log
 from daemons.runtime.ray_node import NodeInfo
 from tests.harness import Cell
 from tests.unit.played_process import PlayedProcess
@@ -23,7 +23,7 @@ def modes(directory: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0])
-def test_nobody_else_reads_the_spool_and_its_side_files(tmp_path: Path, umask: int) -> None:
+def test_no_other_user_can_read_the_spool_and_its_side_files(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         spool = Spool(tmp_path / "spool" / "spool.db")
@@ -34,7 +34,7 @@ def test_nobody_else_reads_the_spool_and_its_side_files(tmp_path: Path, umask: i
     assert modes(tmp_path / "spool") == {"spool": "drwx------", **closed}
 
 
-def test_side_files_that_an_earlier_version_left_open_are_closed(tmp_path: Path) -> None:
+def test_readable_side_files_of_an_earlier_version_become_private(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool" / "spool.db")
     spool.remember("fact", "1")
     for path in (spool.path.parent, *spool.path.parent.iterdir()):
@@ -43,8 +43,8 @@ def test_side_files_that_an_earlier_version_left_open_are_closed(tmp_path: Path)
     assert {mode[4:] for mode in modes(spool.path.parent).values()} == {"------"}
 
 
-def test_a_spool_made_whole_is_one_file_that_holds_everything(tmp_path: Path) -> None:
-    """Copied alone, as a backup would, it still knows the last transaction of a master that was killed."""
+def test_a_spool_with_a_merged_log_is_one_complete_file(tmp_path: Path) -> None:
+    """A copy of this file alone has the last transaction of a killed master."""
     cell = Cell(tmp_path / "cell")
     job = cell.submit()
     path = tmp_path / "cell" / "spool.db"
@@ -52,18 +52,18 @@ def test_a_spool_made_whole_is_one_file_that_holds_everything(tmp_path: Path) ->
     killed.mkdir()
     for file in path.parent.glob("spool.db*"):
         shutil.copy(file, killed)
-    make_whole(killed / "spool.db")
+    merge_log(killed / "spool.db")
     assert [file.name for file in killed.iterdir()] == ["spool.db"]
     assert job in Spool(killed / "spool.db").load().jobs
 
 
-def test_nothing_is_made_where_no_spool_is(tmp_path: Path) -> None:
-    make_whole(tmp_path / "spool.db")
+def test_merging_creates_no_missing_spool(tmp_path: Path) -> None:
+    merge_log(tmp_path / "spool.db")
     assert not any(tmp_path.iterdir())
 
 
-def test_the_actors_are_started_wherever_the_daemon_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module of the working directory must not be loaded in place of ours: -P."""
+def test_start_actors_ignores_modules_of_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of the working directory must not replace a module of the product: -P."""
     commands: list[tuple[str, ...]] = []
 
     class Done(PlayedProcess):

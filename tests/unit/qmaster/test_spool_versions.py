@@ -1,4 +1,4 @@
-"""Spools of other versions and damaged ones: taken over as a whole, or refused with place and reason and left as they are."""
+"""Spools of other versions and damaged spools: upgraded as a whole, or refused with position and reason and not changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.spooling import spool_versions
-from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.spooling.spool_versions import STEPS, VERSION, Record, Step
@@ -33,7 +33,7 @@ def spool(tmp_path: Path) -> Path:
 
 
 def ask(spool: Path, query: str, *values: Any) -> Any:
-    """The first value that a query of the file gives; it is changed only by queries that change it."""
+    """The first value of the result of a query; only a query that changes the file changes it."""
     with closing(apsw.Connection(str(spool))) as db:
         row = db.execute(query, values).fetchone()
     return row[0] if row else None
@@ -49,12 +49,12 @@ def events(spool: Path, revision: int) -> list[Record]:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """All bytes that a reader of the spool would see; the index of the side file is not among them, nor an empty side file."""
+    """All bytes that a reader of the spool would see, without the index of the side file and without an empty side file."""
     return {file.name: file.read_bytes() for file in directory.iterdir() if file.suffix != ".db-shm" and file.stat().st_size}
 
 
 def refusal(spool: Path) -> str:
-    """Why the spool is not read. Nothing is written."""
+    """The reason for which the spool is not read. Nothing is written."""
     before = contents(spool.parent)
     with pytest.raises(SpoolError) as refused:
         Spool(spool).load()
@@ -76,7 +76,7 @@ def test_an_upgrade_is_made_once(spool: Path) -> None:
 
 
 def _two_steps(monkeypatch: pytest.MonkeyPatch, event: Callable[[Record], Record] | None = None) -> None:
-    """A program two versions later: jobs have been renamed, and mailed to somebody else."""
+    """A program two versions later, with changed job names and mail addresses."""
 
     def renamed(record: Record) -> Record:
         if record["event"] == "JobSubmitted":
@@ -106,7 +106,7 @@ def test_steps_rewrite_the_journal_and_the_snapshot_in_their_order(spool: Path, 
 
 
 def test_a_crash_amid_the_upgrade_changes_nothing(spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on disk when the last record is rewritten is what a machine that loses its power then finds."""
+    """After a power failure the machine has the disk content at the rewrite of the last record."""
     crashed = tmp_path / "crashed"
 
     def crash(record: Record) -> Record:
@@ -123,7 +123,7 @@ def test_a_crash_amid_the_upgrade_changes_nothing(spool: Path, tmp_path: Path, m
     assert Spool(crashed / "spool.db").load().snapshot() == Spool(spool).load().snapshot()
 
 
-def test_a_step_that_fails_is_told_and_changes_nothing(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_step_is_reported_and_changes_nothing(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(record: Record) -> Record:
         return {**record, "task_id": record["task"]} if record["event"] == "TaskEnded" else record
 
@@ -131,7 +131,7 @@ def test_a_step_that_fails_is_told_and_changes_nothing(spool: Path, monkeypatch:
     assert "of the journal: cannot be brought to version 3 (KeyError: 'task')" in refusal(spool)
 
 
-def test_what_the_state_refuses_after_the_steps_is_not_taken_over(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_the_state_refuses_is_not_written(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _two_steps(monkeypatch, lambda record: {**record, "job_id": 7777} if record["event"] == "HoldsChanged" else record)
     assert "HoldsChanged cannot happen" in refusal(spool)
     assert version(spool) == "1"
@@ -141,7 +141,7 @@ def test_what_the_state_refuses_after_the_steps_is_not_taken_over(spool: Path, m
 
 
 @pytest.mark.parametrize("number", [str(VERSION + 1), "1000"])
-def test_a_newer_version_is_refused_and_left_as_it_is(spool: Path, number: str) -> None:
+def test_a_newer_version_is_refused_and_not_changed(spool: Path, number: str) -> None:
     ask(spool, "update meta set value=? where key='version'", number)
     assert refusal(spool) == (
         f"spool {spool} has version {number}, this program reads versions up to {VERSION}: start the newer program that wrote "
@@ -150,12 +150,12 @@ def test_a_newer_version_is_refused_and_left_as_it_is(spool: Path, number: str) 
 
 
 @pytest.mark.parametrize("number", ["two", "0", "-1", "1.5"])
-def test_a_version_that_is_none_is_refused(spool: Path, number: str) -> None:
+def test_an_invalid_version_is_refused(spool: Path, number: str) -> None:
     ask(spool, "update meta set value=? where key='version'", number)
     assert refusal(spool) == f'cannot read spool {spool}: its version is "{number}"'
 
 
-def test_what_a_killed_master_left_in_the_side_file_stays_there(spool: Path, tmp_path: Path) -> None:
+def test_a_check_keeps_the_side_file_of_a_killed_master(spool: Path, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
     with closing(apsw.Connection(str(spool))) as db:
         db.execute("update meta set value='9' where key='version'")
@@ -164,21 +164,21 @@ def test_what_a_killed_master_left_in_the_side_file_stays_there(spool: Path, tmp
     assert "has version 9" in refusal(killed / "spool.db")
 
 
-def test_a_file_that_is_cut_off_is_refused(spool: Path) -> None:
+def test_a_truncated_file_is_refused(spool: Path) -> None:
     whole = spool.read_bytes()
     spool.write_bytes(whole[: len(whole) * 2 // 3])
     assert refusal(spool) == f"cannot read spool {spool}: database disk image is malformed"
 
 
 def test_a_file_that_lacks_a_part_of_its_last_page_is_refused(spool: Path) -> None:
-    """Wherever that page belongs: to records of jobs that ended long ago, which are not read at a start, as well."""
+    """The check covers all pages, also pages with old accounting records, which are not read at a start."""
     size = ask(spool, "pragma page_size")
     spool.write_bytes(spool.read_bytes()[: -size // 2])
     assert refusal(spool) == f"cannot read spool {spool}: it ends within a page, so its end is cut off"
 
 
-def test_a_page_that_was_being_taken_over_from_the_log_is_no_damage(spool: Path, tmp_path: Path) -> None:
-    """The end of the file is in the log beside it, whole; a machine that lost its power then leaves them so."""
+def test_a_page_that_was_being_copied_from_the_log_is_not_damage(spool: Path, tmp_path: Path) -> None:
+    """The log beside the file has the complete end of the file; a power failure at that moment leaves this state."""
     killed = tmp_path / "killed"
     with closing(apsw.Connection(str(spool))) as db:
         size = ask(spool, "pragma page_size")
@@ -189,8 +189,8 @@ def test_a_page_that_was_being_taken_over_from_the_log_is_no_damage(spool: Path,
     assert Spool(killed / "spool.db").load().revision == LAST
 
 
-def test_a_page_that_is_overwritten_is_refused(spool: Path) -> None:
-    """The last one of the journal, which only the loading comes to."""
+def test_an_overwritten_page_is_refused(spool: Path) -> None:
+    """The last page of the journal, which only the loading reads."""
     whole, size = spool.read_bytes(), ask(spool, "pragma page_size")
     root = (ask(spool, "select rootpage from sqlite_master where name='journal'") - 1) * size
     assert whole[root] == 5, "the root of the journal names the last page below it in its head"
@@ -199,8 +199,8 @@ def test_a_page_that_is_overwritten_is_refused(spool: Path) -> None:
     assert refusal(spool) == f"cannot read spool {spool}: database disk image is malformed"
 
 
-def test_a_commit_that_was_not_finished_is_no_damage(spool: Path, tmp_path: Path) -> None:
-    """Nobody was told of it: the cell begins as it was before."""
+def test_an_unfinished_commit_is_not_damage(spool: Path, tmp_path: Path) -> None:
+    """The commit was not acknowledged: the cell starts with its earlier state."""
     killed = tmp_path / "killed"
     Spool(spool).close()
     with closing(apsw.Connection(str(spool))) as db:
@@ -211,19 +211,19 @@ def test_a_commit_that_was_not_finished_is_no_damage(spool: Path, tmp_path: Path
     assert Spool(killed / "spool.db").load().revision == LAST
 
 
-def test_a_newer_spool_is_not_even_marked_with_its_cell(spool: Path, tmp_path: Path) -> None:
-    """`sge_qmaster` refuses it before anything is written or started."""
+def test_a_newer_spool_is_not_marked_with_its_cell(spool: Path, tmp_path: Path) -> None:
+    """`sge_qmaster` refuses the spool before it writes or starts anything."""
     cell = Cell(tmp_path / "root", "cell", "root", spool.parent, tmp_path / "execd", tmp_path / "run", 6444, 6446)
     cell.common.mkdir(parents=True)
     ask(spool, "update meta set value='99' where key='version'")
     before = spool.read_bytes()
     with pytest.raises(SpoolError, match="has version 99"):
-        settle(cell, False, 1_800_000_000.0)
+        claim_spool(cell, False, 1_800_000_000.0)
     assert spool.read_bytes() == before
     assert not any(cell.common.iterdir())
 
 
-def test_a_file_that_is_none_of_ours_is_refused(spool: Path) -> None:
+def test_a_file_that_is_not_a_spool_is_refused(spool: Path) -> None:
     spool.write_text("all.q\n" * 1000)
     assert refusal(spool) == f"cannot read spool {spool}: file is not a database"
 
@@ -268,6 +268,6 @@ def test_an_event_that_the_state_refuses(spool: Path, event: Record, why: str) -
     assert refusal(spool).startswith(f"spool {spool}, revision {MIDDLE} of the journal: {why}")
 
 
-def test_a_snapshot_of_something_else_is_refused(spool: Path) -> None:
+def test_a_snapshot_of_another_type_is_refused(spool: Path) -> None:
     ask(spool, "update snapshot set state=?", zlib.compress(b'{"jobs": []}'))
     assert refusal(spool).endswith("cannot be read (ValidationError: Expected `object`, got `array` - at `$.jobs`)")

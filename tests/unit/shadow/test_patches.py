@@ -124,7 +124,7 @@ def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path
     spool_file.copy(path, draft)
     position = replica.install(draft)
     assert position == spool.position
-    assert spool.wants_snapshot
+    assert spool.is_snapshot_due
     state = State()
     state.revision = KEEP_JOURNAL
     spool.snapshot(state)

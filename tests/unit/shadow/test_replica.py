@@ -125,7 +125,7 @@ def test_a_whole_copy_replaces_a_replica_with_side_files(cell: ReplicatedCell, r
     cell.whole(replica)
     assert replica.position() == cell.master.spool.position
     assert tables(replica.path) == tables(cell.master.spool.path)
-    assert not spool_file.damage(replica.path)
+    assert not spool_file.find_damage(replica.path)
 
 
 def test_a_transfer_that_is_cut_off_leaves_the_replica_unchanged(cell: ReplicatedCell, replica: Replica) -> None:

@@ -1,4 +1,4 @@
-"""States and ends of tasks in the words of DRMAA."""
+"""DRMAA states and ends of tasks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record(**fields: str) -> AccountingRecord:
         ("19", "0", ("unknown", 0), "failed"),
     ],
 )
-def test_how_a_task_ended(failed: str, status: str, expected: tuple[str, int], state: str) -> None:
+def test_ends_of_tasks(failed: str, status: str, expected: tuple[str, int], state: str) -> None:
     ended = record(failed=failed, exit_status=status)
     assert (outcome(ended), state_after(ended)) == (expected, state)
 
@@ -45,7 +45,7 @@ def test_usage_has_the_names_of_the_original_and_four_decimals() -> None:
     assert {"end_time=1800000000.0000", "exit_status=139.0000", "vmem=0.0000"} <= set(texts)
 
 
-def test_the_task_of_a_job_that_is_no_array_is_0() -> None:
+def test_the_task_number_of_a_non_array_job_is_0() -> None:
     line = end_of(record(job_number="12", exit_status="4"))
     assert (line["job"], line["task"], line["state"], line["outcome"], line["status"]) == (12, 0, "done", "exited", 4)
 

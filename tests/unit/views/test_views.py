@@ -24,7 +24,7 @@ ALICE = Caller("alice", 1001, "users", 100, "h1")
 
 
 def ask(cluster: Cluster, view: Any, **body: Any) -> Any:
-    """A view's data as it arrives at the client."""
+    """The data of a view as the client receives it."""
     return msgspec.json.decode(msgspec.json.encode(view(Listing(cluster.state), body, ALICE, NOW)))
 
 
@@ -66,7 +66,7 @@ def test_slots_of_a_parallel_task(first_task: str, slaves: list[int]) -> None:
 def test_a_pending_parallel_job_is_shown_with_the_slots_that_its_urgency_counts(
     urgency_slots: str, text: str, slots: int
 ) -> None:
-    """The figures are those of the original, for a PE of 10 slots."""
+    """The original has the same figures, for a PE of 10 slots."""
     cluster = Cluster()
     cluster.change("parallel_environment", "mpi", urgency_slots=urgency_slots, slots="10")
     job = cluster.submit(pe="mpi", pe_range=text, hard={"arch": "none"})
@@ -86,7 +86,7 @@ def test_instances_by_sequence_number() -> None:
 
 @pytest.mark.statement("ST-7")
 @pytest.mark.parametrize(
-    ("changes", "letters"),
+    ("changes", "codes"),
     [
         ({}, "BIP"),
         ({"pe_list": "NONE"}, "BI"),
@@ -95,10 +95,10 @@ def test_instances_by_sequence_number() -> None:
         ({"qtype": "BATCH", "ckpt_list": "c", "pe_list": "NONE"}, "BC"),
     ],
 )
-def test_letters_of_the_type(changes: dict[str, str], letters: str) -> None:
+def test_type_codes(changes: dict[str, str], codes: str) -> None:
     cluster = Cluster(hosts=1)
     cluster.queue(**changes)
-    assert ask(cluster, queues)[0]["type"] == letters
+    assert ask(cluster, queues)[0]["type"] == codes
 
 
 @pytest.mark.statement("ST-11", "ST-12", "ST-13")
