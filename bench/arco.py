@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from daemons.dbwriter import question_process
+from daemons.dbwriter import query_process
 from daemons.dbwriter.database import Database, open_database
-from daemons.dbwriter.queries import OURS, Query, read_queries
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, Query, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.conftest import PostgresqlServer
@@ -92,7 +92,7 @@ def ask(database: Database, query: Query) -> tuple[float, int]:
     """Seconds and rows of an answer."""
     begin = time.perf_counter()
     given = {one.name: VALUES[one.name] for one in query.fields if one.default is None}
-    answer = question_process.ask(database, *query.bound(given))
+    answer = query_process.ask(database, *query.bind(given))
     return time.perf_counter() - begin, len(json.loads(answer)["rows"])
 
 
@@ -103,7 +103,7 @@ def measure(file: Path, address: str, jobs: int) -> bool:
     print(json.dumps({"database": name, "jobs": jobs, "jobs_per_s": round(rate)}), flush=True)
     kept = rate >= LOAD
     database = open_database(address)
-    for query in read_queries(OURS)[0].values():
+    for query in read_queries(BUILT_IN_DIRECTORY)[0].values():
         runs = [ask(database, query) for _ in range(RUNS)]
         seconds = statistics.median(taken for taken, _ in runs)
         print(json.dumps({"database": name, "query": query.name, "s": round(seconds, 3), "rows": runs[0][1]}), flush=True)

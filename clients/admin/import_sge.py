@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from clients.admin.arco.commands import run_import
-from clients.admin.arco.link import Link
+from clients.admin.arco.dbwriter_client import DbwriterClient
 from clients.admin.asking import mean_cell, objects_now
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between
@@ -154,7 +154,7 @@ def _take_accounting(installed: InstalledCell, file: Path | None, last_job: int)
     if records.clashing:
         typer.echo(f"{file}: {records.clashing} records were left out, as jobs of this cell have their numbers now", err=True)
     if has_database(installed):
-        run_import(Link(installed), file)
+        run_import(DbwriterClient(installed), file)
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -1,1 +1,1 @@
-"""sge_dbwriter: takes the records of the reporting file into the ARCo database, and answers questions to it."""
+"""sge_dbwriter: writes the records of the reporting file into the ARCo database, and answers queries."""

@@ -1,6 +1,6 @@
-"""`sge_dbwriter`: the program that keeps the database of a cell.
+"""`sge_dbwriter`: the program that maintains the database of a cell.
 
-Owns the command line and the order of starting. Runs where the reporting file can be read, as the admin user of the cell when
+Owns the command line and the start sequence. Runs on a host that can read the reporting file, as the admin user of the cell when
 root starts it. Source: DB-12.
 """
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 def serve(
     foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
-    once: Annotated[bool, typer.Option("--once", help="Write what is there, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Write all present records, then exit.")] = False,
 ) -> None:
     """Write the reporting file of the cell that SGE_ROOT and SGE_CELL name into its database. SIGTERM ends it."""
     os.umask(UMASK)
@@ -49,15 +49,15 @@ def serve(
         directory = cell.dbwriter_spool
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
     except CellFault as fault:
-        _refuse(str(fault))
+        _exit_with_error(str(fault))
     except OSError as error:
-        _refuse(f"cannot use {error.filename}: {error.strerror}")
+        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
     startup = become_daemon(foreground or once, PROGRAM)
     try:
         pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
-        listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
+        listener = None if once else listen(cell.run_dir / arco.SOCKET)  # needs the rights of root, and no other writer
         become_user(cell.admin_user, directory, *pid_file.files)
-        _step_back()
+        _lower_priority()
         open_messages(directory / "messages", "main", cell.own_name(), "log_info", "dbwriter", cell.json_log)
         writer = Writer(settings, lambda: open_database(settings.database, settings.reader))
         if once:
@@ -74,7 +74,7 @@ def serve(
 
 
 async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: asyncio.Event, startup: Startup) -> None:
-    """Write in a thread and answer on the loop, until told to stop or the database is none of ours."""
+    """Write in a thread and answer on the loop, until `stop` is set or the schema is foreign."""
     _log.info("starting up %s", PROGRAM)
     loop = asyncio.get_running_loop()
     faults: list[SchemaFault] = []
@@ -91,7 +91,7 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
     server.open(listener)
     thread.start()
     try:
-        # a database that is away does not keep the daemon from starting: it is waited for
+        # an unreachable database does not prevent the start: the writer retries
         while not writer.progress.ready and not writer.progress.fault and not stop.is_set():
             await asyncio.sleep(0.05)
         if not faults:
@@ -107,14 +107,14 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
     _log.info("%s ends", PROGRAM)
 
 
-def _step_back() -> None:
-    """Let jobs and daemons go first: nobody waits for the database."""
+def _lower_priority() -> None:
+    """Run at a lower priority than jobs and other daemons: the database is not urgent."""
     os.nice(_NICENESS)
-    with suppress(OSError):  # a kernel that shares processor time among sessions goes by this
+    with suppress(OSError):  # a kernel that schedules by sessions uses this value
         Path("/proc/self/autogroup").write_text(str(_NICENESS))
 
 
-def _refuse(reason: str) -> None:
+def _exit_with_error(reason: str) -> None:
     print(f"{PROGRAM}: {reason}", file=sys.stderr)
     raise SystemExit(1)
 

@@ -1,7 +1,7 @@
-"""The import of an accounting file of years: piece by piece between what is new, so that neither waits for the other.
+"""The import of a large accounting file, in pieces between batches of new records, so that neither delays the other.
 
-Owns how far an import is, and what it counted. Where it stopped it goes on, as its checkpoint is written with its rows; records
-that the database has are left out, so that a file may overlap with what was read before. Called by the writer.
+Owns the progress and the counters of an import. An interrupted import continues, since its checkpoint is written with its rows.
+Records that the database has already are skipped, so a file may overlap with earlier input. Called by the writer.
 Source: DB-12, AC-1.
 """
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from daemons.dbwriter import records as of
-from daemons.dbwriter.source import Source
+from daemons.dbwriter.records import TaskUsage
+from daemons.dbwriter.rotated_file import RotatedFile
 
-SHOWN = 20
-"""Rejected lines that are shown with their reasons; all are counted, and kept in the database."""
+MAX_REJECTIONS_SHOWN = 20
+"""Rejected lines that are shown with their reasons. The database has all of them, and all are counted."""
 
 
 @dataclass(slots=True)
-class Import:
-    """One file. `state`: waiting, running, done, or a sentence about what went wrong; `bytes` of `size` are read."""
+class AccountingImport:
+    """One file. `state`: waiting, running, done, or the error message; `bytes` of `size` are read."""
 
     path: Path
     state: str = "waiting"
@@ -31,36 +31,36 @@ class Import:
     rejected: list[tuple[int, str]] = field(default_factory=list)
     begin: float = 0.0
     end: float = 0.0
-    """Epoch seconds: the first and the last end of a job, of which values have to be derived anew."""
+    """Epoch seconds: the first and the last end of a job; derived values of this range are recomputed."""
 
     @property
     def source(self) -> str:
-        """Its name among the checkpoints."""
+        """The name of its checkpoint."""
         return f"import {self.path}"
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.state not in ("waiting", "running")
 
-    def reject(self, line: int, reason: str) -> None:
+    def add_rejection(self, line: int, reason: str) -> None:
         self.rejections += 1
-        if len(self.rejected) < SHOWN:
+        if len(self.rejected) < MAX_REJECTIONS_SHOWN:
             self.rejected.append((line, reason))
 
-    def noted(self, facts: list[of.TaskUsage]) -> None:
-        """Widen the range of the ends."""
+    def include_facts(self, facts: list[TaskUsage]) -> None:
+        """Extend the range to the ends of these tasks."""
         ends = [float(end) for fact in facts if isinstance(end := fact.values["end_time"], int)]
         if ends:
-            self.noted_from(min(ends), max(ends))
+            self.include_range(min(ends), max(ends))
 
-    def noted_from(self, begin: float, end: float) -> None:
-        """Widen the range by another."""
+    def include_range(self, begin: float, end: float) -> None:
+        """Extend the range to another range."""
         self.begin = min(self.begin or begin, begin)
         self.end = max(self.end, end)
 
 
-class ImportedFile(Source):
-    """One file that nobody rotates: what lies beside it is something else."""
+class ImportedFile(RotatedFile):
+    """One file without rotated predecessors: files beside it are unrelated."""
 
-    def _files(self) -> list[Path]:
+    def _find_files(self) -> list[Path]:
         return [self.path] if self.path.is_file() else []

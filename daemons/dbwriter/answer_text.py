@@ -1,6 +1,6 @@
-"""Rows of a question as the JSON text of its answer, as many of them as fit.
+"""The rows of a query as the JSON text of its answer, up to a size limit.
 
-Owns how values are written, and the largest size of an answer. Called in the process that answers a question.
+Owns the text form of values, and the largest size of an answer. Called in the process that runs a query.
 Source: gridengine/arco.py; adr/0177.
 """
 
@@ -17,50 +17,50 @@ from gridengine import arco
 from gridengine.arco_rows import cut
 
 
-class Shape(NamedTuple):
-    """What an answer has at most: rows, bytes of the text of all of them, characters of a text in a cell (0: as it is)."""
+class AnswerLimits(NamedTuple):
+    """Limits of an answer: rows, bytes of the text of all rows, characters of one text (0: no limit)."""
 
     rows: int = arco.ROWS
     bytes: int = arco.ANSWER_BYTES
-    cell: int = 0
+    text_length: int = 0
 
 
-WHOLE = Shape()
+DEFAULT_LIMITS = AnswerLimits()
 
 
-def answer_text(found: Result, shape: Shape, more_fields: Mapping[str, object]) -> bytes:
+def answer_text(result: Result, answer_limits: AnswerLimits, more_fields: Mapping[str, object]) -> bytes:
     """`columns`, `types`, `rows`, `more`, `too_large` and `more_fields` as a JSON object."""
     rows: list[str] = []
     size, more, too_large = 0, False, False
-    for row in found.rows:
-        if len(rows) == shape.rows:
+    for row in result.rows:
+        if len(rows) == answer_limits.rows:
             more = True
             break
-        text = _row_text(row, shape.cell)
+        text = _row_text(row, answer_limits.text_length)
         size += len(text.encode()) + 1
-        if size > shape.bytes:
+        if size > answer_limits.bytes:
             more = too_large = True
             break
         rows.append(text)
-    head = {"columns": found.columns, "types": found.types, "more": more, "too_large": too_large, **more_fields}
+    head = {"columns": result.columns, "types": result.types, "more": more, "too_large": too_large, **more_fields}
     return f'{json.dumps(head)[:-1]}, "rows": [{",".join(rows)}]}}'.encode()
 
 
-def _row_text(row: tuple[object, ...], cell: int) -> str:
-    finite = [str(value) if isinstance(value, float) and value - value != 0 else value for value in row]
-    if cell:
-        finite = [_cut(value, cell) for value in finite]
-    return json.dumps(finite, default=_plain, ensure_ascii=False)
+def _row_text(row: tuple[object, ...], text_length: int) -> str:
+    values = [str(value) if isinstance(value, float) and value - value != 0 else value for value in row]
+    if text_length:
+        values = [_shorten(value, text_length) for value in values]
+    return json.dumps(values, default=_json_value, ensure_ascii=False)
 
 
-def _cut(value: object, cell: int) -> object:
-    """Lists, structures and the like are cut as their text."""
+def _shorten(value: object, text_length: int) -> object:
+    """Shorten texts; lists and structures by their text form."""
     if value is None or isinstance(value, (bool, int, float, Decimal, date, timedelta)):
         return value
-    return cut(str(value), cell)
+    return cut(str(value), text_length)
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, timedelta):

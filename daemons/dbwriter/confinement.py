@@ -1,6 +1,6 @@
-"""What a process that answers a question may take from its host: memory, processor time, files, rights.
+"""Limits of a query process: memory, processor time, files, rights.
 
-Owns the limits of the kernel for a process that was forked for one question. Called in that process alone, by `question_process`.
+Owns the kernel limits of a process that was forked for one query. Called only in that process, by `query_process`.
 Source: setrlimit(2), landlock(7), proc(5); adr/0177.
 """
 
@@ -23,33 +23,33 @@ _FILE_RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _TCP_RIGHTS, _TCP_VERSION = 3, 4
 _O_PATH = 0o10000000
 _NICENESS = 5
-_NOBODY = 65534
+_NOBODY_UID = 65534
 _MIB = 2**20
-_LEAST_MEMORY, _MOST_MEMORY, _PART_OF_MEMORY = 256 * _MIB, 1024 * _MIB, 16
+_MIN_MEMORY, _MAX_MEMORY, _MEMORY_DIVISOR = 256 * _MIB, 1024 * _MIB, 16
 
 
-def question_memory() -> int:
-    """Bytes that a question may take: a sixteenth of the host's memory, from 256 MiB to 1 GiB."""
+def max_query_memory() -> int:
+    """Bytes of memory that a query may use: a sixteenth of the host's memory, from 256 MiB to 1 GiB."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(_LEAST_MEMORY, min(_MOST_MEMORY, total // _PART_OF_MEMORY))
+    return max(_MIN_MEMORY, min(_MAX_MEMORY, total // _MEMORY_DIVISOR))
 
 
-def question_disk(directory: str) -> int:
-    """Bytes of temporary files that a question may write: an eighth of what is free, 1 GiB at most."""
+def max_query_disk(directory: str) -> int:
+    """Bytes of temporary files that a query may write: an eighth of the free space, at most 1 GiB."""
     free = os.statvfs(directory)
     return int(min(1024 * _MIB, free.f_bavail * free.f_frsize // 8))
 
 
 def limit_resources(memory: int, disk: int, cpu_s: int) -> None:
-    """Limit this process to what it has, and so many bytes of memory and files, and seconds of a processor, more.
+    """Limit the growth of this process: bytes of memory and of files, and seconds of processor time.
 
-    It is the first that the kernel ends when memory is short, and ends with its parent.
+    The process ends with its parent. When memory is short, the kernel kills it first.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     address_space = pages * os.sysconf("SC_PAGE_SIZE") + memory
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(spent.ru_utime + spent.ru_stime) + cpu_s + 1
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime) + cpu_s + 1
     for limit, value in (
         (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_CPU, seconds),
@@ -65,27 +65,26 @@ def limit_resources(memory: int, disk: int, cpu_s: int) -> None:
 
 
 def close_descriptors(keep: set[int]) -> None:
-    """Close what was inherited: connections of other users would stay open as long as this process lives."""
-    nothing = os.open(os.devnull, os.O_RDWR)
+    """Close inherited descriptors: connections of other users would stay open while this process lives."""
+    null_device = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
-        os.dup2(nothing, number)
+        os.dup2(null_device, number)
     kept = sorted({-1, 0, 1, 2, *keep})
     for before, after in zip(kept, [*kept[1:], 2**20], strict=True):
-        if after - before > 1:  # none would mean all
+        if after - before > 1:  # an empty range would mean all descriptors
             os.closerange(before + 1, after)
 
 
-def give_up_rights() -> None:
-    """Become `nobody` where root runs this, whose root and only directory is the current one from then on; gain no rights by
-    programs that are started."""
+def drop_privileges() -> None:
+    """Never gain rights by started programs. As root: become the user nobody, with the current directory as root directory."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if os.geteuid() != 0:
         return
     try:
-        nobody = pwd.getpwnam("nobody")
-        user, group = nobody.pw_uid, nobody.pw_gid
+        account = pwd.getpwnam("nobody")
+        user, group = account.pw_uid, account.pw_gid
     except KeyError:
-        user = group = _NOBODY
+        user = group = _NOBODY_UID
     os.chown(".", user, group)
     os.chroot(".")
     os.chdir("/")
@@ -95,9 +94,9 @@ def give_up_rights() -> None:
 
 
 def confine_to_directory() -> None:
-    """Reach no file but those of the current directory, and no TCP port.
+    """Deny all files outside the current directory, and all TCP ports.
 
-    A kernel without landlock(7) leaves it to the other limits.
+    On a kernel without landlock(7) only the other limits apply.
     """
     version = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
@@ -107,8 +106,8 @@ def confine_to_directory() -> None:
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, len(attributes) if version >= _TCP_VERSION else 8, 0)
     if ruleset < 0:
         return
-    place = os.open(".", _O_PATH | os.O_CLOEXEC)
-    _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", files, place), 0)
+    directory = os.open(".", _O_PATH | os.O_CLOEXEC)
+    _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", files, directory), 0)
     _libc.syscall(_RESTRICT_SELF, ruleset, 0)
-    os.close(place)
+    os.close(directory)
     os.close(ruleset)

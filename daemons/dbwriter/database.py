@@ -1,6 +1,6 @@
-"""The database as the writer sees it: the same SQL on DuckDB and PostgreSQL, with parameters `$1`, `$2` in both.
+"""The interface to the database: the same SQL on DuckDB and PostgreSQL, with parameters `$1`, `$2` in both.
 
-Owns the contract between the two, and which of them an address means. What is written is the callers'. Called by all of the room.
+Owns the interface, and the choice of the implementation by the address. Callers own the content. Called by all of the directory.
 Source: DB-12, DB-14; adr/0130.
 """
 
@@ -16,24 +16,24 @@ Row = Sequence[Any]
 
 
 class DatabaseFault(Exception):
-    """The database did not do what was asked; the text is one line, in its own words.
+    """The database failed; the text is its own message in one line.
 
-    `passing`: it may do so later, as it is away or its disk is full. `wrong`: the question itself is at fault.
+    `transient`: a retry may succeed, for example after an outage or a full disk. `invalid_query`: the query itself is at fault.
     """
 
-    def __init__(self, text: str, *, passing: bool = False, wrong: bool = False) -> None:
+    def __init__(self, text: str, *, transient: bool = False, invalid_query: bool = False) -> None:
         super().__init__(text)
-        self.passing, self.wrong = passing, wrong
+        self.transient, self.invalid_query = transient, invalid_query
 
 
 class SchemaFault(Exception):
-    """A database that this program does not write into; the text says why. Waiting does not help."""
+    """A database that this program does not write into; the text is the reason. A retry does not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a question finds. `types`: of each column, number text time interval or flag; `rows` come from the database as they
-    are taken, which may raise DatabaseFault."""
+    """The result of a query. `types`: of each column, number text time interval or flag. `rows` are fetched lazily, and the
+    iteration may raise DatabaseFault."""
 
     columns: list[str]
     types: list[str]
@@ -41,72 +41,72 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionLimits:
-    """What a question may take: bytes of memory, bytes of temporary files, seconds."""
+class QueryLimits:
+    """Limits of a query: bytes of memory, bytes of temporary files, seconds."""
 
     memory: int
     disk: int
-    patience_s: float
+    timeout_s: float
 
     @property
-    def too_much(self) -> str:
-        """The text for the user whose question takes more."""
-        return f"the question takes more than {self.memory >> 20} MB of memory, or {self.disk >> 20} MB of disk: ask for less"
+    def resources_message(self) -> str:
+        """The text for the user when a query exceeds memory or disk."""
+        return f"the query takes more than {self.memory >> 20} MB of memory, or {self.disk >> 20} MB of disk: ask for less"
 
     @property
-    def too_long(self) -> str:
-        """The text for the user whose question takes longer."""
-        return f"no answer within {self.patience_s:.0f} s: ask for less"
+    def timeout_message(self) -> str:
+        """The text for the user when a query exceeds its time."""
+        return f"no answer within {self.timeout_s:.0f} s: ask for less"
 
 
 class Database(Protocol):
-    """A connection that writes. All of it raises DatabaseFault; after a fault the connection is closed and made anew."""
+    """A connection that writes. All methods raise DatabaseFault; after a fault the caller closes and reopens the connection."""
 
-    #: table -> the columns that it has, and the type of each in the database's words
+    #: table -> its columns, with the database's name of their types
     columns: dict[str, dict[str, str]]
 
     def run(self, statement: str, parameters: Row = ()) -> None:
-        """Do what a statement says."""
+        """Execute a statement."""
 
     def script(self, statements: str) -> None:
-        """Do what several statements say, without parameters."""
+        """Execute several statements without parameters."""
 
     def rows(self, statement: str, parameters: Row = ()) -> list[tuple[Any, ...]]:
-        """What a statement finds."""
+        """The rows of a statement."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Append rows. Times are given as epoch seconds, None where there is none."""
+        """Append rows. Times are epoch seconds, or None."""
 
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
 
-    #: where temporary files of questions may be; None: where those of the host are
+    #: the directory for temporary files of queries; None: the default of the host
     directory: Path | None
     #: whether `ask` opens neither files nor connections
-    opens_nothing: bool
+    can_be_confined: bool
 
-    def unmoved(self, patience_s: float) -> AbstractContextManager[None]:
-        """A process that is forked within finds the database as it was then for as long as this lasts. From any thread."""
+    def pin_snapshot(self, timeout_s: float) -> AbstractContextManager[None]:
+        """Within this context a forked process keeps reading the database as of its fork. From any thread."""
 
-    def at_rest(self) -> AbstractContextManager[None]:
-        """No statement is under way within, so that this process can be forked. From any thread."""
+    def pause_statements(self) -> AbstractContextManager[None]:
+        """Within this context no statement runs, so that this process can fork. From any thread."""
 
-    def descriptors_to_read(self) -> set[int]:
-        """In a forked process: the descriptors that `ask` needs, made unable to write."""
+    def make_descriptors_read_only(self) -> set[int]:
+        """In a forked process: make the descriptors that `ask` needs read-only, and return them."""
 
-    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
-        """In a forked process: ask one statement that changes nothing. Temporary files are in the current directory."""
+    def ask(self, statement: str, parameters: Row, limits: QueryLimits) -> Result:
+        """In a forked process: run one read-only statement. Temporary files are in the current directory."""
 
-    def learn_columns(self) -> None:
-        """Look up `columns`, after the schema has changed."""
+    def load_columns(self) -> None:
+        """Read `columns` again, after a change of the schema."""
 
     def close(self) -> None: ...
 
 
 @contextmanager
 def transaction(database: Database) -> Iterator[None]:
-    """All that is written within, or nothing."""
+    """Commit all statements within this context, or none."""
     database.begin()
     try:
         yield
@@ -119,9 +119,9 @@ def transaction(database: Database) -> Iterator[None]:
 def open_database(address: str, reader: str = "") -> Database:
     """The database of an address: `duckdb:PATH`, or `postgresql://…` (as psql takes it). Raises DatabaseFault, SchemaFault.
 
-    reader: the address by which questions reach it, with fewer rights; "" for the same.
+    reader: the address that queries use, with fewer rights; "" for the same address.
     """
-    # each brings a library of its own, of which a site has need for one
+    # each implementation loads its own library, and a site needs only one of them
     if address.startswith("duckdb:"):
         from daemons.dbwriter.duckdb_database import DuckdbDatabase
 
@@ -130,5 +130,5 @@ def open_database(address: str, reader: str = "") -> Database:
         from daemons.dbwriter.postgresql_database import PostgresqlDatabase
 
         return PostgresqlDatabase(address, reader)
-    # not as it stands: it may hold a password, and others read what this program says
+    # not the whole address: it may hold a password, and other users read these messages
     raise SchemaFault(f'database "{address.partition(":")[0]}:…": it must begin with duckdb: or postgresql:')

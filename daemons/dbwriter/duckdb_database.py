@@ -1,8 +1,8 @@
 """DuckDB: a database in one file, for cells without a server.
 
-Owns how the contract of `database` is met there. The file belongs to one process, so questions are asked in processes that are
-forked from it, which read by the descriptor that they inherit. So that what they read stays where it is, the database writes into
-its file (a checkpoint) only while there is no such process; until then what is new is in its log. Called by `database`.
+Owns the implementation of `database.Database` for DuckDB. The file belongs to one process, so queries run in processes that are
+forked from it and read through the inherited descriptor. The database must not move data under these processes: it writes into
+its file (a checkpoint) only while no query runs; until then new data is in its log. Called by `database`.
 Source: adr/0177.
 """
 
@@ -17,72 +17,72 @@ from typing import Any
 
 import duckdb
 
-from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row, SchemaFault
-from daemons.dbwriter.duckdb_statement import refuse_more_than_a_question
-from daemons.dbwriter.question_process import remove_leftovers
+from daemons.dbwriter.database import DatabaseFault, QueryLimits, Result, Row, SchemaFault
+from daemons.dbwriter.duckdb_statement import require_read_only_statement
+from daemons.dbwriter.query_process import remove_leftovers
 
 _MIB = 2**20
-#: memory that the writer may take; beyond it the database uses its directory
+#: memory limit of the writer; beyond it the database uses its directory
 _MEMORY = "1GB"
-#: a process that is forked has none of the threads; the last two keep the database from checkpoints of its own
+#: a forked process has no threads; the last two settings prevent automatic checkpoints
 _SETTINGS: dict[str, Any] = {
     **{"memory_limit": _MEMORY, "threads": 1, "async_threads": 0},
     **{"checkpoint_threshold": "1TB", "auto_checkpoint_skip_wal_threshold": 2**62},
 }
-#: bytes of the log from which it is written into the file when nobody asks; and from which questions wait for that
-_LOG_DUE, _LOG_OVERDUE = 16 * _MIB, 256 * _MIB
+#: log size from which an idle database writes its log into the file; and from which new queries wait for that
+_CHECKPOINT_LOG_BYTES, _MAX_LOG_BYTES = 16 * _MIB, 256 * _MIB
 _TYPES = {"VARCHAR": "text", "BOOLEAN": "flag", "INTERVAL": "interval", "DATE": "date"}
-#: bytes of rows that are fetched at a time, and how many they are at most
+#: bytes of rows that are fetched at a time, and the maximum number of these rows
 _BLOCK_BYTES, _BLOCK_ROWS = _MIB, 1000
-_NOT_WRONG = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
+_TRANSIENT = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
 
 
 class DuckdbDatabase:
-    """The database in the file `path`, which is made when there is none, as is its directory, which nobody else may enter.
+    """The database in the file `path`. File and directory are created on demand; only their owner may enter the directory.
 
-    ":memory:" for one that nobody keeps.
+    ":memory:" for a temporary database.
     """
 
-    opens_nothing = True
+    can_be_confined = True
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.directory = None if path == ":memory:" else Path(path).parent
         self.columns: dict[str, dict[str, str]] = {}
-        #: held while a statement is under way; notified when a checkpoint was made
-        self._rest = threading.Condition(threading.RLock())
-        self._questions, self._in_transaction = 0, False
+        #: held while a statement runs; notified after a checkpoint
+        self._statement_lock = threading.Condition(threading.RLock())
+        self._running_queries, self._in_transaction = 0, False
         if self.directory is not None:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._statement():
+        with self._statement_running():
             try:
                 self._connection = duckdb.connect(path, config=_SETTINGS)
             except duckdb.IOException as error:
                 if "lock" in str(error):
                     raise SchemaFault(f"{path}: another process has it open") from None
                 raise
-            # times are fetched with a library that is loaded at the first of them, and a question loads none
+            # the first fetch of a time loads a library, which a confined query could not load
             self._connection.execute("SELECT now(), 1.5::decimal(9, 2), current_date, INTERVAL 1 DAY, uuid()").fetchall()
-            self.learn_columns()
+            self.load_columns()
         if self.directory is not None:
             Path(path).chmod(0o600)
             remove_leftovers(self.directory)
 
-    def learn_columns(self) -> None:
+    def load_columns(self) -> None:
         self.columns = {}
         for table, column, kind in self.rows("SELECT table_name, column_name, data_type FROM information_schema.columns"):
             self.columns.setdefault(table, {})[column] = kind
 
     def run(self, statement: str, parameters: Row = ()) -> None:
-        with self._statement():
+        with self._statement_running():
             self._connection.execute(statement, list(parameters))
 
     def script(self, statements: str) -> None:
-        with self._statement():
+        with self._statement_running():
             self._connection.execute(statements)
 
     def rows(self, statement: str, parameters: Row = ()) -> list[tuple[Any, ...]]:
-        with self._statement():
+        with self._statement_running():
             return self._connection.execute(statement, list(parameters)).fetchall()
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -91,7 +91,7 @@ class DuckdbDatabase:
         types = self.columns[table]
         values = ", ".join(_unnest(number, types[column]) for number, column in enumerate(columns, start=1))
         names = ", ".join(columns)
-        with self._statement():
+        with self._statement_running():
             lists = [list(column) for column in zip(*rows, strict=True)]
             self._connection.execute(f"INSERT INTO {table} ({names}) SELECT {values}", lists)
 
@@ -109,61 +109,65 @@ class DuckdbDatabase:
             self.run("ROLLBACK")
         self._in_transaction = False
 
-    # questions
+    # queries
 
     @contextmanager
-    def unmoved(self, patience_s: float) -> Iterator[None]:
-        with self._rest:
-            if not self._rest.wait_for(lambda: self._log_size() < _LOG_OVERDUE or self._questions == 0, patience_s):
-                raise DatabaseFault("the database is being written: ask again in a moment", passing=True)
-            self._questions += 1
+    def pin_snapshot(self, timeout_s: float) -> Iterator[None]:
+        with self._statement_lock:
+            if not self._statement_lock.wait_for(self._accepts_queries, timeout_s):
+                raise DatabaseFault("the database is being written: ask again in a moment", transient=True)
+            self._running_queries += 1
         try:
             yield
         finally:
-            with self._rest:
-                self._questions -= 1
+            with self._statement_lock:
+                self._running_queries -= 1
                 with suppress(DatabaseFault):
                     self._checkpoint_if_due()
-                self._rest.notify_all()
+                self._statement_lock.notify_all()
+
+    def _accepts_queries(self) -> bool:
+        return self._log_size() < _MAX_LOG_BYTES or self._running_queries == 0
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        with self._rest:
+    def pause_statements(self) -> Iterator[None]:
+        with self._statement_lock:
             yield
 
-    def descriptors_to_read(self) -> set[int]:
+    def make_descriptors_read_only(self) -> set[int]:
         if self.directory is None:
             return set()
         database = os.path.realpath(self._path)
-        found = set()
+        descriptors = set()
         for number in map(int, os.listdir("/proc/self/fd")):
             with suppress(OSError):
                 file = os.readlink(f"/proc/self/fd/{number}")
-                if file.startswith(database):  # its log has a longer name
+                if file.startswith(database):  # the name of the log is longer
                     readable = os.open(database if file == database else os.devnull, os.O_RDONLY | os.O_CLOEXEC)
                     os.dup2(readable, number)
-                    found.add(number)
-        return found
+                    descriptors.add(number)
+        return descriptors
 
-    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
+    def ask(self, statement: str, parameters: Row, limits: QueryLimits) -> Result:
         cursor = self._connection.cursor()
-        with self._faults(limits):
+        with self._translate_errors(limits):
             cursor.execute("SET temp_directory = 'spilled'")
             cursor.execute(f"SET max_temp_directory_size = '{limits.disk}B'")
-            cursor.execute(f"SET memory_limit = '{limits.memory // 2}B'")  # half is for what it does not count
+            cursor.execute(f"SET memory_limit = '{limits.memory // 2}B'")  # the rest: memory that DuckDB does not count
             cursor.execute("SET enable_external_access = false")
             cursor.execute("SET lock_configuration = true")
             cursor.execute("BEGIN TRANSACTION READ ONLY")
-            refuse_more_than_a_question(cursor, statement)
+            require_read_only_statement(cursor, statement)
             cursor.execute(statement, list(parameters))
             head = cursor.description or []
-        return Result([name for name, *_ in head], [_type(str(kind)) for _, kind, *_ in head], self._fetched(cursor, limits))
+        types = [_answer_type(str(kind)) for _, kind, *_ in head]
+        return Result([name for name, *_ in head], types, self._fetch_rows(cursor, limits))
 
-    def _fetched(self, cursor: duckdb.DuckDBPyConnection, limits: QuestionLimits) -> Iterator[tuple[Any, ...]]:
-        """Rows, in blocks by the size of those before: a row may be a megabyte."""
+    def _fetch_rows(self, cursor: duckdb.DuckDBPyConnection, limits: QueryLimits) -> Iterator[tuple[Any, ...]]:
+        """Rows, in blocks whose size follows from the rows before: a row may have a megabyte."""
         count = 1
         while True:
-            with self._faults(limits):
+            with self._translate_errors(limits):
                 rows = cursor.fetchmany(count)
             if not rows:
                 return
@@ -172,7 +176,7 @@ class DuckdbDatabase:
             count = max(1, min(_BLOCK_ROWS, 4 * count, _BLOCK_BYTES // (size + 1)))
 
     def close(self) -> None:
-        with self._rest, suppress(duckdb.Error):
+        with self._statement_lock, suppress(duckdb.Error):
             self._connection.close()
 
     def _log_size(self) -> int:
@@ -182,30 +186,30 @@ class DuckdbDatabase:
             return 0
 
     def _checkpoint_if_due(self) -> None:
-        """Write the log into the file, unless somebody reads it, or a transaction is under way."""
-        with self._rest:
-            if self._questions == 0 and not self._in_transaction and self._log_size() >= _LOG_DUE:
+        """Write a long log into the file, unless a query or a transaction runs."""
+        with self._statement_lock:
+            if self._running_queries == 0 and not self._in_transaction and self._log_size() >= _CHECKPOINT_LOG_BYTES:
                 self.run("CHECKPOINT")
 
     @contextmanager
-    def _statement(self) -> Iterator[None]:
-        with self._rest, self._faults():
+    def _statement_running(self) -> Iterator[None]:
+        with self._statement_lock, self._translate_errors():
             yield
 
     @contextmanager
-    def _faults(self, limits: QuestionLimits | None = None) -> Iterator[None]:
+    def _translate_errors(self, limits: QueryLimits | None = None) -> Iterator[None]:
         try:
             yield
         except duckdb.OutOfMemoryException as error:
             if limits is not None:
-                raise DatabaseFault(limits.too_much, wrong=True) from None
-            raise DatabaseFault(_text(error), passing=True) from None
+                raise DatabaseFault(limits.resources_message, invalid_query=True) from None
+            raise DatabaseFault(_error_text(error), transient=True) from None
         except duckdb.Error as error:
-            passing = isinstance(error, _NOT_WRONG)
-            raise DatabaseFault(_text(error), passing=passing, wrong=not passing) from None
+            transient = isinstance(error, _TRANSIENT)
+            raise DatabaseFault(_error_text(error), transient=transient, invalid_query=not transient) from None
 
 
-def _text(error: duckdb.Error) -> str:
+def _error_text(error: duckdb.Error) -> str:
     return " ".join(str(error).split("\n\nLINE")[0].split())
 
 
@@ -215,7 +219,7 @@ def _unnest(number: int, kind: str) -> str:
     return f"unnest(${number}::{kind}[])"
 
 
-def _type(kind: str) -> str:
+def _answer_type(kind: str) -> str:
     if kind.startswith("TIMESTAMP"):
         return "time"
     return _TYPES.get(kind, "number" if kind[0] in "TSBIUHFD" and "[" not in kind else "text")

@@ -1,7 +1,7 @@
-"""Facts of records become rows: each in its table, with its parent.
+"""Conversion of facts into rows of tables, each with the id of its parent.
 
-Owns ids and parents. The rows of a batch are written in the caller's transaction; what is remembered of a batch that was not
-committed is forgotten by making a new loader. Called by the writer. Source: DB-2 … DB-8, DB-12.
+Owns ids and parents. The rows of a batch are written in the caller's transaction; after a failed transaction the caller must
+create a new loader, since the ids in memory are invalid. Called by the writer. Source: DB-2 … DB-8, DB-12.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from daemons.dbwriter import records as of
+from daemons.dbwriter import records
 from daemons.dbwriter.database import Database
 
-#: parents whose ids are remembered; of others the database is asked
-_KEPT = 100_000
+#: jobs whose ids are cached; ids of other jobs are read from the database
+_MAX_REMEMBERED_JOBS = 100_000
 
 _USAGE = (
     "qname hostname start_time end_time failed exit_status granted_pe slots ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss "
@@ -49,7 +49,7 @@ _TABLES: dict[str, tuple[str, list[str]]] = {
     "sge_ar_log": ("arl", "parent time event state host message".split()),
     "sge_ar_resource_usage": ("arru", "parent variable value".split()),
 }
-"""In the order in which they are written: parents first."""
+"""In the order of writing: parents first."""
 
 _JOB_IDS = """
 SELECT w.k, max(j_id) FROM sge_job JOIN (
@@ -63,51 +63,52 @@ _RESERVATION_ID = "SELECT max(ar_id) FROM sge_ar WHERE ar_number = $1 AND extrac
 
 
 class Loader:
-    """Writes facts into a database whose schema is ours."""
+    """Writes facts into a database with the schema of `schema.py`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._next = {table: self._last_id(table) + 1 for table in _TABLES}
+        self._next_ids = {table: self._last_id(table) + 1 for table in _TABLES}
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _TABLES}
-        self._jobs: dict[of.JobKey, int] = {}
-        self._parents: dict[tuple[str, Hashable], int] = {}
-        self._renewed: list[int] = []
+        self._job_ids: dict[records.JobKey, int] = {}
+        self._parent_ids: dict[tuple[str, Hashable], int] = {}
+        self._replaced_reservations: list[int] = []
         for table in ("sge_host", "sge_queue", "sge_user", "sge_group", "sge_project", "sge_department"):
-            self._remember(table)
+            self._load_parent_ids(table)
 
-    def load(self, facts: Iterable[of.Fact]) -> None:
+    def load(self, facts: Iterable[records.Fact]) -> None:
         """Write the rows of facts. Raises DatabaseFault."""
         facts = list(facts)
         self._find_jobs(facts)
         for fact in facts:
-            self._take(fact)
-        if self._renewed:
-            self._database.run("DELETE FROM sge_ar_resource_usage WHERE arru_parent = ANY($1::integer[])", [self._renewed])
-            self._renewed = []
+            self._add_fact(fact)
+        if self._replaced_reservations:
+            statement = "DELETE FROM sge_ar_resource_usage WHERE arru_parent = ANY($1::integer[])"
+            self._database.run(statement, [self._replaced_reservations])
+            self._replaced_reservations = []
         for table, rows in self._rows.items():
             if rows:
                 prefix, columns = _TABLES[table]
                 self._database.insert(table, [f"{prefix}_{column}" for column in ("id", *columns)], rows)
                 self._rows[table] = []
-        if len(self._jobs) > _KEPT:
-            self._jobs.clear()
+        if len(self._job_ids) > _MAX_REMEMBERED_JOBS:
+            self._job_ids.clear()
 
-    def without_known(self, facts: list[of.TaskUsage]) -> list[of.TaskUsage]:
-        """Those of the records of tasks that the database has not: none of the same start, end and host. Raises DatabaseFault."""
+    def select_new(self, facts: list[records.TaskUsage]) -> list[records.TaskUsage]:
+        """The task records without an equal record in the database: same start, end and host. Raises DatabaseFault."""
         self._find_jobs(facts)
-        ids = sorted({self._jobs[fact.job.key] for fact in facts if fact.job.key in self._jobs})
-        question = (
+        ids = sorted({self._job_ids[fact.job.key] for fact in facts if fact.job.key in self._job_ids})
+        query = (
             "SELECT ju_parent, extract(epoch FROM ju_start_time)::bigint, extract(epoch FROM ju_end_time)::bigint, ju_hostname "
             "FROM sge_job_usage WHERE ju_parent = ANY($1::integer[])"
         )
-        known = {(number, *times, host) for number, *times, host in self._database.rows(question, [ids])} if ids else set()
+        known = {(number, *times, host) for number, *times, host in self._database.rows(query, [ids])} if ids else set()
         new = []
         for fact in facts:
             times = fact.values["start_time"], fact.values["end_time"], fact.values["hostname"]
-            # of a job that the database does not have, the key stands for the id that it will get
-            mark: tuple[Any, ...] = (self._jobs.get(fact.job.key, fact.job.key), *times)
-            if mark not in known:
-                known.add(mark)
+            # a new job has no id yet: its key identifies it
+            identity: tuple[Any, ...] = (self._job_ids.get(fact.job.key, fact.job.key), *times)
+            if identity not in known:
+                known.add(identity)
                 new.append(fact)
         return new
 
@@ -115,102 +116,102 @@ class Loader:
         prefix, _ = _TABLES[table]
         return int(self._database.rows(f"SELECT coalesce(max({prefix}_id), 0) FROM {table}")[0][0])
 
-    def _remember(self, table: str) -> None:
+    def _load_parent_ids(self, table: str) -> None:
         prefix, columns = _TABLES[table]
         names = ", ".join(f"{prefix}_{column}" for column in ("id", *columns))
         for number, *key in self._database.rows(f"SELECT {names} FROM {table}"):
-            self._parents[table, tuple(key)] = number
+            self._parent_ids[table, tuple(key)] = number
 
     def _add(self, table: str, *values: Any) -> int:
-        number = self._next[table]
-        self._next[table] += 1
+        number = self._next_ids[table]
+        self._next_ids[table] += 1
         self._rows[table].append((number, *values))
         return number
 
-    def _find_jobs(self, facts: Iterable[of.Fact]) -> None:
-        """Look up the ids of all jobs that facts name and nobody remembers, at once."""
-        jobs = [fact.job if isinstance(fact, (of.TaskUsage, of.JobEvent)) else fact for fact in facts]
-        keys = list({job.key for job in jobs if isinstance(job, of.JobFacts) and job.key not in self._jobs})
+    def _find_jobs(self, facts: Iterable[records.Fact]) -> None:
+        """Look up the ids of all jobs in these facts that are not cached, in one query."""
+        jobs = [fact.job if isinstance(fact, (records.TaskUsage, records.JobEvent)) else fact for fact in facts]
+        keys = list({job.key for job in jobs if isinstance(job, records.JobFacts) and job.key not in self._job_ids})
         if keys:
-            columns = [[*range(len(keys))], *([getattr(key, name) for key in keys] for name in of.JobKey._fields)]
-            for place, number in self._database.rows(_JOB_IDS, columns):
-                self._jobs[keys[place]] = number
+            columns = [[*range(len(keys))], *([getattr(key, name) for key in keys] for name in records.JobKey._fields)]
+            for index, number in self._database.rows(_JOB_IDS, columns):
+                self._job_ids[keys[index]] = number
 
-    def _job(self, facts: of.JobFacts) -> int:
+    def _job_id(self, facts: records.JobFacts) -> int:
         key = facts.key
-        number = self._jobs.get(key)
+        number = self._job_ids.get(key)
         if number is None:
-            number = self._jobs[key] = self._add(
+            number = self._job_ids[key] = self._add(
                 "sge_job",
                 *(key.job, key.task, key.pe_task, facts.name, facts.group, facts.owner, facts.account, facts.priority),
                 *(key.submitted, facts.project, facts.department),
             )
-            self._parent("sge_user", facts.owner)
-            self._parent("sge_group", facts.group)
-            self._parent("sge_department", facts.department)
+            self._parent_id("sge_user", facts.owner)
+            self._parent_id("sge_group", facts.group)
+            self._parent_id("sge_department", facts.department)
             if facts.project != "NONE":
-                self._parent("sge_project", facts.project)
+                self._parent_id("sge_project", facts.project)
         return number
 
-    def _parent(self, table: str, *key: str) -> int:
-        number = self._parents.get((table, key))
+    def _parent_id(self, table: str, *key: str) -> int:
+        number = self._parent_ids.get((table, key))
         if number is None:
-            number = self._parents[table, key] = self._add(table, *key)
+            number = self._parent_ids[table, key] = self._add(table, *key)
         return number
 
-    def _reservation(self, key: of.ReservationKey, owner: str = "") -> int:
-        number = self._parents.get(("sge_ar", key))
+    def _reservation_id(self, key: records.ReservationKey, owner: str = "") -> int:
+        number = self._parent_ids.get(("sge_ar", key))
         if number is None:
             number = self._database.rows(_RESERVATION_ID, [key.number, key.submitted])[0][0]
             if number is None:
                 number = self._add("sge_ar", key.number, owner, key.submitted)
-            self._parents["sge_ar", key] = number
+            self._parent_ids["sge_ar", key] = number
         return number
 
-    def _take(self, fact: of.Fact) -> None:
+    def _add_fact(self, fact: records.Fact) -> None:
         match fact:
-            case of.JobFacts():
-                self._job(fact)
-            case of.TaskUsage():
-                parent = self._job(fact.job)
+            case records.JobFacts():
+                self._job_id(fact)
+            case records.TaskUsage():
+                parent = self._job_id(fact.job)
                 self._add("sge_job_usage", parent, fact.time, *(fact.values[name] for name in _USAGE))
                 for request in fact.requests:
                     self._add("sge_job_request", parent, *request)
-            case of.JobEvent():
-                parent = self._job(fact.job)
-                said = (fact.event, fact.state, fact.user, fact.host, fact.state_time, fact.message)
-                self._add("sge_job_log", parent, fact.time, *said)
-            case of.Values():
+            case records.JobEvent():
+                parent = self._job_id(fact.job)
+                event_values = (fact.event, fact.state, fact.user, fact.host, fact.state_time, fact.message)
+                self._add("sge_job_log", parent, fact.time, *event_values)
+            case records.Values():
                 table, key = ("sge_queue", (fact.queue, fact.host)) if fact.queue else ("sge_host", (fact.host,))
-                parent = self._parent(table, *key)
+                parent = self._parent_id(table, *key)
                 for value in fact.values:
                     self._add(f"{table}_values", parent, fact.time, fact.time, *value)
-            case of.Share():
+            case records.Share():
                 self._add("sge_share_log", *fact.fields)
             case _:
-                self._take_of_reservation(fact)
+                self._add_reservation_fact(fact)
 
-    def _take_of_reservation(self, fact: of.Fact) -> None:
+    def _add_reservation_fact(self, fact: records.Fact) -> None:
         match fact:
-            case of.NewReservation():
-                self._reservation(fact.key, fact.owner)
-            case of.ReservationAttributes():
-                parent = self._reservation(fact.key)
-                shown = (fact.name, fact.account, fact.start, fact.end, fact.granted_pe)
-                self._add("sge_ar_attribute", parent, fact.time, *shown)
-                self._renew_resources(parent, fact.resources)
-            case of.ReservationEvent():
+            case records.NewReservation():
+                self._reservation_id(fact.key, fact.owner)
+            case records.ReservationAttributes():
+                parent = self._reservation_id(fact.key)
+                attributes = (fact.name, fact.account, fact.start, fact.end, fact.granted_pe)
+                self._add("sge_ar_attribute", parent, fact.time, *attributes)
+                self._replace_resources(parent, fact.resources)
+            case records.ReservationEvent():
                 self._add(
                     "sge_ar_log",
-                    self._reservation(fact.key),
+                    self._reservation_id(fact.key),
                     *(fact.time, fact.event, fact.state, fact.host, fact.message),
                 )
-            case of.ReservationUsage():
-                self._add("sge_ar_usage", self._reservation(fact.key), fact.time, fact.queue, fact.host, fact.slots)
+            case records.ReservationUsage():
+                self._add("sge_ar_usage", self._reservation_id(fact.key), fact.time, fact.queue, fact.host, fact.slots)
 
-    def _renew_resources(self, parent: int, resources: Iterable[tuple[str, str]]) -> None:
-        """What a reservation holds now, in place of what it held before."""
-        self._renewed.append(parent)
+    def _replace_resources(self, parent: int, resources: Iterable[tuple[str, str]]) -> None:
+        """Replace the resources of a reservation by its present resources."""
+        self._replaced_reservations.append(parent)
         table = "sge_ar_resource_usage"
         self._rows[table] = [row for row in self._rows[table] if row[1] != parent]
         for name, value in resources:

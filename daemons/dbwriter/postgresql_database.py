@@ -1,7 +1,7 @@
 """PostgreSQL: a database on a server, through psycopg.
 
-Owns how the contract of `database` is met there. One writer at a time: it has a lock of the server for as long as its connection
-lives. Called by `database`.
+Owns the implementation of `database.Database` for PostgreSQL. There is one writer at a time: it holds a lock of the server during
+its connection. Called by `database`.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 import psycopg
 
-from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row, SchemaFault
+from daemons.dbwriter.database import DatabaseFault, QueryLimits, Result, Row, SchemaFault
 
-#: a number that means this program to the server (pg_advisory_lock)
-_WRITER = 0x5347_4544_4257
+#: the number of this program's lock (pg_advisory_lock)
+_WRITER_LOCK = 0x5347_4544_4257
 _CONNECT_S = 10
 _TYPES = {"text": "text", "varchar": "text", "bool": "flag", "interval": "interval", "timestamptz": "time", "timestamp": "time"}
 _TYPES |= dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number") | {"date": "date"}
-#: sums over a year want memory for their tables, and are over before a compiler would pay
-_QUESTIONS = "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-#: version of a server from which its owner can let a role limit its own temporary files; and whether they did
-_LIMITS_DISK, _IF_ALLOWED = 150000, "WHERE has_parameter_privilege('temp_file_limit', 'SET')"
-#: a database that is away, shuts down, has no room or had to give a transaction up: classes of SQLSTATE
-_PASSING = ("08", "53", "57", "58", "40", "55")
+#: sums over a year need memory for their tables, and are too short for compilation to pay
+_QUERY_SETTINGS = "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+#: version of a server from which a role can be allowed to limit its own temporary files; and the test for that privilege
+_DISK_LIMIT_VERSION, _IF_ALLOWED = 150000, "WHERE has_parameter_privilege('temp_file_limit', 'SET')"
+#: classes of SQLSTATE: the database is unreachable, shuts down, has no space or aborted a transaction
+_TRANSIENT = ("08", "53", "57", "58", "40", "55")
 
 
 class PostgresqlDatabase:
@@ -37,7 +37,7 @@ class PostgresqlDatabase:
         for name, given in (("database", address), ("reader", self._reader)):
             _require_address(name, given)
         self.columns: dict[str, dict[str, str]] = {}
-        with _faults():
+        with _translate_errors():
             self._connection = psycopg.connect(
                 address,
                 autocommit=True,
@@ -45,48 +45,48 @@ class PostgresqlDatabase:
                 connect_timeout=_CONNECT_S,
                 application_name="sge_dbwriter",
             )
-            self._become_the_writer()
-        self.learn_columns()
+            self._take_writer_lock()
+        self.load_columns()
 
-    def learn_columns(self) -> None:
+    def load_columns(self) -> None:
         self.columns = {}
-        question = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name ~ '^(sge|view)_'"
-        for table, column, kind in self.rows(question):
+        query = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name ~ '^(sge|view)_'"
+        for table, column, kind in self.rows(query):
             self.columns.setdefault(table, {})[column] = kind
 
-    def _become_the_writer(self) -> None:
-        """Take the lock. The server ends a connection some time after its client does: so long the lock is waited for."""
+    def _take_writer_lock(self) -> None:
+        """Take the lock, and wait for it: the server ends a connection some time after its client."""
         try:
             self._connection.execute(f"SET lock_timeout = '{_CONNECT_S}s'")
-            self._connection.execute("SELECT pg_advisory_lock($1::bigint)", [_WRITER])
+            self._connection.execute("SELECT pg_advisory_lock($1::bigint)", [_WRITER_LOCK])
             self._connection.execute("RESET lock_timeout")
         except psycopg.errors.LockNotAvailable:
             self.close()
-            raise DatabaseFault("another sge_dbwriter writes into this database", passing=True) from None
+            raise DatabaseFault("another sge_dbwriter writes into this database", transient=True) from None
 
     def run(self, statement: str, parameters: Row = ()) -> None:
-        with _faults():
+        with _translate_errors():
             self._connection.execute(statement, list(parameters) or None)
 
     def script(self, statements: str) -> None:
-        with _faults():
+        with _translate_errors():
             self._connection.execute(statements)
 
     def rows(self, statement: str, parameters: Row = ()) -> list[tuple[Any, ...]]:
-        with _faults():
+        with _translate_errors():
             return self._connection.execute(statement, list(parameters) or None).fetchall()
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         if not rows:
             return
         kinds = [self.columns[table][column] for column in columns]
-        times = [(place, "without" in kind) for place, kind in enumerate(kinds) if kind.startswith("timestamp")]
-        with _faults(), self._connection.cursor() as cursor:
+        time_columns = [(index, "without" in kind) for index, kind in enumerate(kinds) if kind.startswith("timestamp")]
+        with _translate_errors(), self._connection.cursor() as cursor:
             with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
                 for row in rows:
                     values = list(row)
-                    for place, local in times:
-                        values[place] = _moment(values[place], local)
+                    for index, is_local in time_columns:
+                        values[index] = _datetime(values[index], is_local)
                     copy.write_row(values)
 
     def begin(self) -> None:
@@ -99,55 +99,55 @@ class PostgresqlDatabase:
         with suppress(DatabaseFault):
             self.run("ROLLBACK")
 
-    # questions: a server keeps what they read, and their connection is opened by the process that asks
+    # queries: the server keeps a consistent view for them, and the query process opens their connection
 
     directory: Path | None = None
-    opens_nothing = False
+    can_be_confined = False
 
-    def unmoved(self, patience_s: float) -> AbstractContextManager[None]:
+    def pin_snapshot(self, timeout_s: float) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def at_rest(self) -> AbstractContextManager[None]:
+    def pause_statements(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def descriptors_to_read(self) -> set[int]:
+    def make_descriptors_read_only(self) -> set[int]:
         return set()
 
-    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
-        with _faults(limits):
+    def ask(self, statement: str, parameters: Row, limits: QueryLimits) -> Result:
+        with _translate_errors(limits):
             connection = psycopg.connect(self._reader, connect_timeout=_CONNECT_S)
             connection.read_only = True
-            connection.execute(f"SET LOCAL statement_timeout = {int(limits.patience_s * 1000)}")
-            connection.execute(_QUESTIONS)
-            if connection.info.server_version >= _LIMITS_DISK:
+            connection.execute(f"SET LOCAL statement_timeout = {int(limits.timeout_s * 1000)}")
+            connection.execute(_QUERY_SETTINGS)
+            if connection.info.server_version >= _DISK_LIMIT_VERSION:
                 connection.execute(f"SELECT set_config('temp_file_limit', '{limits.disk >> 10}kB', true) {_IF_ALLOWED}".encode())
-            # as a stream a text can be one statement alone, no more rows come over than are wanted, and several processors
-            # of the server work on it, which they do not for a cursor
+            # a stream accepts only one statement, transfers only the rows that are read, and lets the server use several
+            # processors, which it does not for a cursor
             cursor = psycopg.RawCursor(connection)
             rows = cursor.stream(statement, list(parameters))
             first = next(rows, None)
-            if first is None:  # then a stream does not tell the columns
+            if first is None:  # a stream without rows does not describe its columns
                 cursor.execute(statement, list(parameters), prepare=True)
         types = connection.adapters.types
         columns = cursor.description or []
         kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in columns]
         names = [column.name for column in columns]
-        return Result(names, [_TYPES.get(kind, "text") for kind in kinds], _streamed(first, rows, limits))
+        return Result(names, [_TYPES.get(kind, "text") for kind in kinds], _stream_rows(first, rows, limits))
 
     def close(self) -> None:
         with suppress(psycopg.Error):
             self._connection.close()
 
 
-def _moment(seconds: float | None, local: bool) -> datetime | None:
-    """`local`: of a column without a zone, as databases of ARCo itself have them."""
+def _datetime(seconds: float | None, is_local: bool) -> datetime | None:
+    """`is_local`: for a column without a time zone, as in databases of ARCo itself."""
     if seconds is None:
         return None
-    return datetime.fromtimestamp(seconds) if local else datetime.fromtimestamp(seconds, UTC)
+    return datetime.fromtimestamp(seconds) if is_local else datetime.fromtimestamp(seconds, UTC)
 
 
 def _require_address(name: str, address: str) -> None:
-    """Raises SchemaFault, without the address: it holds a password, and everybody reads what this program logs and answers."""
+    """Raises SchemaFault, without the address: it holds a password, and all users can read logs and answers of this program."""
     try:
         psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
@@ -155,22 +155,23 @@ def _require_address(name: str, address: str) -> None:
         raise SchemaFault(f"{name}: {text}") from None
 
 
-def _streamed(first: Any, rows: Iterator[Any], limits: QuestionLimits) -> Iterator[tuple[Any, ...]]:
-    with _faults(limits):
+def _stream_rows(first: Any, rows: Iterator[Any], limits: QueryLimits) -> Iterator[tuple[Any, ...]]:
+    with _translate_errors(limits):
         if first is not None:
             yield first
             yield from rows
 
 
 @contextmanager
-def _faults(limits: QuestionLimits | None = None) -> Iterator[None]:
+def _translate_errors(limits: QueryLimits | None = None) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.QueryCanceled:
-        raise DatabaseFault(limits.too_long if limits is not None else "the server has cancelled it", wrong=True) from None
+        text = limits.timeout_message if limits is not None else "the server has cancelled it"
+        raise DatabaseFault(text, invalid_query=True) from None
     except psycopg.errors.ConfigurationLimitExceeded as error:
-        raise DatabaseFault(limits.too_much if limits is not None else str(error), wrong=True) from None
+        raise DatabaseFault(limits.resources_message if limits is not None else str(error), invalid_query=True) from None
     except psycopg.Error as error:
-        passing = error.sqlstate is None or error.sqlstate.startswith(_PASSING)
+        transient = error.sqlstate is None or error.sqlstate.startswith(_TRANSIENT)
         text = " ".join((error.diag.message_primary or str(error)).split())
-        raise DatabaseFault(text, passing=passing, wrong=not passing) from None
+        raise DatabaseFault(text, transient=transient, invalid_query=not transient) from None

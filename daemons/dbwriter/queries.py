@@ -1,7 +1,7 @@
-"""Stored queries: files with a name, a category, the fields that are asked for when it is run, the SQL, and how it is plotted.
+"""Stored queries: files with a name, a category, fields for the user to fill in, the SQL, and a plot.
 
-Owns their form. Values are bound by the database, never pasted into the SQL. A site's own lie in its cell, one of the same name
-takes the place of ours. Called by the server. Source: DB-15 … DB-23.
+Owns their format. The database binds values; they are never inserted into the SQL text. The cell has the directory of a site's
+own queries; a site's query replaces a built-in query of the same name. Called by the server. Source: DB-15 … DB-23.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from typing import Any, TypeVar
 
 from gridengine.errors import plain_fault
 
-OURS = Path(__file__).parent / "queries"
+BUILT_IN_DIRECTORY = Path(__file__).parent / "queries"
 _FIELD = re.compile(r"\$([a-z_][a-z0-9_]*)")
 _TYPES = {"text": "text", "number": "double precision", "integer": "integer", "time": "timestamp with time zone"}
-_INTEGERS = 2**31
+_INTEGER_LIMIT = 2**31
 _TYPES_OF_QUERY = ("simple", "advanced")
 _VIEWS = ("table", "pivot", "graphic")
 _PIVOT = {"rows", "columns", "values"}
 _PLOTS = ("bars", "stacked", "ranking", "lines", "scatter")
-#: what may be in [plot], and what it is: columns of the answer, words for the axes, what values are divided by, limits
-_OF_PLOT: dict[str, tuple[type, ...]] = {
+#: the keys of [plot] and their types: columns of the answer, labels of the axes, divisors of values, limits
+_PLOT_KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("kind", "x", "series", "panels", "x_label", "y_label", "diagonal"), (str,)),
     **dict.fromkeys(("x_scale", "y_scale", "y_least", "y_most", "most"), (int, float)),
     "y": (str, list),
 }
 
 
-_Made = TypeVar("_Made", "Query", "Field")
+_Parsed = TypeVar("_Parsed", "Query", "Field")
 
 
 class QueryFault(Exception):
-    """A query or a value that is not understood; the text says which and why."""
+    """An invalid query or value; the text names it, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value that is asked for. `type`: text, number, integer or time; `default` None: it must be given."""
+    """A field of a query. `type`: text, number, integer or time; `default` None: the field is mandatory."""
 
     name: str
     type: str = "text"
@@ -54,7 +54,7 @@ class Field:
 class Query:
     """`sql` names its fields as `$NAME`; `type`: simple or advanced, `view`: table, pivot or graphic, as ARCo calls them.
 
-    `pivot`: the columns whose values become `rows`, `columns` and cells (`values`); `plot`: how the client draws the answer.
+    `pivot`: the columns that become `rows`, `columns` and cells (`values`); `plot`: the client's plot of the answer.
     """
 
     name: str
@@ -67,51 +67,51 @@ class Query:
     pivot: dict[str, Any] = field(default_factory=dict)
     plot: dict[str, Any] = field(default_factory=dict)
 
-    def bound(self, values: Mapping[str, str]) -> tuple[str, list[object]]:
-        """The SQL with `$1`, `$2` …, and what is bound to them. Raises QueryFault."""
+    def bind(self, values: Mapping[str, str]) -> tuple[str, list[object]]:
+        """The SQL with `$1`, `$2` …, and the values of these parameters. Raises QueryFault."""
         unknown = sorted(values.keys() - {one.name for one in self.fields})
         if unknown:
             known = ", ".join(one.name for one in self.fields) or "none"
             raise QueryFault(f'"{self.name}" has no field {unknown[0]}; its fields: {known}')
-        places = {one.name: number for number, one in enumerate(self.fields, start=1)}
+        positions = {one.name: number for number, one in enumerate(self.fields, start=1)}
         types = {one.name: _TYPES[one.type] for one in self.fields}
-        sql = _FIELD.sub(lambda found: f"${places[found[1]]}::{types[found[1]]}", self.sql)
+        sql = _FIELD.sub(lambda match: f"${positions[match[1]]}::{types[match[1]]}", self.sql)
         return sql, [_value(self.name, one, values.get(one.name, one.default)) for one in self.fields]
 
 
-def _value(query: str, wanted: Field, text: str | None) -> object:
+def _value(query: str, query_field: Field, text: str | None) -> object:
     if text is None:
-        raise QueryFault(f'"{query}" needs a value for {wanted.name}: say {wanted.name}=VALUE')
+        raise QueryFault(f'"{query}" needs a value for {query_field.name}: say {query_field.name}=VALUE')
     try:
-        return _READ[wanted.type](text)
+        return _PARSERS[query_field.type](text)
     except (ValueError, OverflowError):
-        raise QueryFault(f'"{query}": {wanted.name} "{text[:80]}" is no {wanted.type}') from None
+        raise QueryFault(f'"{query}": {query_field.name} "{text[:80]}" is no {query_field.type}') from None
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     number = int(text)
-    if not -_INTEGERS <= number < _INTEGERS:
+    if not -_INTEGER_LIMIT <= number < _INTEGER_LIMIT:
         raise ValueError
     return number
 
 
-def _text(text: str) -> str:
-    if "\0" in text:  # no database has such a one
+def _parse_text(text: str) -> str:
+    if "\0" in text:  # no database stores this character
         raise ValueError
     return text
 
 
-_READ: dict[str, Callable[[str], object]] = {
-    "text": _text,
-    "integer": _integer,
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "text": _parse_text,
+    "integer": _parse_integer,
     "number": float,
     "time": lambda text: datetime.fromisoformat(text).astimezone(),
 }
 
 
 def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
-    """The queries of directories by name, those of a later one before those of an earlier; and what is wrong with files."""
-    found: dict[str, Query] = {}
+    """The queries of directories by name, and the faults of their files. Later directories take precedence."""
+    queries: dict[str, Query] = {}
     faults = []
     for directory in directories:
         for path in sorted(directory.glob("*.toml")):
@@ -120,27 +120,27 @@ def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
             except (OSError, UnicodeDecodeError, QueryFault) as fault:
                 faults.append(plain_fault(fault))
             else:
-                found[query.name] = query
-    return dict(sorted(found.items())), faults
+                queries[query.name] = query
+    return dict(sorted(queries.items())), faults
 
 
 def parse_query(text: str, path: Path) -> Query:
-    """The query of a file. Raises QueryFault with the file's name."""
+    """Parse the query of a file. Raises QueryFault with the file's name."""
     try:
         data = tomllib.loads(text)
         fields = data.pop("fields", [])
         if not isinstance(fields, list):
             raise ValueError("fields are tables, [[fields]]")
-        query = _made(Query, data | {"fields": tuple(_made(Field, one, "a field") for one in fields)}, "a query")
+        query = _parse_table(Query, data | {"fields": tuple(_parse_table(Field, one, "a field") for one in fields)}, "a query")
     except ValueError as error:
         raise QueryFault(f"{path}: {error}") from None
-    for fault in _faults_of(query):
+    for fault in _query_faults(query):
         raise QueryFault(f"{path}: {fault}")
     return query
 
 
-def _made(kind: type[_Made], data: object, what: str) -> _Made:
-    """What a table of the file says. Raises ValueError."""
+def _parse_table(kind: type[_Parsed], data: object, what: str) -> _Parsed:
+    """The object of a TOML table. Raises ValueError."""
     if not isinstance(data, dict):
         raise ValueError(f"{what} is a table")
     known = {one.name: one.default is MISSING and one.default_factory is MISSING for one in dataclass_fields(kind)}
@@ -153,8 +153,8 @@ def _made(kind: type[_Made], data: object, what: str) -> _Made:
     return kind(**data)
 
 
-def _faults_of(query: Query) -> Iterator[str]:
-    """What is wrong with a query; what comes later may be asked only of one without what comes earlier."""
+def _query_faults(query: Query) -> Iterator[str]:
+    """The faults of a query. Only the first is reliable: later checks assume that earlier checks have passed."""
     for name in ("name", "category", "description", "sql", "view"):
         if not isinstance(getattr(query, name), str):
             yield f"{name} is no text"
@@ -175,16 +175,16 @@ def _faults_of(query: Query) -> Iterator[str]:
     for name in sorted(set(_FIELD.findall(query.sql)) - {one.name for one in query.fields}):
         yield f"the SQL has ${name}, which is no field"
     if query.plot:
-        yield from _faults_of_plot(query.plot)
+        yield from _plot_faults(query.plot)
 
 
-def _faults_of_plot(plot: Mapping[str, Any]) -> Iterator[str]:
+def _plot_faults(plot: Mapping[str, Any]) -> Iterator[str]:
     if plot.get("kind", _PLOTS[0]) not in _PLOTS:
         yield f'"{plot["kind"]}" is no kind of a plot: {", ".join(_PLOTS)}'
     if not {"kind", "x", "y"} <= plot.keys():
         yield "a plot needs kind, x and y"
     for name, value in plot.items():
-        if name not in _OF_PLOT:
-            yield f"{name} is nothing that a plot has: {', '.join(_OF_PLOT)}"
-        elif not isinstance(value, _OF_PLOT[name]) or (name.endswith("_scale") and value == 0):
+        if name not in _PLOT_KEYS:
+            yield f"{name} is nothing that a plot has: {', '.join(_PLOT_KEYS)}"
+        elif not isinstance(value, _PLOT_KEYS[name]) or (name.endswith("_scale") and value == 0):
             yield f"{name} of the plot cannot be {value!r}"

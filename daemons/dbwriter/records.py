@@ -1,6 +1,6 @@
-"""Lines of the reporting and the accounting file, read: what each tells of a job, queue, host, share tree or reservation.
+"""Parsing of lines of the reporting and the accounting file into facts about jobs, queues, hosts, share tree and reservations.
 
-Owns the forms of the records and what is no record. Pure. Called by the loader.
+Owns the record formats and the check of lines. Pure. Called by the writer.
 Source: sge_reporting(5), sge_accounting(5); RP-1, AC-1, DB-12; seed 002, 5.4.3.2.
 """
 
@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 from gridengine.accounting import WIDTH, AccountingRecord, parse_line
 
-_LATEST = 2**33
-"""Epoch seconds beyond which a number is no time."""
-_INTEGERS = 2**31
+_MAX_TIME = 2**33
+"""The largest valid time, epoch seconds."""
+_INTEGER_LIMIT = 2**31
 
 
-class NoRecord(Exception):
-    """A line that is no record; the text says why."""
+class InvalidRecordError(Exception):
+    """An invalid line; the text is the reason."""
 
 
 class JobKey(NamedTuple):
-    """Which job, task or slave task. A number may come again after years, the time of submission (epoch s) tells them apart."""
+    """A job, task or slave task. Job numbers repeat after years; the time of submission (epoch s) makes the key unique."""
 
     job: int
     task: int
@@ -34,7 +34,7 @@ class JobKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What a record says of the job itself."""
+    """The fields of a record about the job itself."""
 
     key: JobKey
     name: str
@@ -48,7 +48,7 @@ class JobFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskUsage:
-    """What a task has used. `values`: by column of `sge_job_usage` without its prefix; `requests`: variable, value."""
+    """The usage of a task. `values`: by column of `sge_job_usage` without its prefix; `requests`: variable, value."""
 
     job: JobFacts
     time: float
@@ -144,67 +144,67 @@ Fact = (
 
 
 def reporting_record(line: str) -> Fact | None:
-    """What a line of the reporting file tells; None for an empty line or a comment. Raises NoRecord."""
+    """The fact in a line of the reporting file; None for an empty line or a comment. Raises InvalidRecordError."""
     if not line or line[0] == "#":
         return None
     time, _, rest = line.partition(":")
     kind, _, rest = rest.partition(":")
-    form = _FORMS.get(kind)
-    if form is None:
-        raise NoRecord(f'"{kind[:40]}" is no kind of record that this program knows')
+    record_format = _RECORD_FORMATS.get(kind)
+    if record_format is None:
+        raise InvalidRecordError(f'"{kind[:40]}" is no kind of record that this program knows')
     if kind == "acct":
-        return accounting_record(rest, _time(time))
+        return accounting_record(rest, _record_time(time))
     fields = rest.split(":")
-    if len(fields) < form.width:
-        raise NoRecord(f"a {kind} record has {form.width} fields; this one has {len(fields)}")
-    _time(time)
+    if len(fields) < record_format.min_fields:
+        raise InvalidRecordError(f"a {kind} record has {record_format.min_fields} fields; this one has {len(fields)}")
+    _record_time(time)
     try:
-        return form.read(fields)
+        return record_format.read(fields)
     except ValueError as error:
-        raise NoRecord(f"a {kind} record: {error}") from None
+        raise InvalidRecordError(f"a {kind} record: {error}") from None
 
 
 def accounting_record(line: str, time: float | None = None) -> TaskUsage | None:
-    """What a line of the accounting file tells; None for an empty line or a comment. Raises NoRecord.
+    """The usage in a line of the accounting file; None for an empty line or a comment. Raises InvalidRecordError.
 
-    time: when it was written, epoch s; that of the job's end when nobody knows.
+    time: when the line was written, epoch s; None: the end of the job counts.
     """
     if not line.strip() or line[0] == "#":
         return None
     record = parse_line(line)
     if record is None:
-        raise NoRecord(f"an accounting record has {WIDTH} fields; this one has {line.count(':') + 1}")
+        raise InvalidRecordError(f"an accounting record has {WIDTH} fields; this one has {line.count(':') + 1}")
     try:
-        return _usage(record, time)
+        return _task_usage(record, time)
     except ValueError as error:
-        raise NoRecord(f"an accounting record: {error}") from None
+        raise InvalidRecordError(f"an accounting record: {error}") from None
 
 
-def _time(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > _LATEST:
-        raise NoRecord(f'"{text[:40]}" is no time')
+def _record_time(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > _MAX_TIME:
+        raise InvalidRecordError(f'"{text[:40]}" is no time')
     return int(text)
 
 
-def _int(text: str) -> int:
-    """A number as the database's integers are. Raises ValueError."""
+def _parse_integer(text: str) -> int:
+    """A number in the range of the database's integers. Raises ValueError."""
     number = int(text)
-    if not -_INTEGERS <= number < _INTEGERS:
+    if not -_INTEGER_LIMIT <= number < _INTEGER_LIMIT:
         raise ValueError(f"{text[:40]} is too large a number")
     return number
 
 
-def _moment(text: str) -> int | None:
-    """An epoch time, None for 0: there was none. Raises ValueError."""
+def _parse_optional_time(text: str) -> int | None:
+    """An epoch time; None for 0, which means no time. Raises ValueError."""
     seconds = int(text)
-    if not 0 <= seconds <= _LATEST:
+    if not 0 <= seconds <= _MAX_TIME:
         raise ValueError(f'"{text[:40]}" is no time')
     return seconds or None
 
 
-def _when(text: str) -> int:
-    """An epoch time. Raises ValueError."""
-    return _moment(text) or 0
+def _parse_time(text: str) -> int:
+    """An epoch time, 0 for no time. Raises ValueError."""
+    return _parse_optional_time(text) or 0
 
 
 #: fields of an accounting record that are numbers of sge_job_usage under the same name
@@ -212,63 +212,63 @@ _NUMBERS = tuple(
     "ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock "
     "ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw cpu mem io iow maxvmem".split()
 )
-_PLACES = [(name, list(AccountingRecord.__annotations__).index(name)) for name in _NUMBERS]
+_NUMBER_FIELDS = [(name, list(AccountingRecord.__annotations__).index(name)) for name in _NUMBERS]
 
 
-def _usage(record: AccountingRecord, time: float | None) -> TaskUsage:
-    submitted = _moment(record.submission_time) or 0
-    key = JobKey(_int(record.job_number), _int(record.task_number), record.pe_taskid, submitted)
-    who = (record.job_name, record.group, record.owner, record.account)
-    job = JobFacts(key, *who, _int(record.priority), _project(record.project), record.department)
+def _task_usage(record: AccountingRecord, time: float | None) -> TaskUsage:
+    submitted = _parse_optional_time(record.submission_time) or 0
+    key = JobKey(_parse_integer(record.job_number), _parse_integer(record.task_number), record.pe_taskid, submitted)
+    labels = (record.job_name, record.group, record.owner, record.account)
+    job = JobFacts(key, *labels, _parse_integer(record.priority), _project(record.project), record.department)
     values: dict[str, object] = {
         "qname": record.qname,
         "hostname": record.hostname,
-        "start_time": _moment(record.start_time),
-        "end_time": _moment(record.end_time),
-        "failed": _int(record.failed),
-        "exit_status": _int(record.exit_status),
+        "start_time": _parse_optional_time(record.start_time),
+        "end_time": _parse_optional_time(record.end_time),
+        "failed": _parse_integer(record.failed),
+        "exit_status": _parse_integer(record.exit_status),
         "granted_pe": record.granted_pe,
-        "slots": _int(record.slots),
-        "ar_number": _int(record.arid),
+        "slots": _parse_integer(record.slots),
+        "ar_number": _parse_integer(record.arid),
     }
-    for name, place in _PLACES:
-        values[name] = float(record[place])
-    written = time if time is not None else _when(record.end_time) or submitted
-    return TaskUsage(job, written, values, _requests(record.category))
+    for name, index in _NUMBER_FIELDS:
+        values[name] = float(record[index])
+    written = time if time is not None else _parse_time(record.end_time) or submitted
+    return TaskUsage(job, written, values, _category_requests(record.category))
 
 
 @lru_cache(1024)
-def _requests(category: str) -> tuple[tuple[str, str], ...]:
+def _category_requests(category: str) -> tuple[tuple[str, str], ...]:
     """The `-l` requests, the queues and the parallel environment of a category: `-l mem=1G,arch=x -q all.q -pe smp 2`."""
     if category in ("", "NONE"):
         return ()
-    words = category.split()
-    found: list[tuple[str, str]] = []
-    for option, value in zip(words, words[1:], strict=False):
+    tokens = category.split()
+    requests: list[tuple[str, str]] = []
+    for option, value in zip(tokens, tokens[1:], strict=False):
         if option == "-l":
-            found += [(name, wanted) for part in value.split(",") for name, _, wanted in [part.partition("=")] if name]
+            requests += [(name, amount) for part in value.split(",") for name, _, amount in [part.partition("=")] if name]
         elif option in ("-q", "-pe"):
-            found.append((option[1:], value))
-    return tuple(found)
+            requests.append((option[1:], value))
+    return tuple(requests)
 
 
 def _project(text: str) -> str:
-    """Accounting says NONE where the other records have nothing."""
+    """The project; NONE, as in accounting records, where other records have an empty field."""
     return text or "NONE"
 
 
 def _new_job(fields: list[str]) -> JobFacts:
     submitted, job, task, pe_task, name, owner, group, project, department, account, priority = fields[:11]
-    key = JobKey(_int(job), _int(task), pe_task, _moment(submitted) or 0)
-    return JobFacts(key, name, group, owner, account, _int(priority), _project(project), department)
+    key = JobKey(_parse_integer(job), _parse_integer(task), pe_task, _parse_optional_time(submitted) or 0)
+    return JobFacts(key, name, group, owner, account, _parse_integer(priority), _project(project), department)
 
 
 def _job_log(fields: list[str]) -> JobEvent:
     time, event, job, task, pe_task, state, user, host, state_time, priority, submitted = fields[:11]
     name, owner, group, project, department, account = fields[11:17]
-    key = JobKey(_int(job), _int(task), pe_task, _moment(submitted) or 0)
-    facts = JobFacts(key, name, group, owner, account, _int(priority), _project(project), department)
-    return JobEvent(facts, _when(time), event, state, user, host, _int(state_time), ":".join(fields[17:]))
+    key = JobKey(_parse_integer(job), _parse_integer(task), pe_task, _parse_optional_time(submitted) or 0)
+    facts = JobFacts(key, name, group, owner, account, _parse_integer(priority), _project(project), department)
+    return JobEvent(facts, _parse_time(time), event, state, user, host, _parse_integer(state_time), ":".join(fields[17:]))
 
 
 def _pairs(text: str) -> Iterator[list[str]]:
@@ -293,25 +293,26 @@ def _consumables(text: str) -> tuple[tuple[str, str, float | None, float | None]
 
 def _queue(fields: list[str]) -> Values:
     queue, host, time, state = fields[:4]
-    return Values(queue, host, _when(time), (("state", state, None, None),))
+    return Values(queue, host, _parse_time(time), (("state", state, None, None),))
 
 
 def _queue_consumable(fields: list[str]) -> Values:
-    return Values(fields[0], fields[1], _when(fields[2]), _consumables(":".join(fields[4:])))
+    return Values(fields[0], fields[1], _parse_time(fields[2]), _consumables(":".join(fields[4:])))
 
 
 def _host(fields: list[str]) -> Values:
-    return Values("", fields[0], _when(fields[1]), _loads(":".join(fields[3:])))
+    return Values("", fields[0], _parse_time(fields[1]), _loads(":".join(fields[3:])))
 
 
 def _host_consumable(fields: list[str]) -> Values:
-    return Values("", fields[0], _when(fields[1]), _consumables(":".join(fields[3:])))
+    return Values("", fields[0], _parse_time(fields[1]), _consumables(":".join(fields[3:])))
 
 
 def _share(fields: list[str]) -> Share:
     time, usage_time, node, user, project, shares, jobs, *numbers = fields
     values = (float(text or 0) for text in numbers[:12])
-    return Share((_moment(time), _moment(usage_time), node, user, project, _int(shares), _int(jobs), *values))
+    times = _parse_optional_time(time), _parse_optional_time(usage_time)
+    return Share((*times, node, user, project, _parse_integer(shares), _parse_integer(jobs), *values))
 
 
 def _new_ar(fields: list[str]) -> NewReservation:
@@ -321,7 +322,8 @@ def _new_ar(fields: list[str]) -> NewReservation:
 def _ar_attribute(fields: list[str]) -> ReservationAttributes:
     time, name, account, start, end, pe = fields[0], *fields[3:8]
     resources = tuple((one[0], one[1]) for one in _pairs(":".join(fields[8:])) if len(one) > 1)
-    return ReservationAttributes(_reservation(fields[1:]), _when(time), name, account, _when(start), _when(end), pe, resources)
+    times = _parse_time(start), _parse_time(end)
+    return ReservationAttributes(_reservation(fields[1:]), _parse_time(time), name, account, *times, pe, resources)
 
 
 _HOST_IN_TEXT = re.compile(r"@([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])|\bhost \"?([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])")
@@ -331,38 +333,38 @@ def _ar_log(fields: list[str]) -> ReservationEvent:
     message = ":".join(fields[5:])
     host = _HOST_IN_TEXT.search(message)
     name = (host[1] or host[2]) if host else ""
-    return ReservationEvent(_reservation(fields[1:]), _when(fields[0]), fields[3], fields[4], name, message)
+    return ReservationEvent(_reservation(fields[1:]), _parse_time(fields[0]), fields[3], fields[4], name, message)
 
 
 def _ar_acct(fields: list[str]) -> ReservationUsage:
-    return ReservationUsage(_reservation(fields[1:]), _when(fields[0]), fields[3], fields[4], _int(fields[5]))
+    return ReservationUsage(_reservation(fields[1:]), _parse_time(fields[0]), fields[3], fields[4], _parse_integer(fields[5]))
 
 
 def _reservation(fields: Iterable[str]) -> ReservationKey:
     submitted, number, *_ = fields
-    return ReservationKey(_int(number), _moment(submitted) or 0)
+    return ReservationKey(_parse_integer(number), _parse_optional_time(submitted) or 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """Fields that a record of a kind has at least, without time and kind, and what reads them. Raises ValueError."""
+class _RecordFormat:
+    """The minimum number of fields of a kind of record, without time and kind, and their parser, which may raise ValueError."""
 
-    width: int
+    min_fields: int
     read: Callable[[list[str]], Fact]
 
 
-_FORMS = {
-    "new_job": _Form(11, _new_job),
-    "job_log": _Form(17, _job_log),
-    "acct": _Form(1, _new_job),  # read by accounting_record
-    "queue": _Form(4, _queue),
-    "queue_consumable": _Form(5, _queue_consumable),
-    "host": _Form(4, _host),
-    "host_consumable": _Form(4, _host_consumable),
-    "sharelog": _Form(19, _share),
-    "new_ar": _Form(3, _new_ar),
-    "ar_attribute": _Form(8, _ar_attribute),
-    "ar_attr": _Form(8, _ar_attribute),  # so 8.1.9 calls it, whatever its manual says
-    "ar_log": _Form(5, _ar_log),
-    "ar_acct": _Form(6, _ar_acct),
+_RECORD_FORMATS = {
+    "new_job": _RecordFormat(11, _new_job),
+    "job_log": _RecordFormat(17, _job_log),
+    "acct": _RecordFormat(1, _new_job),  # read by accounting_record
+    "queue": _RecordFormat(4, _queue),
+    "queue_consumable": _RecordFormat(5, _queue_consumable),
+    "host": _RecordFormat(4, _host),
+    "host_consumable": _RecordFormat(4, _host_consumable),
+    "sharelog": _RecordFormat(19, _share),
+    "new_ar": _RecordFormat(3, _new_ar),
+    "ar_attribute": _RecordFormat(8, _ar_attribute),
+    "ar_attr": _RecordFormat(8, _ar_attribute),  # the name in files of 8.1.9, in spite of its manual
+    "ar_log": _RecordFormat(5, _ar_log),
+    "ar_acct": _RecordFormat(6, _ar_acct),
 }

@@ -1,10 +1,10 @@
-"""What the database keeps for how long.
+"""Retention: the deletion of old rows.
 
-Owns the rules and the order of deletion: children before their parents, each step a transaction of its own, so that a reader
-never finds a child without its parent and a crash between two leaves a parent without children at worst. Called by the writer.
+Owns the rules and the order of deletion: children before their parents, each step in its own transaction. So a reader never finds
+a child without its parent, and a crash leaves at worst a parent without children. Called by the writer.
 Source: DB-8, DB-13; ARCo's own rules.
-Deviation: jobs, reservations and the share log are kept for ever unless the cell says how long (ARCo: a year), since a database
-into which the accounting of ten years was imported must not lose nine of them by itself.
+Deviation: jobs, reservations and the share log are kept forever unless the cell limits them (ARCo: a year), since a database
+with ten years of imported accounting must not lose nine of them by default.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MONTH, _YEAR = 31, 366
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Rows of a table of values for so many days; `variables`: of these alone, all others for nobody."""
+class RetentionRule:
+    """The days for which a table of values keeps its rows. `variables`: the rule applies to these only; empty: to all."""
 
     table: str
     prefix: str
@@ -28,18 +28,18 @@ class Keep:
     variables: tuple[str, ...] = ()
 
 
-VALUES = (
-    Keep("sge_host_values", "hv", 7, ("np_load_avg", "cpu", "mem_free", "virtual_free", "mem_used")),
-    Keep("sge_host_values", "hv", 2 * _YEAR),
-    Keep("sge_queue_values", "qv", _MONTH, ("slots", "state")),
-    Keep("sge_queue_values", "qv", 2 * _YEAR),
-    Keep("sge_user_values", "uv", 2 * _YEAR),
-    Keep("sge_group_values", "gv", 2 * _YEAR),
-    Keep("sge_project_values", "pv", 2 * _YEAR),
-    Keep("sge_department_values", "dv", 2 * _YEAR),
-    Keep("sge_statistic_values", "sv", 2, ("lines_per_second",)),
-    Keep("sge_statistic_values", "sv", 7, ("row_count",)),
-    Keep("sge_statistic_values", "sv", 2 * _YEAR),
+VALUE_RULES = (
+    RetentionRule("sge_host_values", "hv", 7, ("np_load_avg", "cpu", "mem_free", "virtual_free", "mem_used")),
+    RetentionRule("sge_host_values", "hv", 2 * _YEAR),
+    RetentionRule("sge_queue_values", "qv", _MONTH, ("slots", "state")),
+    RetentionRule("sge_queue_values", "qv", 2 * _YEAR),
+    RetentionRule("sge_user_values", "uv", 2 * _YEAR),
+    RetentionRule("sge_group_values", "gv", 2 * _YEAR),
+    RetentionRule("sge_project_values", "pv", 2 * _YEAR),
+    RetentionRule("sge_department_values", "dv", 2 * _YEAR),
+    RetentionRule("sge_statistic_values", "sv", 2, ("lines_per_second",)),
+    RetentionRule("sge_statistic_values", "sv", 7, ("row_count",)),
+    RetentionRule("sge_statistic_values", "sv", 2 * _YEAR),
 )
 JOB_LOG_DAYS = _MONTH
 
@@ -52,42 +52,47 @@ GROUP BY ar_id HAVING max(ara_end_time) < to_timestamp($1::double precision)"""
 
 
 _LIMIT = "to_timestamp($1::double precision)"
-_OF_JOBS = ("sge_job_usage", "ju"), ("sge_job_request", "jr"), ("sge_job_log", "jl")
-_OF_RESERVATIONS = ("sge_ar_attribute", "ara"), ("sge_ar_usage", "aru"), ("sge_ar_log", "arl"), ("sge_ar_resource_usage", "arru")
+_JOB_CHILDREN = ("sge_job_usage", "ju"), ("sge_job_request", "jr"), ("sge_job_log", "jl")
+_RESERVATION_CHILDREN = (
+    ("sge_ar_attribute", "ara"),
+    ("sge_ar_usage", "aru"),
+    ("sge_ar_log", "arl"),
+    ("sge_ar_resource_usage", "arru"),
+)
 
 
-def forget(database: Database, now: float, keep_days: int) -> None:
-    """Delete what is older than the rules keep. Raises DatabaseFault.
+def delete_expired(database: Database, now: float, keep_days: int) -> None:
+    """Delete all rows that the rules no longer keep. Raises DatabaseFault.
 
-    now: epoch s; keep_days: of jobs, reservations and the share log, 0 for ever.
+    now: epoch s; keep_days: for jobs, reservations and the share log, 0 for no limit.
     """
-    for keep in VALUES:
-        limit = now - keep.days * DAY_S
-        _delete(database, f"{keep.table} WHERE {keep.prefix}_time_end < {_LIMIT}", limit, keep.variables, keep.prefix)
+    for rule in VALUE_RULES:
+        limit = now - rule.days * DAY_S
+        _delete(database, f"{rule.table} WHERE {rule.prefix}_time_end < {_LIMIT}", limit, rule.variables, rule.prefix)
     _delete(database, f"sge_job_log WHERE jl_time < {_LIMIT}", now - JOB_LOG_DAYS * DAY_S)
     if keep_days:
         limit = now - keep_days * DAY_S
         _delete(database, f"sge_share_log WHERE sl_curr_time < {_LIMIT}", limit)
-        _family(database, "sge_job", "j", _OF_JOBS, _OLD_JOBS, limit)
-        _family(database, "sge_ar", "ar", _OF_RESERVATIONS, _OLD_RESERVATIONS, limit)
+        _delete_with_children(database, "sge_job", "j", _JOB_CHILDREN, _OLD_JOBS, limit)
+        _delete_with_children(database, "sge_ar", "ar", _RESERVATION_CHILDREN, _OLD_RESERVATIONS, limit)
 
 
 
 
-def _delete(database: Database, what: str, limit: float, variables: tuple[str, ...] = (), prefix: str = "") -> None:
+def _delete(database: Database, selection: str, limit: float, variables: tuple[str, ...] = (), prefix: str = "") -> None:
     only = f" AND {prefix}_variable = ANY($2::text[])" if variables else ""
     with transaction(database):
-        database.run(f"DELETE FROM {what}{only}", [limit, list(variables)] if variables else [limit])
+        database.run(f"DELETE FROM {selection}{only}", [limit, list(variables)] if variables else [limit])
 
 
-def _family(
+def _delete_with_children(
     database: Database, table: str, prefix: str, children: Sequence[tuple[str, str]], old: str, limit: float
 ) -> None:
-    """Delete the rows of a table that a question finds, after all that is theirs."""
+    """Delete the rows of a table that the query `old` finds, after all their children."""
     ids = [number for (number,) in database.rows(old, [limit])]
     if not ids:
         return
-    theirs = [(child, f"{of}_parent") for child, of in children]
-    for name, column in (*theirs, (table, f"{prefix}_id")):
+    child_columns = [(child, f"{of}_parent") for child, of in children]
+    for name, column in (*child_columns, (table, f"{prefix}_id")):
         with transaction(database):
             database.run(f"DELETE FROM {name} WHERE {column} = ANY($1::integer[])", [ids])

@@ -1,7 +1,7 @@
-"""The schema of the database, made and brought up to date.
+"""Creation and upgrade of the database schema.
 
-Owns the versions: a numbered file of SQL each, the same for all databases, carried out in one transaction with its row in
-`sge_version`. Called when a database has been opened. Source: DB-1.
+Owns the versions: one numbered SQL file for each, the same for all databases. A file is executed in one transaction with its row
+in `sge_version`. Called after a database is opened. Source: DB-1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DIRECTORY = Path(__file__).parent / "schema"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the schema, and the SQL that leads to it from the one before."""
+    """A version of the schema, and the SQL that upgrades the previous version to it."""
 
     id: int
     name: str
@@ -32,28 +32,29 @@ def versions() -> list[Version]:
 
 
 def version_of(database: Database) -> int:
-    """The version of a database, 0 for one that has none of our tables."""
+    """The schema version of a database, 0 for a database without these tables."""
     if "sge_version" not in database.columns:
         return 0
     return int(database.rows("SELECT coalesce(max(v_id), 0) FROM sge_version")[0][0])
 
 
 def upgrade(database: Database) -> None:
-    """Bring a database to the newest version. Raises SchemaFault, DatabaseFault.
+    """Upgrade a database to the newest version. Raises SchemaFault, DatabaseFault.
 
-    An empty database gets all of them; what a version finds of the one before stays.
+    An empty database passes through all versions. An upgrade keeps the rows of the previous version.
     """
-    known = versions()
-    there = version_of(database)
-    if there > known[-1].id:
-        raise SchemaFault(f"the database has version {there} of the schema; this program knows versions up to {known[-1].id}")
-    if there and there < known[0].id:
-        raise SchemaFault(f"the database has version {there} of the schema; upgrades begin at version {known[0].id}")
-    for version in known:
-        if version.id <= there:
+    known_versions = versions()
+    current = version_of(database)
+    if current > known_versions[-1].id:
+        newest = known_versions[-1].id
+        raise SchemaFault(f"the database has version {current} of the schema; this program knows versions up to {newest}")
+    if current and current < known_versions[0].id:
+        raise SchemaFault(f"the database has version {current} of the schema; upgrades begin at version {known_versions[0].id}")
+    for version in known_versions:
+        if version.id <= current:
             continue
         with transaction(database):
             database.script(version.sql)
             database.run("INSERT INTO sge_version VALUES ($1, $2, current_timestamp)", [version.id, version.name])
         _log.info("the database has version %d (%s) of the schema now", version.id, version.name)
-    database.learn_columns()
+    database.load_columns()

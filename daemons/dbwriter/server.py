@@ -1,7 +1,7 @@
-"""The socket at which the database is asked: stored queries, SQL that only reads, how far the writer is, imports.
+"""The socket for requests to the database: stored queries, read-only SQL, status of the writer, imports.
 
-Owns the requests and who may send them: everybody of this host may ask; only root and the writer's own user may import, since
-a file is read with the writer's rights, and ask PostgreSQL in SQL of their own unless it is reached with fewer rights.
+Owns the requests and their permissions. All users of this host may run queries. Only root and the writer's own user may import,
+since the writer reads the file with its own rights. The same holds for custom SQL on PostgreSQL without a `reader` address.
 Source: DB-22, DB-23; gridengine/arco.py; adr/0130.
 """
 
@@ -18,10 +18,10 @@ from typing import Any
 
 from aiohttp import web
 
-from daemons.dbwriter import question_process
-from daemons.dbwriter.answer_text import Shape
+from daemons.dbwriter import query_process
+from daemons.dbwriter.answer_text import AnswerLimits
 from daemons.dbwriter.database import DatabaseFault
-from daemons.dbwriter.queries import OURS, QueryFault, read_queries
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryFault, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
@@ -30,37 +30,37 @@ from daemons.runtime.listener import peer_credentials
 from daemons.runtime.request_bodies import RequestBodyError, read_pieces
 from gridengine import arco
 
-#: questions that are answered at once, and of one user; more of them are refused
-_AT_ONCE, _SHARE = 4, 2
-#: bytes of a request, and connections of one user; those of the web server, which asks for all, count for nobody
-_LARGEST, _CONNECTIONS = 2**18, 16
+#: maximum number of concurrent queries, of all users and of one user; further queries are refused
+_MAX_QUERIES, _MAX_QUERIES_OF_USER = 4, 2
+#: bytes of a request, and connections of one user; connections of the web server, which asks for all users, do not count
+_MAX_REQUEST_BYTES, _MAX_CONNECTIONS_OF_USER = 2**18, 16
 
 Fields = Mapping[str, Any]
 
 
-class NotGranted(Exception):
-    """A request that is not granted; the text is for the user."""
+class RequestDenied(Exception):
+    """A refused request; the text is for the user."""
 
 
 class Server:
-    """Answers at a Unix socket for as long as it is open, on the running event loop."""
+    """Answers requests at a Unix socket, on the running event loop."""
 
     def __init__(self, writer: Writer, settings: Settings, site_queries: Path) -> None:
         self._writer, self._settings, self._site_queries = writer, settings, site_queries
-        self._asking: Counter[int] = Counter()
+        self._running_queries: Counter[int] = Counter()
         self._listeners: HttpListeners | None = None
         self._answers: dict[str, Callable[[Fields, int], Awaitable[object]]] = {
-            arco.QUERIES: self._list,
-            arco.RUN: self._run,
-            arco.SQL: self._sql,
-            arco.IMPORT: self._import,
+            arco.QUERIES: self._list_queries,
+            arco.RUN: self._run_stored_query,
+            arco.SQL: self._run_sql,
+            arco.IMPORT: self._start_import,
             arco.STATUS: self._status,
         }
 
     def open(self, listener: socket.socket) -> None:
         """Serve at a listening socket."""
         self._listeners = HttpListeners(ConnectionLimiter(), self._answer)
-        self._listeners.open(listener, _CONNECTIONS)
+        self._listeners.open(listener, _MAX_CONNECTIONS_OF_USER)
 
     async def close(self) -> None:
         if self._listeners is not None:
@@ -72,12 +72,12 @@ class Server:
             return web.json_response({"error": f"there is no request {name}"}, status=404)
         try:
             user = _user_of(request, connection)
-            fields = json.loads(await _body(request))
-            json.dumps(fields, ensure_ascii=False).encode()  # halves of characters are no text for a database
+            fields = json.loads(await _read_body(request))
+            json.dumps(fields, ensure_ascii=False).encode()  # fails for lone surrogates, which no database stores
             if not isinstance(fields, dict):
-                raise NotGranted("a request is a JSON object")
+                raise RequestDenied("a request is a JSON object")
             data = await answer(fields, user)
-        except (NotGranted, QueryFault, DatabaseFault, RequestBodyError) as fault:
+        except (RequestDenied, QueryFault, DatabaseFault, RequestBodyError) as fault:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
@@ -85,8 +85,8 @@ class Server:
             return web.Response(body=data, content_type="application/json")
         return web.json_response(data)
 
-    async def _list(self, fields: Fields, user: int) -> object:
-        queries, faults = read_queries(OURS, self._site_queries)
+    async def _list_queries(self, fields: Fields, user: int) -> object:
+        queries, faults = read_queries(BUILT_IN_DIRECTORY, self._site_queries)
         return {
             "queries": [
                 {
@@ -105,53 +105,55 @@ class Server:
             "faults": faults,
         }
 
-    async def _run(self, fields: Fields, user: int) -> object:
-        queries, _ = read_queries(OURS, self._site_queries)
+    async def _run_stored_query(self, fields: Fields, user: int) -> object:
+        queries, _ = read_queries(BUILT_IN_DIRECTORY, self._site_queries)
         name, values = fields.get("query"), fields.get("values", {})
         if not isinstance(name, str) or not isinstance(values, dict) or {*map(type, values.values())} - {str}:
-            raise NotGranted("a query is run by its name, with texts as values of its fields")
+            raise RequestDenied("a query is run by its name, with texts as values of its fields")
         query = queries.get(name)
         if query is None:
-            raise NotGranted(f'there is no query "{name}": gridengine arco list shows all')
-        return await self._ask(*query.bound(values), fields, user, {"pivot": query.pivot or None, "plot": query.plot or None})
+            raise RequestDenied(f'there is no query "{name}": gridengine arco list shows all')
+        more_fields = {"pivot": query.pivot or None, "plot": query.plot or None}
+        return await self._run_query(*query.bind(values), fields, user, more_fields)
 
-    async def _sql(self, fields: Fields, user: int) -> object:
+    async def _run_sql(self, fields: Fields, user: int) -> object:
         statement = fields.get("sql")
         if not isinstance(statement, str) or not statement.strip():
-            raise NotGranted("there is no SQL in the request")
-        if not self._settings.database.startswith("duckdb:") and not self._settings.reader and not _trusted(user):
-            raise NotGranted("SQL of one's own needs a reader in common/arco, an address that can only read (docs/accounting.md)")
-        return await self._ask(statement.strip().rstrip(";"), [], fields, user, {})
+            raise RequestDenied("there is no SQL in the request")
+        if not self._settings.database.startswith("duckdb:") and not self._settings.reader and not _is_trusted(user):
+            text = "SQL of one's own needs a reader in common/arco, an address that can only read (docs/accounting.md)"
+            raise RequestDenied(text)
+        return await self._run_query(statement.strip().rstrip(";"), [], fields, user, {})
 
-    async def _ask(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
-        """Raises NotGranted, DatabaseFault."""
-        shape, patience = _shape(fields), fields.get("patience", arco.PATIENCE_S)
-        if type(patience) not in (int, float) or not 0 < patience <= arco.PATIENCE_S:
-            raise NotGranted(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
+    async def _run_query(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
+        """Run a query in a process of its own. Raises RequestDenied, DatabaseFault."""
+        answer_limits, timeout_s = _answer_limits(fields), fields.get("patience", arco.PATIENCE_S)
+        if type(timeout_s) not in (int, float) or not 0 < timeout_s <= arco.PATIENCE_S:
+            raise RequestDenied(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
         database = self._writer.database
         if database is None:
-            raise NotGranted(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
-        if self._asking.total() >= _AT_ONCE or self._asking[user] >= _SHARE:
-            raise NotGranted("too many questions are being answered: ask again in a moment")
-        self._asking[user] += 1
+            raise RequestDenied(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
+        if self._running_queries.total() >= _MAX_QUERIES or self._running_queries[user] >= _MAX_QUERIES_OF_USER:
+            raise RequestDenied("too many queries are running: ask again in a moment")
+        self._running_queries[user] += 1
         try:
-            return await asyncio.to_thread(question_process.ask, database, statement, values, shape, patience, more_fields)
+            return await asyncio.to_thread(query_process.ask, database, statement, values, answer_limits, timeout_s, more_fields)
         finally:
-            self._asking[user] -= 1
+            self._running_queries[user] -= 1
 
-    async def _import(self, fields: Fields, user: int) -> object:
-        if not _trusted(user):
-            raise NotGranted("only root and the user of sge_dbwriter import files")
+    async def _start_import(self, fields: Fields, user: int) -> object:
+        if not _is_trusted(user):
+            raise RequestDenied("only root and the user of sge_dbwriter import files")
         path = fields.get("path")
         if not isinstance(path, str) or not path.startswith("/"):
-            raise NotGranted("the path of a file to import must be absolute")
+            raise RequestDenied("the path of a file to import must be absolute")
         try:
             with open(path, "rb"):
                 pass
         except (OSError, ValueError) as error:
-            raise NotGranted(f"sge_dbwriter cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-        if any(str(one.path) == path and not one.ended for one in self._writer.imports):
-            raise NotGranted(f"{path} is being imported already")
+            raise RequestDenied(f"sge_dbwriter cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        if any(str(one.path) == path and not one.has_ended for one in self._writer.imports):
+            raise RequestDenied(f"{path} is being imported already")
         self._writer.request(Path(path))
         return {}
 
@@ -161,7 +163,7 @@ class Server:
             "database": self._settings.database.partition(":")[0],
             "schema": progress.schema,
             "lines": progress.lines,
-            "behind": progress.behind,
+            "behind": progress.unread_bytes,
             "fault": progress.fault,
             "imports": [
                 {
@@ -179,59 +181,59 @@ class Server:
         }
 
 
-def _shape(fields: Fields) -> Shape:
-    """Raises NotGranted."""
-    rows, size, cell = fields.get("limit", arco.ROWS), fields.get("bytes", arco.ANSWER_BYTES), fields.get("cell", 0)
+def _answer_limits(fields: Fields) -> AnswerLimits:
+    """The limits of an answer from the fields of a request. Raises RequestDenied."""
+    rows, size, text_length = fields.get("limit", arco.ROWS), fields.get("bytes", arco.ANSWER_BYTES), fields.get("cell", 0)
     if type(rows) is not int or not 1 <= rows <= arco.ROWS:
-        raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
+        raise RequestDenied(f"a limit is from 1 to {arco.ROWS} rows")
     if type(size) is not int or not 1 <= size <= arco.ANSWER_BYTES:
-        raise NotGranted(f"an answer has from 1 to {arco.ANSWER_BYTES} bytes")
-    if type(cell) is not int or not 0 <= cell <= arco.ANSWER_BYTES:
-        raise NotGranted(f"a text is cut to 1 to {arco.ANSWER_BYTES} characters, or with 0 not at all")
-    return Shape(rows, size, cell)
+        raise RequestDenied(f"an answer has from 1 to {arco.ANSWER_BYTES} bytes")
+    if type(text_length) is not int or not 0 <= text_length <= arco.ANSWER_BYTES:
+        raise RequestDenied(f"a text is cut to 1 to {arco.ANSWER_BYTES} characters, or with 0 not at all")
+    return AnswerLimits(rows, size, text_length)
 
 
-async def _body(request: web.BaseRequest) -> str:
-    """Raises RequestBodyError; UnicodeDecodeError, which is a ValueError."""
+async def _read_body(request: web.BaseRequest) -> str:
+    """Read the body of a request. Raises RequestBodyError; UnicodeDecodeError, which is a ValueError."""
     body = b""
     async for piece in read_pieces(request.content):
         body += piece
-        if len(body) > _LARGEST:
-            raise RequestBodyError(f"a request has {_LARGEST} bytes at most")
+        if len(body) > _MAX_REQUEST_BYTES:
+            raise RequestBodyError(f"a request has {_MAX_REQUEST_BYTES} bytes at most")
     return body.decode()
 
 
 def listen(path: Path) -> socket.socket:
-    """A socket that every user may connect to; it is not there before it listens. Raises OSError."""
+    """A listening socket that every user may connect to. Its path appears when it listens. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    made = path.with_suffix(".new")
-    made.unlink(missing_ok=True)
+    temporary = path.with_suffix(".new")
+    temporary.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(made))
-    made.chmod(0o666)
+    listener.bind(str(temporary))
+    temporary.chmod(0o666)
     listener.listen()
     listener.setblocking(False)
-    made.replace(path)
+    temporary.replace(path)
     return listener
 
 
 def _user_of(request: web.BaseRequest, connection: Connection) -> int:
-    """Who asks, as the kernel says; or whom a peer that is trusted names, with that user's rights and share alone."""
+    """The uid of the caller: of the peer, from the kernel; or as named by a trusted peer, with only that user's rights."""
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
     if peer is None:
-        raise NotGranted("the connection is gone")
+        raise RequestDenied("the connection is gone")
     user, _ = peer_credentials(peer)
-    if _trusted(user):
+    if _is_trusted(user):
         connection.note_authenticated()
-    named = request.headers.getall(arco.ON_BEHALF, [])
-    if not named:
+    header_values = request.headers.getall(arco.ON_BEHALF, [])
+    if not header_values:
         return int(user)
-    if not _trusted(int(user)):
-        raise NotGranted("only root and the user of sge_dbwriter ask on behalf of others")
-    if len(named) > 1 or not (named[0].isascii() and named[0].isdigit() and len(named[0]) <= 10):
-        raise NotGranted(f"{arco.ON_BEHALF} is the number of one user")
-    return int(named[0])
+    if not _is_trusted(int(user)):
+        raise RequestDenied("only root and the user of sge_dbwriter ask on behalf of others")
+    if len(header_values) > 1 or not (header_values[0].isascii() and header_values[0].isdigit() and len(header_values[0]) <= 10):
+        raise RequestDenied(f"{arco.ON_BEHALF} is the number of one user")
+    return int(header_values[0])
 
 
-def _trusted(user: int) -> bool:
+def _is_trusted(user: int) -> bool:
     return user in (0, os.geteuid())

@@ -1,4 +1,4 @@
-"""`common/arco`: which database a cell has, and what it keeps.
+"""`common/arco`: the address of the cell's database, and its retention.
 
 Owns the names of the settings and their defaults. Called at the start. Source: adr/0130.
 """
@@ -16,9 +16,9 @@ from gridengine.errors import SyntaxFault
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`database` and `reader`: addresses, as `database.open_database` takes them; `reporting_file`: what is read.
+    """`database` and `reader`: addresses for `database.open_database`; `reporting_file`: the input.
 
-    `keep_days`: of jobs, reservations and the share log, 0 for ever.
+    `keep_days`: for jobs, reservations and the share log, 0 for no limit.
     """
 
     database: str
@@ -28,7 +28,7 @@ class Settings:
 
 
 def read_settings(cell: Cell) -> Settings:
-    """The settings of a cell. Raises CellFault: it has none, or one is not understood."""
+    """The settings of a cell. Raises CellFault: no settings, or an invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
         texts = parse_settings(path.read_text(), path, ("database",))

@@ -1,8 +1,8 @@
-"""The writer: from the lines of a file into the database, each exactly once.
+"""The writer: transfers the lines of a file into the database, each exactly once.
 
-Owns the loop, and what happens when something fails: a batch and its checkpoint are one transaction, so whatever dies, the next
-start reads on behind what was committed. Lines that are no records, or that the database refuses, are kept in it as rejected.
-Runs in a thread of its own; imports and the stop are asked for from others. Source: DB-12, DB-13.
+Owns the loop and the handling of failures. A batch and its checkpoint are one transaction, so after a crash the next start
+continues after the last commit. Invalid lines, and records that the database refuses, are stored as rejected lines.
+Runs in its own thread; other threads request imports and the stop. Source: DB-12, DB-13.
 """
 
 from __future__ import annotations
@@ -15,79 +15,78 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from daemons.dbwriter import figures
-from daemons.dbwriter import records as of
-from daemons.dbwriter.accounting_import import Import, ImportedFile
-from daemons.dbwriter.checkpoints import checkpoint, note_checkpoint
+from daemons.dbwriter import records, writer_statistics
+from daemons.dbwriter.accounting_import import AccountingImport, ImportedFile
+from daemons.dbwriter.checkpoints import read_checkpoint, write_checkpoint
 from daemons.dbwriter.database import Database, DatabaseFault, transaction
-from daemons.dbwriter.derived import derive, start_of
+from daemons.dbwriter.derived import derive, interval_start
 from daemons.dbwriter.loader import Loader
-from daemons.dbwriter.retention import forget
+from daemons.dbwriter.retention import delete_expired
+from daemons.dbwriter.rotated_file import Chunk, Position, RotatedFile
 from daemons.dbwriter.schema import upgrade
 from daemons.dbwriter.settings import Settings
-from daemons.dbwriter.source import Chunk, Position, Source
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 
 POLL_S = 1.0
-"""Seconds between two looks at a file that has nothing new."""
-BATCH = 5000
+"""Seconds between two reads of a file without new lines."""
+BATCH_LINES = 5000
 """Lines of a transaction."""
 _RETRY_S = (1.0, 2.0, 5.0, 10.0, 30.0)
-#: a value is derived when its hour is over for so many seconds: records of its end are in the file by then
+#: seconds after an hour's end until its values are derived: its last records are in the file by then
 _GRACE_S = 60.0
 _DAY_S = 86_400.0
-#: characters that are kept of a rejected line
-_TEXT = 2000
-_REPORTING, _DERIVED, _FORGOTTEN = "reporting", "derived", "deleted"
+#: stored characters of a rejected line
+_MAX_TEXT = 2000
+_REPORTING, _DERIVED, _DELETED = "reporting", "derived", "deleted"
 
 
 Rejected = tuple[int, str, str]
-"""A line that is no record: its number, why, and its text."""
+"""A rejected line: its number, the reason, and its text."""
 
 
 @dataclass(slots=True)
 class WriterState:
-    """What the writer tells of itself. `fault`: why it waits, "" while it does not; `behind`: bytes not yet read."""
+    """The status of the writer. `fault`: the error after which it retries, or ""; `unread_bytes`: of the reporting file."""
 
     schema: int = 0
     lines: int = 0
-    behind: int = 0
+    unread_bytes: int = 0
     fault: str = ""
     ready: bool = False
 
 
 class Writer:
-    """Writes into the database that `connect` opens, and opens it anew when it fails. `clock`: epoch seconds."""
+    """Writes into the database that `connect` opens, and reconnects after a failure. `clock`: epoch seconds."""
 
     def __init__(self, settings: Settings, connect: Callable[[], Database], clock: Callable[[], float] = time.time) -> None:
         self._settings, self._connect, self._clock = settings, connect, clock
-        self._source = Source(settings.reporting_file)
+        self._reporting_file = RotatedFile(settings.reporting_file)
         self._stop = threading.Event()
-        self._waiting: deque[Import] = deque()
-        self.imports: list[Import] = []
+        self._pending_imports: deque[AccountingImport] = deque()
+        self.imports: list[AccountingImport] = []
         self.progress = WriterState()
         self.database: Database | None = None
-        """For questions; None while there is none."""
+        """The open database, also for queries; None while there is none."""
         self._loader: Loader
         self._failures = 0
         self._pause_s = 0.0
-        self._complained = ""
+        self._last_logged_fault = ""
 
     def stop(self) -> None:
-        """End after the transaction that is under way. From any thread."""
+        """End after the present transaction. From any thread."""
         self._stop.set()
 
-    def request(self, path: Path) -> Import:
-        """Import an accounting file in turn. From any thread."""
-        wanted = Import(path)
-        self.imports.append(wanted)
-        self._waiting.append(wanted)
-        return wanted
+    def request(self, path: Path) -> AccountingImport:
+        """Queue the import of an accounting file. From any thread."""
+        file_import = AccountingImport(path)
+        self.imports.append(file_import)
+        self._pending_imports.append(file_import)
+        return file_import
 
     def run(self, once: bool = False) -> None:
-        """Write until told to stop; `once`: until nothing is left to read. Raises SchemaFault; `once`: DatabaseFault too."""
+        """Write until `stop` is called; `once`: until all input is read. Raises SchemaFault; with `once` DatabaseFault too."""
         try:
             while not self._stop.is_set():
                 try:
@@ -99,7 +98,7 @@ class Writer:
                 except (DatabaseFault, OSError) as fault:
                     if once:
                         raise
-                    self._complain(fault)
+                    self._log_failure(fault)
                     self._close()
                     self._stop.wait(_RETRY_S[min(self._failures, len(_RETRY_S)) - 1])
         finally:
@@ -124,85 +123,86 @@ class Writer:
             database, self.database = self.database, None
             database.close()
 
-    def _complain(self, fault: Exception) -> None:
+    def _log_failure(self, fault: Exception) -> None:
         self._failures += 1
         self.progress.fault = plain_fault(fault)
-        if self._complained != self.progress.fault:
-            self._complained = self.progress.fault
-            _log.error("the database is not written for now, and tried again: %s", self.progress.fault)
+        if self._last_logged_fault != self.progress.fault:
+            self._last_logged_fault = self.progress.fault
+            _log.error("the database cannot be written now, retrying: %s", self.progress.fault)
 
     def _step(self) -> bool:
-        """Write what is new, go on with an import, derive, delete: whether there was something to do."""
+        """Write new records, continue an import, or derive and delete. Returns whether there was input."""
         database = self.database
         assert database is not None
-        busy = self._follow(database)
-        if self._waiting:
-            self._import(database, self._waiting[0])
+        busy = self._write_new_records(database)
+        if self._pending_imports:
+            self._continue_import(database, self._pending_imports[0])
             busy = True
         if not busy:
-            self._tend(database)
+            self._run_maintenance(database)
         self._pause_s = 0.0 if busy else POLL_S
         if self._failures:
-            _log.info("the database is written again")
-            self._failures, self._complained, self.progress.fault = 0, "", ""
+            _log.info("the database can be written again")
+            self._failures, self._last_logged_fault, self.progress.fault = 0, "", ""
         return busy
 
-    # what is new
+    # new records
 
-    def _follow(self, database: Database) -> bool:
-        position = checkpoint(database, _REPORTING)
+    def _write_new_records(self, database: Database) -> bool:
+        position = read_checkpoint(database, _REPORTING)
         begin = time.monotonic()
-        chunk = self._source.read(position)
-        self.progress.behind = self._source.behind(chunk.position)
+        chunk = self._reporting_file.read(position)
+        self.progress.unread_bytes = self._reporting_file.unread_bytes(chunk.position)
         if chunk.gap:
-            _log.error("%s: %s", self._source.path, chunk.gap)
+            _log.error("%s: %s", self._reporting_file.path, chunk.gap)
         if not chunk.lines and chunk.position == position:
             return False
-        for part in _parts(chunk, position):
-            facts, rejected = _read(part, of.reporting_record)
-            self._commit(database, _REPORTING, part.position, facts, rejected)
-            self.progress.lines += len(part.lines)
-        figures.note(database, "lines_per_second", len(chunk.lines) / max(time.monotonic() - begin, 1e-3), self._clock())
+        for batch in _batches(chunk, position):
+            facts, rejected = _parse_lines(batch, records.reporting_record)
+            self._commit(database, _REPORTING, batch.position, facts, rejected)
+            self.progress.lines += len(batch.lines)
+        rate = len(chunk.lines) / max(time.monotonic() - begin, 1e-3)
+        writer_statistics.write_statistic(database, "lines_per_second", rate, self._clock())
         return True
 
     def _commit(
-        self, database: Database, source: str, position: Position, facts: Sequence[of.Fact], rejected: Sequence[Rejected]
+        self, database: Database, source: str, position: Position, facts: Sequence[records.Fact], rejected: Sequence[Rejected]
     ) -> None:
-        """Write facts, rejected lines and the checkpoint in one transaction; without the facts that the database refuses."""
+        """Write facts, rejected lines and the checkpoint in one transaction. Facts that the database refuses become rejected."""
         try:
             self._write(database, source, position, facts, rejected)
         except DatabaseFault as fault:
             self._loader = Loader(database)
-            if fault.passing or not facts:
+            if fault.transient or not facts:
                 raise
-            refused = dict(self._refused(database, facts))
-            if not refused:  # it was not what was written, but that it could not be: a disk that is full
+            refused = dict(self._find_refused(database, facts))
+            if not refused:  # no fact is at fault: for example, the disk is full
                 raise
             _log.error("%s: %d records up to line %d are refused by the database: %s", source, len(refused), position.line, fault)
-            taken = [fact for place, fact in enumerate(facts) if place not in refused]
-            more = [(position.line, reason, repr(facts[place])[:_TEXT]) for place, reason in refused.items()]
-            self._write(database, source, position, taken, [*rejected, *more])
+            accepted = [fact for index, fact in enumerate(facts) if index not in refused]
+            more = [(position.line, reason, repr(facts[index])[:_MAX_TEXT]) for index, reason in refused.items()]
+            self._write(database, source, position, accepted, [*rejected, *more])
         if rejected:
             number, reason, _ = rejected[0]
             _log.warning("%s: %d lines from line %d on are no records: %s", source, len(rejected), number, reason)
 
     def _write(
-        self, database: Database, source: str, position: Position, facts: Sequence[of.Fact], rejected: Sequence[Rejected]
+        self, database: Database, source: str, position: Position, facts: Sequence[records.Fact], rejected: Sequence[Rejected]
     ) -> None:
         with transaction(database):
             self._loader.load(facts)
             rows = [(source, *line) for line in rejected]
             database.insert("sge_rejected_line", ("rl_source", "rl_line", "rl_reason", "rl_text"), rows)
-            note_checkpoint(database, source, position, self._clock())
+            write_checkpoint(database, source, position, self._clock())
 
-    def _refused(self, database: Database, facts: Sequence[of.Fact], first: int = 0) -> Iterator[tuple[int, str]]:
-        """The places of facts that the database does not take, and why: halves are tried and taken back."""
+    def _find_refused(self, database: Database, facts: Sequence[records.Fact], first: int = 0) -> Iterator[tuple[int, str]]:
+        """The indexes of facts that the database refuses, with the reasons: by bisection in transactions that are rolled back."""
         database.begin()
         try:
             self._loader.load(facts)
             return
         except DatabaseFault as fault:
-            if fault.passing:
+            if fault.transient:
                 raise
             reason = str(fault)
         finally:
@@ -212,100 +212,100 @@ class Writer:
             yield first, reason
             return
         middle = len(facts) // 2
-        yield from self._refused(database, facts[:middle], first)
-        yield from self._refused(database, facts[middle:], first + middle)
+        yield from self._find_refused(database, facts[:middle], first)
+        yield from self._find_refused(database, facts[middle:], first + middle)
 
     # an import
 
-    def _import(self, database: Database, wanted: Import) -> None:
-        """Take the next piece of an import."""
-        file = ImportedFile(wanted.path)
+    def _continue_import(self, database: Database, file_import: AccountingImport) -> None:
+        """Import the next piece of a file."""
+        file = ImportedFile(file_import.path)
         try:
-            position = checkpoint(database, wanted.source)
-            wanted.size = wanted.path.stat().st_size
+            position = read_checkpoint(database, file_import.source)
+            file_import.size = file_import.path.stat().st_size
             chunk = file.read(position)
             if chunk.gap:
                 position = Position()
                 chunk = file.read(position)
         except OSError as error:
-            wanted.state = f"cannot read {wanted.path}: {error.strerror}"
-            self._waiting.popleft()
+            file_import.state = f"cannot read {file_import.path}: {error.strerror}"
+            self._pending_imports.popleft()
             return
-        if wanted.state == "waiting" and position.file:  # an earlier one broke off, before values were derived
-            wanted.noted_from(self._earliest(database, self._clock()), self._clock())
-        wanted.state = "running"
-        wanted.bytes = chunk.position.offset
-        for part in _parts(chunk, position):
-            facts, rejected = _read(part, of.accounting_record)
-            usages = [fact for fact in facts if isinstance(fact, of.TaskUsage)]
-            new = self._loader.without_known(usages)
-            self._commit(database, wanted.source, part.position, new, rejected)
-            wanted.noted(new)
-            wanted.records += len(new)
-            wanted.known += len(usages) - len(new)
+        if file_import.state == "waiting" and position.file:  # interrupted earlier, before values were derived
+            file_import.include_range(self._earliest_time(database, self._clock()), self._clock())
+        file_import.state = "running"
+        file_import.bytes = chunk.position.offset
+        for batch in _batches(chunk, position):
+            facts, rejected = _parse_lines(batch, records.accounting_record)
+            usages = [fact for fact in facts if isinstance(fact, records.TaskUsage)]
+            new = self._loader.select_new(usages)
+            self._commit(database, file_import.source, batch.position, new, rejected)
+            file_import.include_facts(new)
+            file_import.records += len(new)
+            file_import.known += len(usages) - len(new)
             for line, reason, _ in rejected:
-                wanted.reject(line, reason)
+                file_import.add_rejection(line, reason)
         if not chunk.lines:
-            if wanted.begin:
-                derive(database, wanted.begin, wanted.end, self._clock())
+            if file_import.begin:
+                derive(database, file_import.begin, file_import.end, self._clock())
                 self._loader = Loader(database)
-            wanted.state = "done"
-            self._waiting.popleft()
+            file_import.state = "done"
+            self._pending_imports.popleft()
 
-    # what is due
+    # maintenance
 
-    def _tend(self, database: Database) -> None:
+    def _run_maintenance(self, database: Database) -> None:
         now = self._clock()
-        until = start_of(database, "hour", now - _GRACE_S)
-        since = checkpoint(database, _DERIVED).time
+        until = interval_start(database, "hour", now - _GRACE_S)
+        since = read_checkpoint(database, _DERIVED).time
         if until > since:
             begin = time.monotonic()
-            derive(database, since or self._earliest(database, until), until, until)
-            note_checkpoint(database, _DERIVED, Position(time=until), until)
-            figures.count_rows(database, now)
-            figures.note(database, "derived_value_time", time.monotonic() - begin, now)
+            derive(database, since or self._earliest_time(database, until), until, until)
+            write_checkpoint(database, _DERIVED, Position(time=until), until)
+            writer_statistics.write_row_counts(database, now)
+            writer_statistics.write_statistic(database, "derived_value_time", time.monotonic() - begin, now)
             self._loader = Loader(database)
-        if now - checkpoint(database, _FORGOTTEN).time > _DAY_S:
+        if now - read_checkpoint(database, _DELETED).time > _DAY_S:
             begin = time.monotonic()
-            forget(database, now, self._settings.keep_days)
-            note_checkpoint(database, _FORGOTTEN, Position(), now)
-            figures.note(database, "deletion_time", time.monotonic() - begin, now)
+            delete_expired(database, now, self._settings.keep_days)
+            write_checkpoint(database, _DELETED, Position(), now)
+            writer_statistics.write_statistic(database, "deletion_time", time.monotonic() - begin, now)
             self._loader = Loader(database)
 
     @staticmethod
-    def _earliest(database: Database, until: float) -> float:
-        question = (
+    def _earliest_time(database: Database, until: float) -> float:
+        query = (
             "SELECT extract(epoch FROM least((SELECT min(ju_end_time) FROM sge_job_usage), "
             "(SELECT min(hv_time_start) FROM sge_host_values), (SELECT min(qv_time_start) FROM sge_queue_values)))"
         )
-        earliest = database.rows(question)[0][0]
+        earliest = database.rows(query)[0][0]
         return min(float(earliest), until) if earliest is not None else until
 
 
-def _parts(chunk: Chunk, before: Position) -> list[Chunk]:
-    """A chunk in batches, each with the position behind it."""
+def _batches(chunk: Chunk, before: Position) -> list[Chunk]:
+    """A chunk in batches, each with the position after it."""
     offset = before.offset if chunk.position.file == before.file else 0
     line = chunk.position.line - len(chunk.lines)
-    found = []
-    for begin in range(0, len(chunk.lines), BATCH):
-        lines = chunk.lines[begin : begin + BATCH]
+    batches = []
+    for begin in range(0, len(chunk.lines), BATCH_LINES):
+        lines = chunk.lines[begin : begin + BATCH_LINES]
         line += len(lines)
         offset += sum(len(raw) + 1 for raw in lines)
-        found.append(Chunk(lines, replace(chunk.position, offset=offset, line=line)))
-    return [*found[:-1], replace(found[-1], position=chunk.position)] if found else [Chunk([], chunk.position)]
+        batches.append(Chunk(lines, replace(chunk.position, offset=offset, line=line)))
+    return [*batches[:-1], replace(batches[-1], position=chunk.position)] if batches else [Chunk([], chunk.position)]
 
 
-def _read(part: Chunk, read: Callable[[str], of.Fact | None]) -> tuple[list[of.Fact], list[Rejected]]:
-    """The facts of lines, and the lines that are no records: number, reason, text."""
-    facts: list[of.Fact] = []
+def _parse_lines(batch: Chunk, read: Callable[[str], records.Fact | None]) -> tuple[list[records.Fact], list[Rejected]]:
+    """The facts of lines, and the invalid lines: number, reason, text."""
+    facts: list[records.Fact] = []
     rejected: list[Rejected] = []
-    first = part.position.line - len(part.lines) + 1
-    for number, raw in enumerate(part.lines, start=first):
+    first = batch.position.line - len(batch.lines) + 1
+    for number, raw in enumerate(batch.lines, start=first):
         line = raw.decode(errors="replace").replace("\0", "\ufffd")
         try:
             fact = read(line)
-        except of.NoRecord as fault:
-            rejected.append((number, str(fault), line[:_TEXT]))
+        except records.InvalidRecordError as fault:
+            rejected.append((number, str(fault), line[:_MAX_TEXT]))
         else:
             if fact is not None:
                 facts.append(fact)

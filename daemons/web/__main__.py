@@ -1,6 +1,6 @@
 """`sge_web`: the program that serves the pages of a cell, on the master host or on an exec host.
 
-Owns the command line and the order of starting. Runs as the admin user of the cell when root starts it. Source: adr/0133.
+Owns the command line and the start sequence. Runs as the admin user of the cell when root starts it. Source: adr/0133.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from daemons.runtime.listener import open_tcp_socket, open_unix_socket
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
-from daemons.web.server import WebServer, tls_of
+from daemons.web.server import WebServer, tls_context
 from daemons.web.settings import read_settings
 from gridengine import web
 from gridengine.standard_output import checked
@@ -42,27 +42,27 @@ def serve(
         host = cell.own_name()
         settings = read_settings(cell, host)
         directory = cell.web_spool
-        directory.mkdir(mode=0o755, parents=True, exist_ok=True)  # everybody may see whether it runs
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)  # all users may see whether the server runs
     except CellFault as fault:
-        _refuse(str(fault))
+        _exit_with_error(str(fault))
     except OSError as error:
-        _refuse(f"cannot use {error.filename}: {error.strerror}")
+        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
     startup = become_daemon(foreground, PROGRAM)
     try:
         pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
         cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
-        tls, credentials = tls_of(cell, host, settings), read_credentials(cell, host)
-        # while there is the right to, and no other server
+        tls, credentials = tls_context(cell, host, settings), read_credentials(cell, host)
+        # needs the rights of root, and no other server
         pages, links = open_tcp_socket(settings.address, settings.port), open_unix_socket(cell.run_dir / web.SOCKET)
         become_user(cell.admin_user, directory, *pid_file.files)
         open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 
-        async def serving(stop: asyncio.Event) -> None:
+        async def run_server(stop: asyncio.Event) -> None:
             tune_collection_for_service()
             server = WebServer(cell, host, settings, tls, credentials, directory)
             await _serve(server, pages, links, stop, startup, settings.base())
 
-        run_until_stopped(serving, pid_file)
+        run_until_stopped(run_server, pid_file)
         pid_file.release()
     except (DaemonFault, CellFault) as fault:
         startup.failed(f"{PROGRAM}: {fault}")
@@ -86,7 +86,7 @@ async def _serve(
     _log.info("%s ends", PROGRAM)
 
 
-def _refuse(reason: str) -> None:
+def _exit_with_error(reason: str) -> None:
     print(f"{PROGRAM}: {reason}", file=sys.stderr)
     raise SystemExit(1)
 

@@ -1,4 +1,4 @@
-"""The web application: the routes of all parts, and what stands before each of them.
+"""The web application: the routes of all parts, and the middlewares.
 
 Called by `daemons.web.server`, and by tests.
 """
@@ -33,27 +33,30 @@ from daemons.web.pages import (
     submitting,
 )
 from daemons.web.pages.page import Page, page_route
-from daemons.web.sending import compressing
+from daemons.web.sending import compress_response
 from daemons.web.shared import WEB, Web
 
 MAX_BODY = 2**24
-"""Bytes of a body: those of a submission with its script."""
+"""Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
     *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
     *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES),
     *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES),
 ]
-"""All pages; the order is that in which an address is looked up."""
+"""All pages, in the order of the lookup of an address."""
 
 
 def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Application:
-    """The application over what all handlers share. `middlewares`: outermost first; the guard is the first of them."""
-    app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
+    """Build the application. `shared`: the context of all handlers; `middlewares`: outermost first; the guard is the first."""
+    app = web.Application(middlewares=(*middlewares, compress_response), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    acting = (jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history, accounting)
-    for part in (metrics, static_files, *acting):
+    changing_parts = (
+        *(jobs, altering, hosts, instances, submitting, reservations),
+        *(complexes, configuration, policies, history, accounting),
+    )
+    for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)
     app.router.add_get(f"{handlers.ROOT}/events", events.stream)

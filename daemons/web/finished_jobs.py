@@ -1,7 +1,7 @@
-"""Jobs that have ended: how each task ended and what it used, for the list and the page of a job and for the REST API.
+"""Finished jobs: the outcome and the usage of each task, for the list and the page of a job and for the REST API.
 
-Owns that record. It comes from the accounting records, by the qmaster's index of job numbers (adr/0126), and from what the state
-keeps of the last ended jobs. Source: sge_accounting(5), AC-1.
+Owns the record of a finished job. Its sources are the accounting records, by the qmaster's index of job numbers (adr/0126), and
+the last finished jobs in the state. Source: sge_accounting(5), AC-1.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import FinishedJob, Job
 
 _NONE = ("", "NONE")
-_MOST_PAGES = 30
-"""Of the accounting records of one question; each has 5,000."""
-_OF_SIGNALS = 128
+_MAX_PAGES = 30
+"""Maximum pages of accounting records for one request; a page has 5,000 records."""
+_SIGNAL_OFFSET = 128
 
 
 class FinishedTask(NamedTuple):
-    """The last attempt of a task. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`: bytes; `signal`: that ended it, 0 for none.
+    """The last attempt of a task. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`: bytes; `signal`: cause of the end, or 0.
 
-    `outcome`: how it ended, in words; `failed`: code of sge_status(5), 0 for none; `failed_text`: what that means.
+    `outcome`: a text; `failed`: code of sge_status(5), 0 for none; `failed_text`: the meaning of this code.
     """
 
     id: int
@@ -49,10 +49,10 @@ class FinishedTask(NamedTuple):
 
 
 class FinishedRecord(NamedTuple):
-    """A job that has ended. `tasks`: those that ran, the failed ones first; `attempts`: how often they ran, all together.
+    """A finished job. `tasks`: all that ran, failed tasks first; `attempts`: total number of their runs.
 
-    `resubmittable`: the qmaster still has what the job was submitted with. `command`, `cwd`, `stdout`, `stderr` (as -o and -e
-    say) are known then alone.
+    `resubmittable`: the qmaster still has the submission of the job. Only then `command`, `cwd`, `stdout` and `stderr` (the
+    values of -o and -e) are known.
     """
 
     id: int
@@ -83,70 +83,70 @@ class FinishedRecord(NamedTuple):
 
 
 async def finished_job(shared: Web, caller: Caller, number: int) -> FinishedRecord | None:
-    """What is known of a job that has ended; None for one of which nothing is. Raises NoQmaster."""
+    """The record of a finished job; None for an unknown job. Raises NoQmaster."""
     records = await _records(shared, caller, [number])
     kept = next((each for each in reversed(shared.mirror.state.finished) if each.id == number), None)
     if not records and kept is None:
         return None
-    tasks = _last_of_each(records)
-    bad = sum(not each.is_good for each in tasks)
+    tasks = _last_attempts(records)
+    failed_count = sum(not each.is_good for each in tasks)
     return FinishedRecord(
         id=number,
-        **_origin(records[-1]) if records else _origin_without_records(kept),  # type: ignore[arg-type]
+        **_origin_fields(records[-1]) if records else _origin_without_records(kept),  # type: ignore[arg-type]
         end_time=max((each.end_time for each in tasks), default=kept.end_time if kept else 0.0),
-        failed=bad > 0 or (kept is not None and kept.unsuccessful),
+        failed=failed_count > 0 or (kept is not None and kept.unsuccessful),
         array=bool(kept.tasks) if kept else any(each.id for each in tasks),
         attempts=len(records),
-        failed_tasks=bad,
-        **_request(kept.job if kept else None),
+        failed_tasks=failed_count,
+        **_request_fields(kept.job if kept else None),
         tasks=tasks,
     )
 
 
 async def ended_tasks(shared: Web, caller: Caller, number: int) -> list[FinishedTask]:
-    """The tasks of a job that are over, also of one whose others are not. Raises NoQmaster."""
-    return _last_of_each(await _records(shared, caller, [number]))
+    """The finished tasks of a job, which may have other tasks. Raises NoQmaster."""
+    return _last_attempts(await _records(shared, caller, [number]))
 
 
-def _last_of_each(records: list[AccountingRecord]) -> list[FinishedTask]:
-    """The last attempt of each task, the failed ones first."""
+def _last_attempts(records: list[AccountingRecord]) -> list[FinishedTask]:
+    """The last attempt of each task, failed tasks first."""
     last = {record.task_number: record for record in records}
-    return sorted(map(_ended, last.values()), key=lambda each: (each.is_good, each.id))
+    return sorted(map(_finished_task, last.values()), key=lambda each: (each.is_good, each.id))
 
 
 async def outcomes(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, str]:
-    """How jobs ended, in words, by their numbers: of an array how many tasks did not succeed. Raises NoQmaster."""
+    """The outcome of jobs as a text, by their numbers; of an array the number of failed tasks. Raises NoQmaster."""
     last: dict[tuple[int, str], AccountingRecord] = {}
     for record in await _records(shared, caller, numbers):
         last[int(record.job_number), record.task_number] = record
-    found: dict[int, list[AccountingRecord]] = {}
+    by_job: dict[int, list[AccountingRecord]] = {}
     for (number, _), record in last.items():
-        found.setdefault(number, []).append(record)
-    return {number: _together(records) for number, records in found.items()}
+        by_job.setdefault(number, []).append(record)
+    return {number: _combined_outcome(records) for number, records in by_job.items()}
 
 
-def _together(records: list[AccountingRecord]) -> str:
+def _combined_outcome(records: list[AccountingRecord]) -> str:
     if len(records) == 1:
         return outcome(records[0])
-    bad = sum(not _ended(record).is_good for record in records)
-    return f"{bad} of {len(records)} tasks failed" if bad else f"{len(records)} tasks succeeded"
+    failed_count = sum(not _finished_task(record).is_good for record in records)
+    return f"{failed_count} of {len(records)} tasks failed" if failed_count else f"{len(records)} tasks succeeded"
 
 
 async def _records(shared: Web, caller: Caller, numbers: Sequence[int]) -> list[AccountingRecord]:
-    """Records of jobs without those of slave tasks, in the order of their ends. Raises NoQmaster."""
+    """Records of jobs without their slave tasks, in the order of their ends. Raises NoQmaster."""
     body: dict[str, Any] = {"job": ",".join(map(str, numbers)), "master_only": True}
-    found: list[AccountingRecord] = []
-    for _ in range(_MOST_PAGES if numbers else 0):
+    records: list[AccountingRecord] = []
+    for _ in range(_MAX_PAGES if numbers else 0):
         answer = await shared.ask("accounting", body, caller)
         data: Any = answer.data or {}
-        found += [AccountingRecord(each) for each in data.get("records", ())]
+        records += [AccountingRecord(each) for each in data.get("records", ())]
         if not data.get("next"):
             break
         body["after"] = data["next"]
-    return found
+    return records
 
 
-def _ended(record: AccountingRecord) -> FinishedTask:
+def _finished_task(record: AccountingRecord) -> FinishedTask:
     code, status = int(record.failed or 0), int(record.exit_status or 0)
     return FinishedTask(
         id=int(record.task_number or 0),
@@ -154,7 +154,7 @@ def _ended(record: AccountingRecord) -> FinishedTask:
         failed=code,
         failed_text=TEXTS.get(code, "unknown") if code else "",
         exit_status=status,
-        signal=status - _OF_SIGNALS if status > _OF_SIGNALS else 0,
+        signal=status - _SIGNAL_OFFSET if status > _SIGNAL_OFFSET else 0,
         host=_text(record.hostname),
         queue=_text(record.qname),
         start_time=float(record.start_time or 0),
@@ -166,7 +166,7 @@ def _ended(record: AccountingRecord) -> FinishedTask:
     )
 
 
-def _origin(record: AccountingRecord) -> dict[str, Any]:
+def _origin_fields(record: AccountingRecord) -> dict[str, Any]:
     return {
         **{"name": record.job_name, "owner": record.owner, "group": record.group, "submit_time": float(record.submission_time)},
         **{"requested": _text(record.category), "pe": _text(record.granted_pe), "project": _text(record.project)},
@@ -176,12 +176,12 @@ def _origin(record: AccountingRecord) -> dict[str, Any]:
 
 
 def _origin_without_records(kept: FinishedJob) -> dict[str, Any]:
-    """Of a job none of whose tasks ran."""
+    """The origin fields of a job without started tasks."""
     unknown = dict.fromkeys(("group", "requested", "pe", "project", "department", "account", "ar"), "")
     return {**unknown, "name": kept.name, "owner": kept.owner, "submit_time": kept.submit_time, "notes": {}}
 
 
-def _request(job: Job | None) -> dict[str, Any]:
+def _request_fields(job: Job | None) -> dict[str, Any]:
     if job is None:
         unknown: dict[str, Any] = {"command": [], "cwd": "", "stdout": [], "stderr": [], "merge": False}
         return {"resubmittable": False, **unknown}

@@ -1,7 +1,8 @@
-"""Jobs as pages show them: all rows of the moment, and the part of them that a filter means.
+"""Rows of jobs for the pages: all present rows, and the selection of a filter.
 
-Owns the rows, kept once for all who look and made anew job by job, the filters and the order; they are those of `qstat`
-(`daemons.qmaster.views.jobs`). With 100,000 jobs a change costs what it concerns. Called by the pages and the REST API.
+Owns the rows, which all visitors share and which are rebuilt job by job, the filters and the order. Rows and order are those of
+`qstat` (`daemons.qmaster.views.jobs`). The cost of a change depends on the affected jobs only, also with 100,000 jobs.
+Called by the pages and the REST API.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.job_rows import GRANTS, ID, INSTANCE, LETTERS, NAME, OWNER, PRIORITY, SLOTS, TASKS, TIME
 from gridengine.state.machines.job import PrioritiesSet
 
-#: what the tabs are called, and which letters of a row they mean
+#: the names of the tabs, with the test for the state codes of their rows
 GROUPS: dict[str, Callable[[str], bool]] = {
-    "running": lambda letters: bool(set("rt") & set(letters)) and "q" not in letters,
-    "waiting": lambda letters: "q" in letters and not set("hE") & set(letters),
-    "held": lambda letters: "q" in letters and "h" in letters and "E" not in letters,
-    "error": lambda letters: "E" in letters,
-    "suspended": lambda letters: "q" not in letters and bool(set("sST") & set(letters)),
-    "finished": lambda letters: letters == "z",
+    "running": lambda state_codes: bool(set("rt") & set(state_codes)) and "q" not in state_codes,
+    "waiting": lambda state_codes: "q" in state_codes and not set("hE") & set(state_codes),
+    "held": lambda state_codes: "q" in state_codes and "h" in state_codes and "E" not in state_codes,
+    "error": lambda state_codes: "E" in state_codes,
+    "suspended": lambda state_codes: "q" not in state_codes and bool(set("sST") & set(state_codes)),
+    "finished": lambda state_codes: state_codes == "z",
 }
 
 
 class JobRow(NamedTuple):
-    """A running task, or tasks of a job that wait for the same. `time`: its start, else its submission, epoch s.
+    """A running task, or pending tasks of a job with the same reason. `time`: start, else submission, epoch s.
 
-    Of a job that has ended: `end_time`, and `failed`, whether it or a task of it did not succeed.
+    A finished job has `end_time`, and `failed`: whether the job or one of its tasks failed.
     """
 
     id: int
@@ -50,12 +51,12 @@ class JobRow(NamedTuple):
 
     @property
     def target(self) -> str:
-        """What commands call it: `17` or `17.3-5:1`."""
+        """The name in commands: `17` or `17.3-5:1`."""
         return f"{self.id}.{self.tasks}" if self.tasks else str(self.id)
 
 
-class Wanted(NamedTuple):
-    """A filter and an order, as the address of the page says them; "" for all. Words may have wildcards."""
+class JobFilter(NamedTuple):
+    """A filter and an order, from the address of the page; "" for all. Values may have wildcards."""
 
     state: str = ""
     find: str = ""
@@ -65,38 +66,38 @@ class Wanted(NamedTuple):
     sort: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Wanted:
-        """What the query of an address asks for; a state that is none means all."""
-        said = {name: query.get(name, "").strip() for name in cls._fields}
-        return cls(**said | {"state": said["state"] if said["state"] in GROUPS else ""})
+    def of(cls, query: Mapping[str, str]) -> JobFilter:
+        """The filter in the query of an address; an unknown state means all states."""
+        values = {name: query.get(name, "").strip() for name in cls._fields}
+        return cls(**values | {"state": values["state"] if values["state"] in GROUPS else ""})
 
-    def means(self, row: JobRow) -> bool:
-        """Whether a row passes the filter, its state left aside."""
+    def matches(self, row: JobRow) -> bool:
+        """Whether a row passes the filter, regardless of its state."""
         return (
-            (not self.find or _found(self.find, row))
-            and (not self.owner or _like(self.owner, row.owner))
-            and (not self.name or _like(self.name, row.name))
-            and (not self.queue or any(_in_queue(self.queue, place) for place in row.places))
+            (not self.find or _matches_search(self.find, row))
+            and (not self.owner or _matches_pattern(self.owner, row.owner))
+            and (not self.name or _matches_pattern(self.name, row.name))
+            and (not self.queue or any(_in_queue(self.queue, instance) for instance in row.places))
         )
 
 
-class Chosen(NamedTuple):
-    """The rows that are wanted, in their order, and how many there are in each group whatever state is wanted.
+class SelectedRows(NamedTuple):
+    """The selected rows, in order, and the number of rows in each group, regardless of the selected state.
 
-    `rows` may be a view, for as long as nobody waits.
+    `rows` may be a view, which is valid until the next await.
     """
 
     rows: Sequence[JobRow]
     counts: dict[str, int]
 
 
-Place = tuple[float, ...]
-"""Of a row among all: tasks that run, those that run where there is no queue, those that wait by priority."""
-Entry = tuple[Place, JobRow]
+SortKey = tuple[float, ...]
+"""The order of all rows: running tasks, then running tasks without a queue, then pending tasks by priority."""
+Entry = tuple[SortKey, JobRow]
 
 
 class EntryRows(Sequence[JobRow]):
-    """The rows of entries: a page of them costs what is on it."""
+    """The rows of entries, as a view: the cost of a slice depends on its length only."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -105,67 +106,69 @@ class EntryRows(Sequence[JobRow]):
         return len(self._entries)
 
     @overload
-    def __getitem__(self, place: int) -> JobRow: ...
+    def __getitem__(self, index: int) -> JobRow: ...
     @overload
-    def __getitem__(self, place: slice) -> list[JobRow]: ...
-    def __getitem__(self, place: int | slice) -> JobRow | list[JobRow]:
-        return [row for _, row in self._entries[place]] if isinstance(place, slice) else self._entries[place][1]
+    def __getitem__(self, index: slice) -> list[JobRow]: ...
+    def __getitem__(self, index: int | slice) -> JobRow | list[JobRow]:
+        return [row for _, row in self._entries[index]] if isinstance(index, slice) else self._entries[index][1]
 
     def __iter__(self) -> Iterator[JobRow]:
         return iter(self[:])
 
 
 class JobRows:
-    """All rows of a mirror. Those of a job are made anew when somebody looks after a change that concerns it."""
+    """All rows of a mirror. The rows of a job are rebuilt at the first access after a change that affects the job."""
 
     def __init__(self, mirror: StateMirror) -> None:
         self._mirror = mirror
         self._stale_jobs: set[int] = set()
         self._all_stale = True
-        self._of_job: dict[int, list[Entry]] = {}
-        #: in their order: all but those that have ended, and each group
+        self._entries_by_job: dict[int, list[Entry]] = {}
+        #: in order: all unfinished jobs, and each group
         self._entries: list[Entry] = []
         self._groups: dict[str, list[Entry]] = {name: [] for name in GROUPS}
-        #: job -> jobs that may wait for it
+        #: job -> jobs that depend on it
         self._successors: defaultdict[int, set[int]] = defaultdict(set)
         mirror.followers.append(self._note)
 
     @property
     def all(self) -> list[JobRow]:
-        """Running rows first, then those that wait, by priority, then what has just ended."""
+        """Running rows, then pending rows by priority, then rows of recently finished jobs."""
         self._refresh()
         return [*EntryRows(self._entries), *self._finished()]
 
     def of_job(self, number: int) -> list[JobRow]:
-        """The rows of a job that has not ended."""
+        """The rows of an unfinished job."""
         self._refresh()
-        return EntryRows(self._of_job.get(number, ()))[:]
+        return EntryRows(self._entries_by_job.get(number, ()))[:]
 
-    def choose(self, wanted: Wanted) -> Chosen:
-        """The rows that a filter means."""
+    def select_rows(self, job_filter: JobFilter) -> SelectedRows:
+        """The rows that pass a filter."""
         self._refresh()
         finished = self._finished()
-        if wanted._replace(state="", sort="") == Wanted():
+        if job_filter._replace(state="", sort="") == JobFilter():
             counts = {name: len(entries) for name, entries in self._groups.items()} | {"finished": len(finished)}
-            of = self._groups[wanted.state] if wanted.state else self._entries
-            found: Sequence[JobRow] = finished if wanted.state == "finished" else EntryRows(of)
+            entries_of_state = self._groups[job_filter.state] if job_filter.state else self._entries
+            selected: Sequence[JobRow] = finished if job_filter.state == "finished" else EntryRows(entries_of_state)
         else:
-            kept = [row for row in EntryRows(self._entries) if wanted.means(row)]
-            ended = [row for row in finished if wanted.means(row)]
+            kept = [row for row in EntryRows(self._entries) if job_filter.matches(row)]
+            ended = [row for row in finished if job_filter.matches(row)]
             tally = Counter(_group(row.state) for row in kept)
             counts = {name: tally[name] for name in GROUPS} | {"finished": len(ended)}
-            found = ended if wanted.state == "finished" else [row for row in kept if wanted.state in ("", _group(row.state))]
-        column = wanted.sort.lstrip("-")
+            selected = ended
+            if job_filter.state != "finished":
+                selected = [row for row in kept if job_filter.state in ("", _group(row.state))]
+        column = job_filter.sort.lstrip("-")
         if column in JobRow._fields:
-            found = sorted(found, key=lambda row: getattr(row, column), reverse=wanted.sort.startswith("-"))
-        return Chosen(found, counts)
+            selected = sorted(selected, key=lambda row: getattr(row, column), reverse=job_filter.sort.startswith("-"))
+        return SelectedRows(selected, counts)
 
     def _finished(self) -> list[JobRow]:
         ended = self._mirror.state.finished
         return [_row(finished_row(job))._replace(end_time=job.end_time, failed=job.unsuccessful) for job in ended]
 
     def _note(self, change: MirroredChange) -> None:
-        """Remember whose rows may be others."""
+        """Mark the jobs whose rows may have changed."""
         affected = change.affected
         self._all_stale = self._all_stale or change.whole or bool(affected.objects)
         if self._all_stale:
@@ -179,32 +182,32 @@ class JobRows:
                 self._stale_jobs.update(event.priorities)
 
     def _refresh(self) -> None:
-        """Make the rows anew that may be others."""
+        """Rebuild the rows that may have changed."""
         state = self._mirror.state
         for number in list(self._stale_jobs):
             self._stale_jobs |= self._successors[number] if number in state.jobs else self._successors.pop(number, set())
-        if self._all_stale or len(self._stale_jobs) > len(self._of_job) // 8:
-            self._make_all()
+        if self._all_stale or len(self._stale_jobs) > len(self._entries_by_job) // 8:
+            self._rebuild()
         elif self._stale_jobs:
             listing = Listing(state)
             for number in self._stale_jobs:
-                self._take_out(self._of_job.pop(number, ()))
-                self._put_in(number, self._made(listing, number))
+                self._remove(self._entries_by_job.pop(number, ()))
+                self._insert(number, self._entries_of_job(listing, number))
         self._stale_jobs.clear()
         self._all_stale = False
 
-    def _make_all(self) -> None:
+    def _rebuild(self) -> None:
         state = self._mirror.state
         listing = Listing(state)
         self._successors.clear()
-        self._of_job = {number: entries for number in state.jobs if (entries := self._made(listing, number))}
-        self._entries = sorted(entry for entries in self._of_job.values() for entry in entries)
+        self._entries_by_job = {number: entries for number in state.jobs if (entries := self._entries_of_job(listing, number))}
+        self._entries = sorted(entry for entries in self._entries_by_job.values() for entry in entries)
         self._groups = {name: [] for name in GROUPS}
         for entry in self._entries:
             self._groups[_group(entry[1].state)].append(entry)
 
-    def _made(self, listing: Listing, number: int) -> list[Entry]:
-        """The rows of a job as it is now; none for one that is gone."""
+    def _entries_of_job(self, listing: Listing, number: int) -> list[Entry]:
+        """The present rows of a job; none for a removed job."""
         state = listing.state
         job = state.jobs.get(number)
         if job is None:
@@ -212,39 +215,39 @@ class JobRows:
         for other in (*job.predecessors, *job.array_predecessors):
             self._successors[other].add(number)
         running, pending = rows_of_job(listing, job, self._mirror.now)
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for row in running:
             shown, phase = _row(row), 0 if is_placed(state, row) else 1
-            found.append(((phase, number, int(shown.tasks or 0)), shown))
+            entries.append(((phase, number, int(shown.tasks or 0)), shown))
         for ordinal, row in enumerate(pending):
             shown = _row(row)
-            found.append(((2, -shown.priority, shown.time, number, ordinal), shown))
-        return found
+            entries.append(((2, -shown.priority, shown.time, number, ordinal), shown))
+        return entries
 
-    def _put_in(self, number: int, entries: list[Entry]) -> None:
+    def _insert(self, number: int, entries: list[Entry]) -> None:
         if entries:
-            self._of_job[number] = entries
+            self._entries_by_job[number] = entries
         for entry in entries:
             for ordered in (self._entries, self._groups[_group(entry[1].state)]):
                 insort(ordered, entry)
 
-    def _take_out(self, entries: Iterable[Entry]) -> None:
+    def _remove(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             for ordered in (self._entries, self._groups[_group(entry[1].state)]):
                 del ordered[bisect_left(ordered, entry)]
 
 
-def concerns_jobs(change: MirroredChange) -> bool:
-    """Whether a change may alter a row: jobs, tasks, instances whose state stops tasks, or hosts that are lost or return."""
+def affects_jobs(change: MirroredChange) -> bool:
+    """Whether a change may alter a row: by jobs, tasks, states of instances that stop tasks, or hosts that are lost or return."""
     affected = change.affected
-    told = any(isinstance(event, PrioritiesSet) for event in change.events)
+    priorities_changed = any(isinstance(event, PrioritiesSet) for event in change.events)
     hosts = affected.lost or affected.returned
-    return change.whole or told or bool(affected.jobs or affected.instances or affected.kinds or hosts)
+    return change.whole or priorities_changed or bool(affected.jobs or affected.instances or affected.kinds or hosts)
 
 
 @cache
-def _group(letters: str) -> str:
-    return next(name for name, has in GROUPS.items() if has(letters))
+def _group(state_codes: str) -> str:
+    return next(name for name, has in GROUPS.items() if has(state_codes))
 
 
 def _row(row: Any) -> JobRow:
@@ -254,16 +257,16 @@ def _row(row: Any) -> JobRow:
     )
 
 
-def _found(text: str, row: JobRow) -> bool:
-    """Whether what was typed into the search is the number of a job, or is in its name or owner."""
+def _matches_search(text: str, row: JobRow) -> bool:
+    """Whether the search text is the number or the owner of a job, or a part of its name."""
     if text.isdecimal():
         return str(row.id) == text or text in row.name
     return text.lower() in row.name.lower() or text == row.owner
 
 
-def _like(pattern: str, text: str) -> bool:
+def _matches_pattern(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern)
 
 
 def _in_queue(pattern: str, instance: str) -> bool:
-    return _like(pattern, instance) or _like(pattern, instance.partition("@")[0])
+    return _matches_pattern(pattern, instance) or _matches_pattern(pattern, instance.partition("@")[0])

@@ -1,9 +1,9 @@
 """Live pages: `GET /live?page=ADDRESS`, a stream of server-sent events for one open page.
 
-Owns when a page is sent again: its `main`, when a change concerned it and it looks otherwise, at once and then no more than once
-in `PAUSE_S`, seldomer when all pages together take too much of a processor (`pacing.py`). Pages that show the same to the same
-user are rendered once, whatever his sessions. Events: `main` (HTML) and `age` (seconds since the qmaster was heard, empty
-while it is). Called by `app.py`; the other end is `static/live.js`.
+Owns the updates of a page: its `main` is sent after each change that concerns the page and alters its look, at once, then at most
+once in `PAUSE_S`, and less often when all pages together exceed their processor budget (`cpu_budget.py`). A page is rendered once
+for all sessions of a user. Events: `main` (HTML) and `age` (seconds since the last message of the qmaster, empty while it is
+connected). Called by `app.py`; the client is `static/live.js`.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from multidict import MultiDict
 from yarl import URL
 
 from daemons.runtime.qmaster_client import NoQmaster
+from daemons.web.cpu_budget import CpuBudget, MeteredCoroutine
 from daemons.web.mirror import MirroredChange, StateMirror
-from daemons.web.pacing import Metered, Pace
 from daemons.web.pages.page import Missing, Page, Visit, find_page, render
 from daemons.web.sending import EventStream
-from daemons.web.shared import CSRF, STILL_IN, WEB, caller_of
+from daemons.web.shared import CSRF, IS_LOGGED_IN, WEB, caller_of
 
 PAUSE_S = 0.4
-"""Seconds between two sendings of a page; a change is visible within a second."""
-_LOOK_S = 1.0
-LONGEST_S = 600.0
-"""Seconds after which a stream ends; the page opens another, and is asked again who it is."""
-MOST_KEPT = 200
-_CSRF = f"csrf-{secrets.token_hex(16)}"
-"""Stands in what is kept for the word that each session has of its own; nobody can write it into a page."""
+"""Seconds between two updates of a page; a change is visible within a second."""
+_CHECK_S = 1.0
+MAX_STREAM_S = 600.0
+"""Seconds after which a stream ends; the page opens a new stream, which is authenticated again."""
+MAX_RENDERED = 200
+_CSRF_PLACEHOLDER = f"csrf-{secrets.token_hex(16)}"
+"""Placeholder for the CSRF token in cached HTML. It is random, so no user can write it into a page."""
 
 
-class _Stream:
-    """An open page that is to be looked at again once `dirty` is set, as long as whoever opened it is let in."""
+class _OpenPage:
+    """An open page. It must be updated when `dirty` is set, while its user is logged in."""
 
-    def __init__(self, page: Page, still_in: Callable[[], bool]) -> None:
-        self._page, self.still_in = page, still_in
+    def __init__(self, page: Page, is_logged_in: Callable[[], bool]) -> None:
+        self._page, self.is_logged_in = page, is_logged_in
         self.dirty = asyncio.Event()
         self.dirty.set()
 
@@ -50,85 +50,85 @@ class _Stream:
 
 
 class Live:
-    """The open pages of a server. `pages`: those that there are."""
+    """The open pages of a server. `pages`: all pages of the application."""
 
     def __init__(self, pages: Sequence[Page], mirror: StateMirror) -> None:
         self._pages, self._mirror = pages, mirror
         self._rendered: dict[tuple[str, str], tuple[int, float, str]] = {}
-        self._pace = Pace()
+        self._cpu_budget = CpuBudget()
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Send a page again and again, until it is closed."""
+        """Send updates of a page until it is closed."""
         try:
             address = URL(urlsplit(request.query.get("page", ""))._replace(scheme="", netloc="", fragment="").geturl())
         except ValueError:
-            address = URL()  # what is no address leads to no page
-        meant = find_page(self._pages, address.path)
-        if meant is None or meant[0].concerns is None:
+            address = URL()  # an invalid address has no page
+        page_match = find_page(self._pages, address.path)
+        if page_match is None or page_match[0].concerns is None:
             raise web.HTTPNotFound(text="There is no such page.\n")
-        page, parts = meant
+        page, parts = page_match
         visit = Visit(
             *(request.app[WEB], caller_of(request), request.get(CSRF, "")),
             *(str(address), parts, MultiDict(address.query)),
         )
         events = EventStream(request)
-        stream = _Stream(page, request[STILL_IN])
+        stream = _OpenPage(page, request[IS_LOGGED_IN])
         self._mirror.followers.append(stream.note)
         try:
             await events.begin()
-            async with asyncio.timeout(LONGEST_S):
-                await self._follow(events, stream, page, visit)
+            async with asyncio.timeout(MAX_STREAM_S):
+                await self._send_updates(events, stream, page, visit)
         except (ConnectionError, TimeoutError):
             pass
         finally:
             self._mirror.followers.remove(stream.note)
         return events.response
 
-    async def _follow(self, events: EventStream, stream: _Stream, page: Page, visit: Visit) -> None:
-        """Until its visitor is logged out. Raises ConnectionError when the page is closed."""
-        sent, away = "", False
-        while stream.still_in():
-            if away != (not self._mirror.connected):
-                away = not away
-                await events.send("age", f"{self._mirror.age_s:.0f}" if away else "")
+    async def _send_updates(self, events: EventStream, stream: _OpenPage, page: Page, visit: Visit) -> None:
+        """Send updates until the visitor is logged out. Raises ConnectionError when the page is closed."""
+        sent, is_disconnected = "", False
+        while stream.is_logged_in():
+            if is_disconnected != (not self._mirror.connected):
+                is_disconnected = not is_disconnected
+                await events.send("age", f"{self._mirror.age_s:.0f}" if is_disconnected else "")
             if stream.dirty.is_set():
-                await self._pace.turn()
-                if not stream.still_in():
+                await self._cpu_budget.wait_turn()
+                if not stream.is_logged_in():
                     break
                 stream.dirty.clear()
-                shown = Metered(self._show(events, stream, page, visit, sent))
+                shown = MeteredCoroutine(self._send_if_changed(events, stream, page, visit, sent))
                 try:
                     sent = await shown
                 finally:
-                    self._pace.spend(shown.work_s)
+                    self._cpu_budget.charge(shown.work_s)
                 await asyncio.sleep(PAUSE_S)
             try:
-                async with asyncio.timeout(_LOOK_S):
+                async with asyncio.timeout(_CHECK_S):
                     await stream.dirty.wait()
             except TimeoutError:
                 pass
 
-    async def _show(self, events: EventStream, stream: _Stream, page: Page, visit: Visit, sent: str) -> str:
-        """Send the page if it looks otherwise than what was `sent`; what is there now. Raises ConnectionError."""
-        main, fresh = await self._main(page, visit)
-        if not fresh:
+    async def _send_if_changed(self, events: EventStream, stream: _OpenPage, page: Page, visit: Visit, sent: str) -> str:
+        """Send the page if it differs from the last `sent` content; returns its content. Raises ConnectionError."""
+        main, is_current = await self._render_main(page, visit)
+        if not is_current:
             stream.dirty.set()
         if main != sent:
             await events.send("main", main)
         return main
 
-    async def _main(self, page: Page, visit: Visit) -> tuple[str, bool]:
-        """The page's `main`, rendered once for all that show the same, and whether it is as of now, or of a moment ago."""
+    async def _render_main(self, page: Page, visit: Visit) -> tuple[str, bool]:
+        """The page's `main`, rendered once for equal pages, and whether it shows the present state."""
         key = (visit.here, visit.caller.user)
         revision, begin = self._mirror.state.revision, time.monotonic()
         known = self._rendered.get(key)
         if known is not None and begin - known[1] < PAUSE_S:
-            return known[2].replace(_CSRF, visit.csrf), known[0] == revision
+            return known[2].replace(_CSRF_PLACEHOLDER, visit.csrf), known[0] == revision
         try:
-            main = render(page, visit._replace(csrf=_CSRF), await page.data(visit), alone=True)
+            main = render(page, visit._replace(csrf=_CSRF_PLACEHOLDER), await page.data(visit), alone=True)
         except (Missing, NoQmaster):
-            raise ConnectionError("there is nothing to be followed any more") from None
-        if len(self._rendered) >= MOST_KEPT:
+            raise ConnectionError("the page has no content to follow") from None
+        if len(self._rendered) >= MAX_RENDERED:
             self._rendered.clear()
         self._rendered[key] = (revision, begin, main)
-        return main.replace(_CSRF, visit.csrf), True
+        return main.replace(_CSRF_PLACEHOLDER, visit.csrf), True

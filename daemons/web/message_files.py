@@ -1,7 +1,7 @@
-"""The `messages` files of daemons that are on this host: which there are, who may read them, and their last lines.
+"""The `messages` files of daemons on this host: their list, their permissions, and their last lines.
 
-Owns the reading from the end, and the question whether a user could read a file himself: the web server runs as the admin user
-and must not show more than that. Access lists beyond the permission bits are not asked. Source: sge_conf(5) loglevel, GC-4.
+Owns the reading from the end, and the check of a user's permissions: the web server runs as the admin user, and must not show
+files that the user could not read. Access lists beyond the permission bits are ignored. Source: sge_conf(5) loglevel, GC-4.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from daemons.runtime.cell import Cell
 
-MOST_BYTES = 4 * 2**20
-"""Of a file that are looked at, from its end."""
+MAX_BYTES = 4 * 2**20
+"""Bytes of a file that are read, from its end."""
 _LEVELS = ("C", "E", "W", "I")
 
 
 class Message(NamedTuple):
-    """A line. `time`: as it is written; `level`: a letter, I to C, "" of a line that is no message but, say, a crash."""
+    """A line. `time`: as written; `level`: I, W, E or C, "" for other lines, such as the text of a crash."""
 
     time: str
     thread: str
@@ -29,24 +29,24 @@ class Message(NamedTuple):
 
 
 def read_messages(path: Path) -> tuple[list[Message], bool]:
-    """The last lines of a file, the newest first, and whether there are older ones. Raises OSError."""
+    """The last lines of a file, the newest first, and whether the file has older lines. Raises OSError."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MOST_BYTES))
-        lines = file.read(MOST_BYTES).decode(errors="backslashreplace").splitlines()
-    is_cut = size > MOST_BYTES
-    return [_message(line) for line in reversed(lines[is_cut:])], is_cut
+        file.seek(max(0, size - MAX_BYTES))
+        lines = file.read(MAX_BYTES).decode(errors="backslashreplace").splitlines()
+    is_cut = size > MAX_BYTES
+    return [_parse_message(line) for line in reversed(lines[is_cut:])], is_cut
 
 
-def _message(line: str) -> Message:
+def _parse_message(line: str) -> Message:
     fields = line.split("|", 4)
     if len(fields) == 5 and fields[3] in _LEVELS:
         return Message(fields[0], fields[1].strip(), fields[3], fields[4])
     return Message("", "", "", line)
 
 
-def hosts_here(cell: Cell) -> list[str]:
-    """Exec hosts whose spool directories are on this host, or are shared with it."""
+def local_exec_hosts(cell: Cell) -> list[str]:
+    """Exec hosts with spool directories on this host, or shared with this host."""
     try:
         return sorted(entry.name for entry in cell.execd_spool_dir.iterdir() if (entry / "messages").exists())
     except OSError:
@@ -54,19 +54,19 @@ def hosts_here(cell: Cell) -> list[str]:
 
 
 def may_read(path: Path, user: str, uid: int, gid: int) -> bool:
-    """Whether the permissions of a file, and of the directories to it, let this user of this host read it. Raises OSError."""
+    """Whether the permissions of a file and its parent directories let this user of this host read it. Raises OSError."""
     if uid == 0:
         return True
     try:
         groups = {gid, *os.getgrouplist(user, pwd.getpwuid(uid).pw_gid)}
     except KeyError:
         groups = {gid}
-    place = path.resolve()
-    ways = (_bits(each.stat(), uid, groups) & 0o1 for each in place.parents)
-    return all(ways) and bool(_bits(place.stat(), uid, groups) & 0o4)
+    target = path.resolve()
+    searchable = (_permission_bits(each.stat(), uid, groups) & 0o1 for each in target.parents)
+    return all(searchable) and bool(_permission_bits(target.stat(), uid, groups) & 0o4)
 
 
-def _bits(status: os.stat_result, uid: int, groups: set[int]) -> int:
-    """The permission bits that count for a user."""
+def _permission_bits(status: os.stat_result, uid: int, groups: set[int]) -> int:
+    """The permission bits that apply to a user."""
     mode = stat.S_IMODE(status.st_mode)
     return (mode >> 6 if status.st_uid == uid else mode >> 3 if status.st_gid in groups else mode) & 0o7

@@ -1,7 +1,7 @@
-"""Metrics of the cell by what they are about: jobs, users and projects, resources, hosts, and the files of the qmaster.
+"""Metrics of the cell by topic: jobs, users and projects, resources, hosts, and the files of the qmaster.
 
-Owns what each metric counts, its labels and their bounds. All of it is computed at a scrape, of the mirror's state and of the
-spool's directory; the qmaster does nothing for it. Called by `daemons.web.metrics`. Source: docs/web.md.
+Owns the meaning of each metric, its labels and their bounds. A scrape computes all metrics from the mirror's state and the
+spool's directory; the qmaster is not involved. Called by `daemons.web.metrics`. Source: docs/web.md.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from gridengine.state.jobs import Job
 from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
 
-NOBODY = Caller("", -1, "", -1, "")
-MOST_NAMES = 50
-"""Users, and projects, with a label of their own: those with most slots. The others are summed under `OTHERS`."""
+ANONYMOUS = Caller("", -1, "", -1, "")
+MAX_NAMES = 50
+"""Maximum number of users, and of projects, with their own label: by number of slots. `OTHERS` has the sum of the rest."""
 OTHERS = "(others)"
-"""A label that no user and no project can have."""
+"""An impossible name for users and projects."""
 _QUEUE_USES = ("used", "resv", "available", "total", "temporary", "manual")
 _SLOT_STATES = ("used", "pending")
 _HOST_LOAD = {
@@ -44,14 +44,14 @@ _HOST_LOAD = {
 
 
 def gauge(name: str, text: str, value: float | None = None, labels: Sequence[str] = ()) -> GaugeMetricFamily:
-    """A gauge; without labels it has its value at once."""
+    """A gauge; a gauge without labels gets its value here."""
     return GaugeMetricFamily(f"gridengine_{name}", text, value, labels or None)
 
 
 class EndCounts:
-    """How many tasks have ended with which `failed` code, counted by the web server since its start.
+    """Counts of finished tasks by `failed` code, since the start of the web server.
 
-    Ends while it did not follow the qmaster are not counted.
+    Tasks that ended while the mirror was disconnected are not counted.
     """
 
     def __init__(self, mirror: StateMirror) -> None:
@@ -74,7 +74,7 @@ class EndCounts:
 def jobs(state: State, now: float) -> Iterator[Metric]:
     """Tasks by state, jobs, the age of the oldest pending task, and slots by user and project; one pass over all jobs."""
     tasks = dict.fromkeys(TASK_STATES, 0)
-    users, projects = _Slots(), _Slots()
+    users, projects = _SlotSums(), _SlotSums()
     oldest = now
     for job in state.jobs.values():
         pending = 0
@@ -84,29 +84,29 @@ def jobs(state: State, now: float) -> Iterator[Metric]:
         used = sum(task.slots for task in job.placed)
         if pending:
             oldest = min(oldest, max(job.submit_time, job.start_after))
-        waiting = pending * _least_slots(job)
+        waiting = pending * _min_slots(job)
         users.add(job.owner, used, waiting)
         projects.add(job.project or "NONE", used, waiting)
     family = gauge("tasks", "Tasks of jobs by state.", labels=["state"])
     for name in TASK_STATES:
         family.add_metric([name], tasks[name])
     yield family
-    yield gauge("jobs", "Jobs that are not over.", len(state.jobs))
-    yield gauge("oldest_pending_task_age_seconds", "How long the oldest pending task has waited; 0 without one.", now - oldest)
-    yield users.family("user_slots", "Slots of tasks at hosts, and that pending tasks ask for at least, by user.", "user")
+    yield gauge("jobs", "Unfinished jobs.", len(state.jobs))
+    yield gauge("oldest_pending_task_age_seconds", "Waiting time of the oldest pending task; 0 for none.", now - oldest)
+    yield users.family("user_slots", "Slots of tasks on hosts, and minimum requests of pending tasks, by user.", "user")
     yield projects.family("project_slots", "The same by project, NONE for jobs without one.", "project")
 
 
-def _least_slots(job: Job) -> int:
-    return _least_of(job.pe_range) if job.pe_range else 1
+def _min_slots(job: Job) -> int:
+    return _min_of_ranges(job.pe_range) if job.pe_range else 1
 
 
 @lru_cache(maxsize=1024)
-def _least_of(slot_ranges: str) -> int:
+def _min_of_ranges(slot_ranges: str) -> int:
     return parse_slot_ranges(slot_ranges)[0][0]
 
 
-class _Slots:
+class _SlotSums:
     """Slots in use and pending by name."""
 
     def __init__(self) -> None:
@@ -118,10 +118,10 @@ class _Slots:
         sums[1] += pending
 
     def family(self, metric: str, text: str, label: str) -> Metric:
-        """`MOST_NAMES` names with labels of their own at most."""
+        """The family, with at most `MAX_NAMES` labelled names."""
         order = sorted(self._by_name.items(), key=lambda row: (-row[1][0], -row[1][1], row[0]))
-        shown = order[:MOST_NAMES]
-        if rest := order[MOST_NAMES:]:
+        shown = order[:MAX_NAMES]
+        if rest := order[MAX_NAMES:]:
             shown.append((OTHERS, [sum(column) for column in zip(*(sums for _, sums in rest), strict=True)]))
         family = gauge(metric, text, labels=[label, "state"])
         for name, sums in shown:
@@ -133,17 +133,17 @@ class _Slots:
 def queues(state: State, now: float) -> Iterator[Metric]:
     """Slots of cluster queues."""
     slots = gauge("queue_slots", "Slots of cluster queues, as qstat -g c has them.", labels=["queue", "use"])
-    for row in cluster_queues(Listing(state), {}, NOBODY, now):
+    for row in cluster_queues(Listing(state), {}, ANONYMOUS, now):
         for use in _QUEUE_USES:
             slots.add_metric([row["name"], use], row[use])
     yield slots
 
 
 def consumables(state: State) -> Iterator[Metric]:
-    """What is in use of each consumable, and how much there is: of the cell if it has that, else of all its hosts."""
+    """Usage and capacity of each consumable: of the cell if the cell defines it, else of all hosts."""
     config_snapshot = PlacementConfig.of(state)
     used = gauge("consumable_used", "Consumable resources in use, in bytes, seconds or numbers.", labels=["resource"])
-    capacity = gauge("consumable_capacity", "What the cell, or else its hosts together, have of them.", labels=["resource"])
+    capacity = gauge("consumable_capacity", "Capacity of the cell, or else the sum of its hosts.", labels=["resource"])
     hosts = [config_snapshot.host(name).consumables for name in state.kind("exec_host") if name not in (GLOBAL, "template")]
     of_cell = config_snapshot.host(GLOBAL).consumables
     for name, entry in sorted(config_snapshot.entries.items()):
@@ -160,8 +160,8 @@ def consumables(state: State) -> Iterator[Metric]:
 
 
 def hosts(state: State, now: float) -> Iterator[Metric]:
-    """Whether exec hosts are heard, and load and memory of those that are."""
-    up = gauge("host_up", "1 for an exec host that is heard.", labels=["host"])
+    """Reachability of exec hosts, and load and memory of the reachable hosts."""
+    up = gauge("host_up", "1 for a reachable exec host.", labels=["host"])
     age = gauge("host_report_age_seconds", "Seconds since the last load report.", labels=["host"])
     loads = {name: gauge(metric, text, labels=["host"]) for name, (metric, text) in _HOST_LOAD.items()}
     for name, host in sorted(state.hosts.items()):
@@ -181,8 +181,8 @@ def reservations(state: State) -> Iterator[Metric]:
     family = gauge("reservations", "Advance reservations by state (w r W E d).", labels=["state"])
     counts = Counter(dict.fromkeys("wrWEd", 0))
     counts.update(one.state for one in state.reservations.values())
-    for letter, count in sorted(counts.items()):
-        family.add_metric([letter], count)
+    for state_code, count in sorted(counts.items()):
+        family.add_metric([state_code], count)
     yield family
 
 
@@ -195,7 +195,7 @@ class SpoolFigures(NamedTuple):
 
 
 def spool_figures(cell: Cell) -> SpoolFigures | None:
-    """Read from the disk; None on a host that is not the master, and where this server may not look."""
+    """The figures of the spool's disk; None on other hosts than the master, and without permission."""
     try:
         if cell.master_host() != cell.own_name():
             return None
@@ -206,7 +206,7 @@ def spool_figures(cell: Cell) -> SpoolFigures | None:
 
 
 def spool(figures: SpoolFigures) -> Iterator[Metric]:
-    """The room that the qmaster has, and its backups."""
-    yield gauge("spool_free_bytes", "Room on the file system of the qmaster's spool.", figures.free)
+    """The disk space of the qmaster, and its backups."""
+    yield gauge("spool_free_bytes", "Free space on the file system of the qmaster's spool.", figures.free)
     yield gauge("spool_size_bytes", "Size of that file system.", figures.size)
-    yield gauge("last_backup_timestamp_seconds", "When the last daily backup was made, epoch; 0 without one.", figures.backup)
+    yield gauge("last_backup_timestamp_seconds", "Time of the last daily backup, epoch; 0 for none.", figures.backup)

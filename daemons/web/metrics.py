@@ -1,7 +1,7 @@
-"""Metrics of the cell for Prometheus, and whether the web server lives and follows the qmaster.
+"""Metrics of the cell for Prometheus, and the health checks of the web server.
 
-Owns the endpoints and the order of a scrape; all names begin with `gridengine_`. The figures are the mirror's
-(`daemons.web.metric_families`) and the qmaster's own measures. The client library writes them. Source: docs/web.md.
+Owns the endpoints and the order of a scrape; all names begin with `gridengine_`. The figures come from the mirror
+(`daemons.web.metric_families`) and from the qmaster's own measures. The client library formats them. Source: docs/web.md.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _MEASURES = {
 
 
 class CellMetrics(Collector):
-    """What a scrape reads. `spool`: of the disk of the qmaster, None where it is not this host's."""
+    """The collector of a scrape. `spool`: figures of the qmaster's disk, None on other hosts."""
 
     def __init__(self, shared: Web, spool: SpoolFigures | None) -> None:
         self._mirror, self._task_ends, self._spool = shared.mirror, shared.end_counts, spool
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics, of one moment."""
+        """All metrics, from the same state."""
         mirror = self._mirror
         yield gauge("mirror_connected", "1 while the web server follows the qmaster.", float(mirror.connected))
-        yield gauge("mirror_age_seconds", "How old the figures are; 0 while they are followed.", mirror.age_s)
+        yield gauge("mirror_age_seconds", "Age of the figures; 0 while the mirror is connected.", mirror.age_s)
         if self._spool is not None:
             yield from families.spool(self._spool)
         if not mirror.ready:
             return
-        yield CounterMetricFamily("gridengine_revision", "Transactions of the cell since it was made.", mirror.state.revision)
+        yield CounterMetricFamily("gridengine_revision", "Transactions of the cell since its creation.", mirror.state.revision)
         yield self._task_ends.family()
         yield from families.jobs(mirror.state, mirror.now)
         yield from families.queues(mirror.state, mirror.now)
@@ -72,12 +72,12 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 async def healthz(request: web.Request) -> web.Response:
-    """`/healthz`: this process answers."""
+    """`/healthz`: ok while this process answers."""
     return web.Response(text="ok\n")
 
 
 async def readyz(request: web.Request) -> web.Response:
-    """`/readyz`: the mirror follows the qmaster; else 503, with the reason."""
+    """`/readyz`: ok while the mirror is connected to the qmaster; else 503, with the reason."""
     mirror = request.app[WEB].mirror
     if mirror.connected:
         return web.Response(text="ok\n")

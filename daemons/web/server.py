@@ -1,6 +1,6 @@
-"""The running web server: the mirror that follows the qmaster, the pages behind their door, and the socket that gives out links.
+"""The running web server: the mirror of the state, the pages behind the guard, and the socket for login links.
 
-Owns the order of starting and ending. Called by `__main__`.
+Owns the order of start and shutdown. Called by `__main__`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
 from gridengine.errors import plain_fault
 
-_END_S = 1.0
-PAGES_SHARE = 512
-"""Connections of one address, or of one user of this host: behind a proxy there are many users, each open page holds one."""
+_SHUTDOWN_S = 1.0
+MAX_CONNECTIONS_PER_PEER = 512
+"""Maximum connections of one address, or of one user of this host. A proxy has many users, and each open page a connection."""
 
 
 class WebServer:
-    """Of one cell, on the running event loop. `host`: the unique name of this one, which vouches for its users.
+    """The web server of one cell, on the running event loop. `host`: unique name of this host, which authenticates its users.
 
-    `tls`: None for HTTP; `directory`: where it keeps who is logged in.
+    `tls`: None for HTTP; `directory`: for the file of the sessions.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class WebServer:
         Access(links, logins, guard).add_to(app)
         self._limiter = ConnectionLimiter()
         self._links = LinkServer(host, links, logins, settings.base(), self._limiter)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_END_S)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
         self._listener: Listener | None = None
-        self._following: asyncio.Task[None] | None = None
+        self._mirror_task: asyncio.Task[None] | None = None
 
     async def start(self, pages: socket.socket, links: socket.socket) -> None:
-        """Follow the qmaster, and serve browsers at one listening socket, users who want a link at the other."""
+        """Follow the qmaster, serve browsers at the socket `pages`, and requests for login links at the socket `links`."""
         user = pwd.getpwuid(os.geteuid()).pw_name
         own = LocalCaller(user, os.geteuid(), user, os.getegid(), daemon=True)
-        self._following = asyncio.get_running_loop().create_task(follow(self._mirror, self._client, own))
+        self._mirror_task = asyncio.get_running_loop().create_task(follow(self._mirror, self._client, own))
         await self._runner.setup()
         assert self._runner.server is not None
-        self._listener = serve_app(self._limiter, pages, self._runner.server, PAGES_SHARE, self._tls)
+        self._listener = serve_app(self._limiter, pages, self._runner.server, MAX_CONNECTIONS_PER_PEER, self._tls)
         self._links.open(links)
 
     async def stop(self) -> None:
@@ -82,15 +82,15 @@ class WebServer:
         if self._listener is not None:
             self._listener.close()
         await self._runner.cleanup()
-        if self._following is not None:
-            self._following.cancel()
+        if self._mirror_task is not None:
+            self._mirror_task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._following
+                await self._mirror_task
         await self._client.close()
 
 
-def tls_of(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | None:
-    """With which certificate the server proves who it is; None where it speaks HTTP. Raises CellFault."""
+def tls_context(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | None:
+    """The TLS context with the certificate of the server; None for HTTP. Raises CellFault."""
     if not settings.tls:
         return None
     if settings.certificate is None or settings.key is None:

@@ -1,6 +1,6 @@
-"""`common/web`: where the web server of a cell listens, and by which names it goes.
+"""`common/web`: the address and the names of a cell's web server.
 
-Owns the names of the settings and their defaults; the file need not be there. Called at the start. Source: adr/0134.
+Owns the names of the settings and their defaults; the file is optional. Called at the start. Source: adr/0134.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """`names`: of the server, for browsers, the first of them in links. `certificate`, `key`: files of a certificate that
-    browsers believe; None for that of the host itself, which a server beyond this host uses."""
+    """`names`: of the server, for browsers; links have the first name. `certificate`, `key`: files of a certificate that browsers
+    trust; None: other hosts get the certificate of this host."""
 
     address: str
     port: int
@@ -31,12 +31,12 @@ class WebSettings:
 
     @property
     def is_local(self) -> bool:
-        """Whether only programs of this host reach it."""
+        """Whether only programs on this host can connect."""
         return ip_address(self.address).is_loopback
 
     @property
     def tls(self) -> bool:
-        """Whether it speaks HTTPS: always beyond this host."""
+        """Whether the server uses HTTPS: always for other hosts."""
         return not self.is_local or self.certificate is not None
 
     def base(self) -> str:
@@ -45,7 +45,7 @@ class WebSettings:
 
 
 def read_settings(cell: Cell, host: str) -> WebSettings:
-    """The settings for a server on `host`. Raises CellFault: one is not understood."""
+    """The settings for a server on `host`. Raises CellFault: invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
         texts = parse_settings(path.read_text(), path) if path.exists() else {}
@@ -65,11 +65,11 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
         raise CellFault(f'{path}: address "{address}" is no IP address') from None
     if not (port.isascii() and port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535):
         raise CellFault(f'{path}: port "{port}" is not a port from 1 to 65535')
-    said = texts.get("names", "").lower().replace(",", " ").split()
-    for name in said:
+    given_names = texts.get("names", "").lower().replace(",", " ").split()
+    for name in given_names:
         if not _NAME.fullmatch(name):
             raise CellFault(f'{path}: "{name}" is no name of a host')
-    own = ("localhost", LOOPBACK, host.lower())  # of these the one in links is the one that reaches it
-    names = (*said, *(own if local else reversed(own)), address)
+    own_names = ("localhost", LOOPBACK, host.lower())  # the first name, in links, must be reachable
+    names = (*given_names, *(own_names if local else reversed(own_names)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
     return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key)

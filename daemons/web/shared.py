@@ -1,7 +1,7 @@
-"""What all handlers of the web server share: the mirror, and the road to the qmaster for whoever is logged in.
+"""The context of all handlers of the web server: the mirror, and the connection to the qmaster on behalf of the user.
 
-Owns who answers: what needs the state alone is read from the mirror by the qmaster's own views, everything else is asked of the
-qmaster, as the user. No right is decided here. Source: adr/0133.
+Owns the choice of the source: the qmaster's own views answer requests from the mirror if the state is sufficient; all other
+requests go to the qmaster, as the user. The qmaster decides about permissions. Source: adr/0133.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.views import VIEWS
 from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
-from daemons.web.drained import Drains
 from daemons.web.job_rows import JobRows
+from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
 from daemons.web.usage_history import UsageHistory
@@ -28,14 +28,14 @@ from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, malformed
 from gridengine.state.state import State
 
-ANSWER_S = 60.0
-"""Seconds after which an answer of the qmaster does not come any more."""
+ANSWER_TIMEOUT_S = 60.0
+"""Seconds to wait for an answer of the qmaster."""
 
 _answer = msgspec.json.Decoder(Answer)
 
 
 class MirrorSource:
-    """The mirror as the views read it (`daemons.qmaster.views.source`): variables of jobs are not at hand."""
+    """The mirror as a source for the views (`daemons.qmaster.views.source`), without the variables of jobs."""
 
     def __init__(self, mirror: StateMirror, cell: Cell, zone: tzinfo) -> None:
         self._mirror, self._cell, self._zone = mirror, cell, zone
@@ -45,7 +45,7 @@ class MirrorSource:
         return self._mirror.state
 
     def world(self) -> World:
-        """The world at the moment that the mirror shows."""
+        """The world at the time of the mirror."""
         return World(
             now=self._mirror.now,
             resolve_host=self._cell.unique_name,
@@ -59,21 +59,21 @@ class MirrorSource:
 
 
 class Web:
-    """`client` is the road to the qmaster. `zone`: the one that people and calendars mean.
+    """`client`: the connection to the qmaster. `zone`: the time zone of users and calendars.
 
-    `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside; `usage`: what running tasks
-    used over time; `end_counts`: how many tasks ended with which code.
+    `jobs`: the rows of all jobs, shared by all visitors; `manual_states`: users who disabled or suspended queue instances;
+    `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code.
     """
 
     def __init__(self, cell: Cell, mirror: StateMirror, client: QmasterClient, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
-        self.drains, self.usage, self.end_counts = Drains(mirror), UsageHistory(mirror), EndCounts(mirror)
+        self.manual_states, self.usage, self.end_counts = ManualStates(mirror), UsageHistory(mirror), EndCounts(mirror)
         self._client = client
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Answer a reading request (docs/gdi.md). Raises NoQmaster where it needs the spool, or nothing was ever mirrored."""
+        """Answer a reading request (docs/gdi.md). Raises NoQmaster, if it needs the spool or the mirror is still empty."""
         if name not in VIEWS or not self.mirror.ready:
             return await self.ask(name, body, caller)
         try:
@@ -84,30 +84,30 @@ class Web:
             return Answer(1, [("error", f"denied: {fault}")])
 
     async def ask(self, name: str, body: dict[str, Any], caller: Caller, key: str = "") -> Answer:
-        """Have the qmaster answer any request, as this caller, under his idempotency `key`. Raises NoQmaster."""
-        asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
+        """Send any request to the qmaster, as this caller, with their idempotency `key`. Raises NoQmaster."""
+        local_caller = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
         try:
-            response = await self._client.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S, key)
+            response = await self._client.post(f"/v1/{name}", msgspec.json.encode(body), local_caller, ANSWER_TIMEOUT_S, key)
             async with response:
                 return _answer.decode(await response.read())
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
             raise NoQmaster(f"the qmaster did not answer the request {name}: {error}", sent=True) from error
 
     async def follow(self, name: str, body: bytes, caller: Caller) -> aiohttp.ClientResponse:
-        """A stream of the qmaster's, as this caller hears it. Raises NoQmaster."""
-        asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
-        return await self._client.post(f"/v1/{name}", body, asked)
+        """Open a stream of the qmaster, as this caller. Raises NoQmaster."""
+        local_caller = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
+        return await self._client.post(f"/v1/{name}", body, local_caller)
 
 
 WEB = web.AppKey("web", Web)
 CALLER = web.RequestKey("caller", Caller)
-"""Who is logged in: the guard puts him there."""
-STILL_IN: web.RequestKey[Callable[[], bool]] = web.RequestKey("still_in")
-"""Whether he is, while a request lasts. The guard puts it there."""
+"""The user who is logged in. The guard sets it."""
+IS_LOGGED_IN: web.RequestKey[Callable[[], bool]] = web.RequestKey("is_logged_in")
+"""A function that returns whether the user is still logged in, during a request. The guard sets it."""
 CSRF = web.RequestKey("csrf", str)
-"""What a change must bear that comes with the cookie of his session; "" with a token. The guard puts it there, too."""
+"""The token that a change with a session cookie must have; "" for requests with an API token. The guard sets it."""
 
 
 def caller_of(request: web.Request) -> Caller:
-    """Who is logged in; for handlers behind the guard, which lets nobody else pass."""
+    """The user who is logged in; for handlers behind the guard, which rejects all other requests."""
     return request[CALLER]

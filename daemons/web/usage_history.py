@@ -1,7 +1,7 @@
-"""What running tasks used over time, as far as this server has seen it: for plots on the page of a job.
+"""The usage of running tasks over time, since the start of this server: for plots on the page of a job.
 
-Owns the memory of that; the state has the last report alone. Bounded: with many tasks each has fewer samples, further apart.
-Source: GU-12; the reports are those of `qstat -j`'s usage.
+Owns the samples; the state has only the last report. The memory is bounded: with many tasks each task has fewer samples, further
+apart. Source: GU-12; the reports are the usage of `qstat -j`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.state.machines.task import TaskUsageReported
 
-MOST, LEAST_OF_TASK, MOST_OF_TASK = 200_000, 10, 240
-"""Samples of all tasks, and of one."""
+MAX_SAMPLES, MIN_TASK_SAMPLES, MAX_TASK_SAMPLES = 200_000, 10, 240
+"""Limits of the number of samples: of all tasks, and of one task."""
 
 
 class Sample(NamedTuple):
@@ -25,7 +25,7 @@ class Sample(NamedTuple):
 
 
 class UsageHistory:
-    """The memory; it begins anew whenever the mirror does."""
+    """The samples of all tasks; they restart with each restart of the mirror."""
 
     def __init__(self, mirror: StateMirror) -> None:
         self._mirror = mirror
@@ -33,7 +33,7 @@ class UsageHistory:
         mirror.followers.append(self._note)
 
     def of(self, job: int, task: int) -> list[Sample]:
-        """The samples of a task that runs, the oldest first; its start, with nothing used, is one of them."""
+        """The samples of a running task, the oldest first; the first sample is its start, without usage."""
         return self._samples.get((job, task), [])
 
     def _note(self, change: MirroredChange) -> None:
@@ -55,5 +55,5 @@ class UsageHistory:
             return
         samples = self._samples.setdefault(key, [Sample(task.start_time, 0.0, 0.0, 0.0)])
         samples.append(Sample(time, used.cpu, used.vmem, used.maxvmem))
-        if len(samples) > max(LEAST_OF_TASK, min(MOST_OF_TASK, MOST // len(self._samples))):
+        if len(samples) > max(MIN_TASK_SAMPLES, min(MAX_TASK_SAMPLES, MAX_SAMPLES // len(self._samples))):
             del samples[1:-1:2]

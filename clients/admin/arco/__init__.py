@@ -1,1 +1,1 @@
-"""`gridengine arco`: questions to the database of what was used, as tables, files and plots."""
+"""`gridengine arco`: queries to the accounting database, with answers as tables, files and plots."""

@@ -1,6 +1,7 @@
-"""The commands of `gridengine arco`: what was used, by whom, under which reservation.
+"""The commands of `gridengine arco`: usage by users, projects, hosts and reservations.
 
-Owns their wording. The figures are sge_dbwriter's, which is asked at its socket. Called by `program`. Source: DB-22.
+Owns the command lines and the texts. sge_dbwriter runs the queries; the commands use its socket. Called by `program`.
+Source: DB-22.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from clients.admin.arco.link import Answer, Link
+from clients.admin.arco.dbwriter_client import Answer, DbwriterClient
 from clients.admin.arco.prompt import run_prompt
-from clients.admin.arco.tables import as_json, pivoted, plain_lines, print_table
+from clients.admin.arco.tables import as_json, pivot_rows, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
 from clients.admin.refusal import Refusal
 from gridengine import arco as contract
 from gridengine.arco_rows import csv_text
 
-arco = typer.Typer(help="Ask the database of what was used: stored queries, SQL, exports, plots; import old accounting files.")
+arco = typer.Typer(help="Query the accounting database: stored queries, SQL, exports, plots; import old accounting files.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A stored query, or the beginning of its name.")]
 Values = Annotated[list[str] | None, typer.Argument(metavar="FIELD=VALUE", help="Values of its fields.")]
@@ -32,13 +33,13 @@ _POLL_S = 0.5
 
 
 @arco.callback()
-def which_cell(
+def select_cell(
     context: typer.Context,
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
-    """Say for all sub-commands which cell is meant."""
-    context.obj = Link(read_cell(cell_of_environment(root, name)))
+    """Select the cell for all sub-commands."""
+    context.obj = DbwriterClient(read_cell(cell_of_environment(root, name)))
 
 
 @arco.command("list")
@@ -57,11 +58,11 @@ def run(
     context: typer.Context,
     name: Name,
     values: Values = None,
-    flat: Annotated[bool, typer.Option("--flat", help="The rows as they are, where the query turns them.")] = False,
+    flat: Annotated[bool, typer.Option("--flat", help="Do not pivot the rows.")] = False,
 ) -> None:
-    """Run a stored query and print a table; of some, a column for each month."""
-    answer = stored(context.obj, name, values)
-    print_table(_console(), answer if flat else pivoted(answer))
+    """Run a stored query and print a table; for some queries with a column for each month."""
+    answer = run_stored_query(context.obj, name, values)
+    print_table(_console(), answer if flat else pivot_rows(answer))
 
 
 @arco.command()
@@ -73,7 +74,7 @@ def export(
     output: Output = None,
 ) -> None:
     """Run a stored query and write all rows into a file."""
-    answer = stored(context.obj, name, values)
+    answer = run_stored_query(context.obj, name, values)
     if answer.too_large:
         raise Refusal(f"the answer is larger than {contract.ANSWER_BYTES >> 20} MB: ask for less")
     if answer.more:
@@ -97,10 +98,10 @@ def plot(
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, as .png or .svg.")] = Path("plot.png"),
 ) -> None:
     """Run a stored query and draw its rows."""
-    from clients.admin.arco.plots import draw, save  # half a second that only a plot is worth
+    from clients.admin.arco.plots import draw, save  # takes half a second: only for plots
 
     query = find_query(context.obj, name)
-    answer = context.obj.rows(contract.RUN, query=query, values=values_of(values))
+    answer = context.obj.rows(contract.RUN, query=query, values=parse_values(values))
     save(draw(answer, query, answer.plot), output)
     typer.echo(str(output))
 
@@ -109,7 +110,7 @@ def plot(
 def sql(
     context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="Default: a prompt.")] = None
 ) -> None:
-    """Ask in SQL of one's own, which can only read."""
+    """Run custom SQL, which can only read."""
     if text is None:
         run_prompt(context.obj, _console())
     else:
@@ -118,20 +119,20 @@ def sql(
 
 @arco.command("import")
 def import_file(context: typer.Context, file: Annotated[Path, typer.Argument(help="An accounting file.")]) -> None:
-    """Read an accounting file of years into the database. It can be broken off, and goes on where it was."""
+    """Import an old accounting file into the database. An interrupted import can be continued."""
     run_import(context.obj, file)
 
 
-def run_import(link: Link, file: Path) -> None:
-    """Have a file read into the database, and say what came of it. Refusal: it cannot be read."""
+def run_import(dbwriter_client: DbwriterClient, file: Path) -> None:
+    """Import a file into the database, and print the result. Refusal: the file cannot be read."""
     path = os.path.abspath(file)
-    link.ask(contract.IMPORT, path=path)
+    dbwriter_client.ask(contract.IMPORT, path=path)
     console = Console(stderr=True)
     rate = TextColumn("{task.fields[rate]}")
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), rate, TimeRemainingColumn()
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-            ended = _watch(link, path, progress)
+            ended = _follow_import(dbwriter_client, path, progress)
     except KeyboardInterrupt:
         raise Refusal(f"the import goes on in sge_dbwriter: gridengine arco status shows how far it is ({path})") from None
     for line, reason in ended["rejected"]:
@@ -148,33 +149,33 @@ def run_import(link: Link, file: Path) -> None:
 
 @arco.command()
 def status(context: typer.Context) -> None:
-    """Say how far the database is behind the cell. Exit code 1 while it cannot be written."""
+    """Show how far the database is behind the cell. Exit code 1 while the database cannot be written."""
     now = context.obj.ask(contract.STATUS)
     typer.echo(f"database {now['database']}, schema {now['schema']}, {now['lines']} lines read since the start")
     typer.echo(f"{now['behind']} bytes of the reporting file are still to be read")
     for one in now["imports"]:
         typer.echo(f"import of {one['path']}: {one['state']}, {one['bytes']} of {one['size']} bytes, {one['records']} records")
     if now["fault"]:
-        raise Refusal(f"the database is not written for now, and tried again: {now['fault']}")
+        raise Refusal(f"the database cannot be written now, retrying: {now['fault']}")
 
 
-def stored(link: Link, name: str, values: list[str] | None) -> Answer:
-    """The rows of a stored query. Refusal: there is none of the name, or a value is wrong."""
-    return link.rows(contract.RUN, query=find_query(link, name), values=values_of(values))
+def run_stored_query(dbwriter_client: DbwriterClient, name: str, values: list[str] | None) -> Answer:
+    """The rows of a stored query. Refusal: unknown query, or an invalid value."""
+    return dbwriter_client.rows(contract.RUN, query=find_query(dbwriter_client, name), values=parse_values(values))
 
 
-def find_query(link: Link, name: str) -> str:
-    """The name of the query that is called so, or begins so. Refusal: several do."""
-    names = [query["name"] for query in link.ask(contract.QUERIES)["queries"]]
-    wanted = " ".join(name.lower().split())
-    alike = [one for one in names if one.lower() == wanted] or [one for one in names if one.lower().startswith(wanted)]
-    if len(alike) > 1:
-        raise Refusal(f'"{name}" can be: {", ".join(alike)}')
-    return alike[0] if alike else name
+def find_query(dbwriter_client: DbwriterClient, name: str) -> str:
+    """The name of the query with this name, or with this beginning of its name. Refusal: several match."""
+    names = [query["name"] for query in dbwriter_client.ask(contract.QUERIES)["queries"]]
+    prefix = " ".join(name.lower().split())
+    matches = [one for one in names if one.lower() == prefix] or [one for one in names if one.lower().startswith(prefix)]
+    if len(matches) > 1:
+        raise Refusal(f'"{name}" can be: {", ".join(matches)}')
+    return matches[0] if matches else name
 
 
-def values_of(texts: list[str] | None) -> dict[str, str]:
-    """`FIELD=VALUE` as a table. Refusal: one has no `=`."""
+def parse_values(texts: list[str] | None) -> dict[str, str]:
+    """The dictionary of `FIELD=VALUE` arguments. Refusal: an argument has no `=`."""
     given = {}
     for text in texts or []:
         field, sign, value = text.partition("=")
@@ -185,22 +186,23 @@ def values_of(texts: list[str] | None) -> dict[str, str]:
 
 
 def _fields_of(query: dict[str, Any]) -> str:
-    """`ar_number days=31`: those with a default need not be given."""
+    """The fields as `ar_number days=31`: fields with a default are optional."""
     return " ".join(
         field["name"] if field["default"] is None else f"{field['name']}={field['default']}" for field in query["fields"]
     )
 
 
-def _watch(link: Link, path: str, progress: Progress) -> dict[str, Any]:
-    """Show how far an import is until it has ended."""
+def _follow_import(dbwriter_client: DbwriterClient, path: str, progress: Progress) -> dict[str, Any]:
+    """Show the progress of an import until its end."""
     task = progress.add_task(os.path.basename(path), total=None, rate="")
     begin = time.monotonic()
     while True:
-        one: dict[str, Any] = next(one for one in reversed(link.ask(contract.STATUS)["imports"]) if one["path"] == path)
-        rate = f"{(one['records'] + one['known']) / max(time.monotonic() - begin, 0.1):.0f} records/s"
-        progress.update(task, total=one["size"] or None, completed=one["bytes"], rate=rate)
-        if one["state"] not in ("waiting", "running"):
-            return one
+        imports = dbwriter_client.ask(contract.STATUS)["imports"]
+        newest: dict[str, Any] = next(each for each in reversed(imports) if each["path"] == path)
+        rate = f"{(newest['records'] + newest['known']) / max(time.monotonic() - begin, 0.1):.0f} records/s"
+        progress.update(task, total=newest["size"] or None, completed=newest["bytes"], rate=rate)
+        if newest["state"] not in ("waiting", "running"):
+            return newest
         time.sleep(_POLL_S)
 
 

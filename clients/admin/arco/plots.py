@@ -1,6 +1,6 @@
-"""Answers as pictures: bars, stacked bars, rankings, lines and points, as the query says what is drawn.
+"""Plots of answers: bars, stacked bars, rankings, lines and points, as described by the query.
 
-Owns how a plot looks. Loads matplotlib, which nothing else here needs, and draws without a display. Called by the command `plot`.
+Owns the look of plots. Loads matplotlib, only for plots, and draws without a display. Called by the command `plot`.
 Source: DB-22; the keys of [plot] are those of daemons/dbwriter/queries.py.
 """
 
@@ -19,12 +19,12 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from clients.admin.arco.link import Answer
+from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.refusal import Refusal
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells people of its cache of fonts
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages about its font cache
 FORMATS = (".png", ".svg")
-#: colours that people who confuse red and green can tell (Okabe and Ito), and grey for all that is left
+#: colours that are distinct also for colour-blind users (Okabe and Ito), and grey for the remaining series
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 _REST, _REST_COLOUR = "others", "#999999"
 _INK, _GRID = "#333333", "#DDDDDD"
@@ -38,34 +38,34 @@ _STYLE: Any = {
 }
 _WIDTH, _HEIGHT, _DPI = 8.0, 4.5, 144
 _BAR = 0.8
-"""Share of the room of an x value that its bars take."""
+"""Part of the width of an x value that its bars take."""
 
 Points = dict[str, dict[Any, float]]
-"""Of each series, the y value of each x."""
+"""The y value of each x, by series."""
 
 
 def draw(answer: Answer, title: str, plot: dict[str, Any]) -> Figure:
-    """The picture of an answer. Refusal: the query does not say how, or there is nothing to draw."""
+    """The plot of an answer. Refusal: the query has no plot, or the answer has no rows."""
     if not plot:
-        raise Refusal(f'"{title}" says nothing about a plot: gridengine arco run prints it, export writes it')
+        raise Refusal(f'"{title}" has no plot: gridengine arco run prints it, export writes it')
     if not answer.rows:
         raise Refusal(f'"{title}" has no rows: there is nothing to draw')
     with _own_settings():
         groups = _panels(answer, plot)
         figure = Figure(figsize=(_WIDTH, _HEIGHT + 1.6 * (len(groups) - 1)), dpi=_DPI, layout="constrained")
         axes = figure.subplots(len(groups), 1, squeeze=False, sharex=len(groups) > 1)
-        for place, (name, rows) in enumerate(groups.items()):
-            _draw_panel(axes[place][0], Answer(answer.columns, answer.types, rows, False, {}), plot, name)
+        for index, (name, rows) in enumerate(groups.items()):
+            _draw_panel(axes[index][0], Answer(answer.columns, answer.types, rows, False, {}), plot, name)
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", color=_INK)
     return figure
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the picture in the format of the file's name. Refusal: another format, or it cannot be written."""
+    """Write a plot in the format of the file's name. Refusal: unknown format, or a write error."""
     if path.suffix.lower() not in FORMATS:
         raise Refusal(f"{path}: a plot is written as {' or '.join(FORMATS)}")
     try:
-        with _own_settings():  # marks of the axes are made now
+        with _own_settings():  # matplotlib creates the tick marks here
             figure.savefig(path)
     except OSError as error:
         raise Refusal(f"cannot write {path}: {error.strerror or error}") from None
@@ -73,7 +73,7 @@ def save(figure: Figure, path: Path) -> None:
 
 @contextmanager
 def _own_settings() -> Iterator[None]:
-    """Not those of a `matplotlibrc` in the working directory or HOME: by a stranger's LaTeX would run as the caller."""
+    """Ignore a `matplotlibrc` in the working directory or HOME: a foreign file could run LaTeX as the caller."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -81,13 +81,13 @@ def _own_settings() -> Iterator[None]:
 
 
 def _panels(answer: Answer, plot: dict[str, Any]) -> dict[str, list[list[Any]]]:
-    """The rows of each panel; all in one where the query names no column for them."""
+    """The rows of each panel; a single panel if the query names no column for panels."""
     if "panels" not in plot:
         return {"": answer.rows}
-    place = _place(answer, plot["panels"])
+    index = _column_index(answer, plot["panels"])
     groups: dict[str, list[list[Any]]] = {}
     for row in answer.rows:
-        groups.setdefault(str(row[place]), []).append(row)
+        groups.setdefault(str(row[index]), []).append(row)
     return groups
 
 
@@ -103,7 +103,7 @@ def _draw_panel(axes: Axes, answer: Answer, plot: dict[str, Any], name: str) -> 
     if not ranking:
         axes.set_ylim(plot.get("y_least", None if plot["kind"] == "scatter" else 0), plot.get("y_most"))
     if len(axes.get_legend_handles_labels()[1]) > 1:
-        left = _left_out(answer, plot, axes)
+        left = _series_count_if_truncated(answer, plot, axes)
         title = plot.get("series", "") + (f"\n(the highest of {left})" if left else "")
         axes.legend(title=title, alignment="left", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -117,7 +117,7 @@ def _stacked(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
 
 
 def _draw_bars(axes: Axes, answer: Answer, plot: dict[str, Any], stacked: bool) -> None:
-    """Bars at each x, of each series beside or on top of each other."""
+    """Draw the bars of all series at each x, stacked or beside each other."""
     points = _points(answer, plot)
     keys = _keys(answer, plot, points)
     below = [0.0] * len(keys)
@@ -125,21 +125,21 @@ def _draw_bars(axes: Axes, answer: Answer, plot: dict[str, Any], stacked: bool) 
     for number, (series, values) in enumerate(points.items()):
         heights = [values.get(key, 0.0) for key in keys]
         shift = 0.0 if stacked else (number - (len(points) - 1) / 2) * width
-        places = [place + shift for place in range(len(keys))]
-        axes.bar(places, heights, width, bottom=below if stacked else None, label=series, color=_colour(number, series))
+        positions = [index + shift for index in range(len(keys))]
+        axes.bar(positions, heights, width, bottom=below if stacked else None, label=series, color=_colour(number, series))
         below = [low + height for low, height in zip(below, heights, strict=True)]
-    axes.use_sticky_edges = False  # a bar of nothing on top of the highest one would take the room above it
+    axes.use_sticky_edges = False  # else an empty bar on the highest bar would remove the margin above it
     step = max(1, -(-len(keys) // 24))
-    names = _names(keys, answer.types[_place(answer, plot["x"])])
+    names = _tick_labels(keys, answer.types[_column_index(answer, plot["x"])])
     axes.set_xticks(range(0, len(keys), step), names[::step])
-    if sum(map(len, names[::step])) > 60:  # they would run into each other
+    if sum(map(len, names[::step])) > 60:  # horizontal labels would overlap
         axes.tick_params(axis="x", rotation=45)
         for label in axes.get_xticklabels():
             label.set_horizontalalignment("right")
 
 
 def _ranking(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
-    """Bars to the right, the longest on top."""
+    """Draw horizontal bars, the longest on top."""
     points = _points(answer, plot)
     totals: dict[Any, float] = {}
     for values in points.values():
@@ -154,11 +154,11 @@ def _ranking(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=all(value == int(value) for value in totals.values())))
 
 
-def _left_out(answer: Answer, plot: dict[str, Any], axes: Axes) -> int:
-    """How many series there are, if lines show some of them alone; else 0."""
+def _series_count_if_truncated(answer: Answer, plot: dict[str, Any], axes: Axes) -> int:
+    """The number of all series if the lines show only some of them; else 0."""
     if plot["kind"] != "lines" or "series" not in plot:
         return 0
-    count = len({str(row[_place(answer, plot["series"])]) for row in answer.rows})
+    count = len({str(row[_column_index(answer, plot["series"])]) for row in answer.rows})
     return count if count > len(axes.lines) else 0
 
 
@@ -169,15 +169,15 @@ def _lines(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
         keys = sorted(values)
         marker = "o" if len(keys) < 40 else None
         axes.plot(keys, [values[key] for key in keys], label=series, color=_colour(number, series), marker=marker, markersize=3)
-    if answer.types[_place(answer, plot["x"])] in ("time", "date"):
+    if answer.types[_column_index(answer, plot["x"])] in ("time", "date"):
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def _scatter(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
-    """A point a row; with `diagonal`, the line on which x and y are equal, and what it means."""
-    x, y = _place(answer, plot["x"]), _place(answer, plot["y"])
+    """Draw a point for each row; with `diagonal` also the line of equal x and y, with this text."""
+    x, y = _column_index(answer, plot["x"]), _column_index(answer, plot["y"])
     scales = plot.get("x_scale", 1), plot.get("y_scale", 1)
     pairs = [(row[x] / scales[0], row[y] / scales[1]) for row in answer.rows if row[x] is not None and row[y] is not None]
     axes.scatter([pair[0] for pair in pairs], [pair[1] for pair in pairs], s=12, alpha=0.5, color=_COLOURS[0], linewidths=0)
@@ -197,15 +197,15 @@ _KINDS: dict[str, Callable[[Axes, Answer, dict[str, Any]], None]] = {
 
 
 def _points(answer: Answer, plot: dict[str, Any]) -> Points:
-    """The series of a plot, those of the largest sums first; more than there are colours for become one."""
-    x, kind = _place(answer, plot["x"]), answer.types[_place(answer, plot["x"])]
+    """The series of a plot, in order of their sums, largest first. Series beyond the number of colours become one series."""
+    x, kind = _column_index(answer, plot["x"]), answer.types[_column_index(answer, plot["x"])]
     columns = plot["y"] if isinstance(plot["y"], list) else [plot["y"]]
-    series = _place(answer, plot["series"]) if "series" in plot else None
+    series = _column_index(answer, plot["series"]) if "series" in plot else None
     scale = plot.get("y_scale", 1)
     points: Points = {}
     for row in answer.rows:
         for column in columns:
-            value = row[_place(answer, column)]
+            value = row[_column_index(answer, column)]
             if value is None or row[x] is None:
                 continue
             name = column if series is None else str(row[series] if row[series] not in (None, "") else "none")
@@ -226,28 +226,28 @@ def _largest(points: Points) -> Points:
 
 
 def _keys(answer: Answer, plot: dict[str, Any], points: Points) -> list[Any]:
-    """The x values: times in their order, others as the rows have them; the first `most` of these."""
-    found = dict.fromkeys(key for values in points.values() for key in values)
-    kind = answer.types[_place(answer, plot["x"])]
+    """The x values: times in their order, other values in the order of the rows, at most `most` of them."""
+    used = dict.fromkeys(key for values in points.values() for key in values)
+    kind = answer.types[_column_index(answer, plot["x"])]
     if kind in ("time", "date"):
-        return sorted(found)
-    x = _place(answer, plot["x"])
+        return sorted(used)
+    x = _column_index(answer, plot["x"])
     in_order = dict.fromkeys(_key(row[x], kind) for row in answer.rows)
-    keys = [key for key in in_order if key in found]
+    keys = [key for key in in_order if key in used]
     return keys[: int(plot["most"])] if "most" in plot else keys
 
 
 def _key(value: Any, kind: str) -> Any:
     if kind == "time":
-        return datetime.fromisoformat(value).astimezone().replace(tzinfo=None)  # as clocks here show it
+        return datetime.fromisoformat(value).astimezone().replace(tzinfo=None)  # local time
     if kind == "date":
         moment = date.fromisoformat(value)
         return datetime(moment.year, moment.month, moment.day)
     return value
 
 
-def _names(keys: Sequence[Any], kind: str) -> list[str]:
-    """What stands below bars: months and days without the zeros of their hours."""
+def _tick_labels(keys: Sequence[Any], kind: str) -> list[str]:
+    """The labels below bars: months and days without the zeros of their hours."""
     if kind not in ("time", "date"):
         return [str(key) for key in keys]
     if all((key.day, key.hour, key.minute) == (1, 0, 0) for key in keys):
@@ -261,7 +261,7 @@ def _colour(number: int, series: str) -> str:
     return _REST_COLOUR if series == _REST or number >= len(_COLOURS) else _COLOURS[number]
 
 
-def _place(answer: Answer, column: str) -> int:
+def _column_index(answer: Answer, column: str) -> int:
     if column not in answer.columns:
-        raise Refusal(f"the plot wants a column {column}; the query has {', '.join(answer.columns)}")
+        raise Refusal(f"the plot needs a column {column}; the query has {', '.join(answer.columns)}")
     return answer.columns.index(column)

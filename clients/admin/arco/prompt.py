@@ -1,4 +1,4 @@
-r"""A prompt for SQL that only reads: statements end with `;`, `\d` shows what there is, `\q` ends it.
+r"""A prompt for read-only SQL: statements end with `;`, `\d` lists tables and views, `\q` quits.
 
 Called by `gridengine arco sql`.
 """
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from rich.console import Console
 
-from clients.admin.arco.link import Link
+from clients.admin.arco.dbwriter_client import DbwriterClient
 from clients.admin.arco.tables import print_table
 from clients.admin.refusal import Refusal
 from gridengine import arco
@@ -23,19 +23,19 @@ _TABLES = (
 _COLUMNS = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = '{}' ORDER BY ordinal_position"
 
 
-def run_prompt(link: Link, console: Console) -> None:
-    """Ask until the end of the input."""
-    with suppress(ImportError):  # lines can be edited and called back where Python has it
+def run_prompt(dbwriter_client: DbwriterClient, console: Console) -> None:
+    """Read and run statements until the end of the input."""
+    with suppress(ImportError):  # optional: editing and history of lines
         import readline  # noqa: F401
     if sys.stdin.isatty():
-        console.print(r"SQL that only reads, ended by ; — \d shows tables and views, \d NAME columns, \q ends", markup=False)
+        console.print(r"Read-only SQL, ended by ; — \d lists tables and views, \d NAME columns, \q quits", markup=False)
     statement = ""
     while True:
         try:
-            line = _line("arco> " if not statement else "  ... ")
+            line = _read_line("arco> " if not statement else "  ... ")
         except EOFError:
             if statement.strip():
-                _answer(link, console, statement)
+                _print_answer(dbwriter_client, console, statement)
             return
         except KeyboardInterrupt:
             statement = ""
@@ -44,15 +44,15 @@ def run_prompt(link: Link, console: Console) -> None:
         if not statement and line.strip().startswith("\\"):
             if line.strip() in ("\\q", "\\quit"):
                 return
-            _describe(link, console, line.strip())
+            _describe(dbwriter_client, console, line.strip())
             continue
         statement += f"{line}\n"
         if line.rstrip().endswith(";"):
-            _answer(link, console, statement)
+            _print_answer(dbwriter_client, console, statement)
             statement = ""
 
 
-def _line(prompt: str) -> str:
+def _read_line(prompt: str) -> str:
     if sys.stdin.isatty():
         return input(prompt)
     line = sys.stdin.readline()
@@ -61,20 +61,20 @@ def _line(prompt: str) -> str:
     return line.rstrip("\n")
 
 
-def _describe(link: Link, console: Console, line: str) -> None:
+def _describe(dbwriter_client: DbwriterClient, console: Console, line: str) -> None:
     command, _, name = line.partition(" ")
     if command != "\\d":
         console.print(f"{command} is not known here: \\d, \\d NAME, \\q", markup=False, highlight=False)
     elif not name.strip():
-        _answer(link, console, _TABLES)
+        _print_answer(dbwriter_client, console, _TABLES)
     elif name.strip().isidentifier():
-        _answer(link, console, _COLUMNS.format(name.strip()))
+        _print_answer(dbwriter_client, console, _COLUMNS.format(name.strip()))
     else:
         console.print(f"{name} is no name of a table", markup=False, highlight=False)
 
 
-def _answer(link: Link, console: Console, statement: str) -> None:
+def _print_answer(dbwriter_client: DbwriterClient, console: Console, statement: str) -> None:
     try:
-        print_table(console, link.rows(arco.SQL, sql=statement))
+        print_table(console, dbwriter_client.rows(arco.SQL, sql=statement))
     except Refusal as refusal:
         console.print(str(refusal), markup=False, highlight=False, soft_wrap=True)

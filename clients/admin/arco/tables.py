@@ -1,6 +1,6 @@
-"""Rows as people and programs read them: a table, JSON.
+"""Rows as a table for users, or as JSON for programs.
 
-How a value is written says `gridengine/arco_rows.py`. Called by the commands of `gridengine arco`. Source: DB-22.
+The format of a value is that of `gridengine/arco_rows.py`. Called by the commands of `gridengine arco`. Source: DB-22.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clients.admin.arco.link import Answer
+from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.refusal import Refusal
 from gridengine.arco_rows import shown
 
 _RIGHT = ("number", "interval")
-_MOST_SHOWN = 1000
-"""Rows of a table; a file takes all."""
+_MAX_SHOWN = 1000
+"""Rows of a printed table; files have all rows."""
 
 
-def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> None:
+def print_table(console: Console, answer: Answer, most: int = _MAX_SHOWN) -> None:
     """Print a table: with lines on a terminal, in plain columns elsewhere."""
     texts = [[shown(value, kind) for value, kind in zip(row, answer.types, strict=True)] for row in answer.rows[:most]]
     if console.is_terminal:
@@ -30,7 +30,7 @@ def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> No
         for name, kind in zip(answer.columns, answer.types, strict=True):
             table.add_column(name, justify="right" if kind in _RIGHT else "left", overflow="fold")
         for row in texts:
-            table.add_row(*map(Text, row))  # brackets in it are no markup
+            table.add_row(*map(Text, row))  # Text: brackets are not markup
         console.print(table)
     else:
         for line in plain_lines(answer.columns, answer.types, texts):
@@ -43,17 +43,17 @@ def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> No
         console.print("no rows", markup=False, highlight=False)
 
 
-def pivoted(answer: Answer) -> Answer:
-    """The rows turned as the query says: one for each value of a column and each figure, a column for each value of another.
+def pivot_rows(answer: Answer) -> Answer:
+    """Pivot the rows: a row for each value of one column and each figure, a column for each value of another column.
 
-    As they are if the query says nothing. Refusal: it names columns that are not there.
+    A query without a pivot keeps its rows. Refusal: the pivot names unknown columns.
     """
     pivot = answer.pivot
     if not pivot:
         return answer
     missing = [name for name in (pivot["rows"], pivot["columns"], *pivot["values"]) if name not in answer.columns]
     if missing:
-        raise Refusal(f"the pivot wants a column {missing[0]}; the query has {', '.join(answer.columns)}")
+        raise Refusal(f"the pivot needs a column {missing[0]}; the query has {', '.join(answer.columns)}")
     rows, columns, *values = map(answer.columns.index, (pivot["rows"], pivot["columns"], *pivot["values"]))
     heads = list(dict.fromkeys(row[columns] for row in answer.rows))
     cells = {(row[rows], row[columns]): row for row in answer.rows}
@@ -73,8 +73,8 @@ def _headings(heads: Sequence[Any], kind: str) -> list[str]:
 
 
 def plain_lines(columns: Sequence[str], types: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of a table, two blanks between, numbers to the right."""
-    widths = [max([len(name), *(len(row[place]) for row in texts)]) for place, name in enumerate(columns)]
+    """The lines of a table: columns with two spaces between them, numbers aligned right."""
+    widths = [max([len(name), *(len(row[index]) for row in texts)]) for index, name in enumerate(columns)]
 
     def line(cells: Sequence[str]) -> str:
         parts = [
@@ -87,5 +87,5 @@ def plain_lines(columns: Sequence[str], types: Sequence[str], texts: Sequence[Se
 
 
 def as_json(answer: Answer) -> str:
-    """A list of objects, a column each."""
+    """A JSON list of objects, one for each row, with a key for each column."""
     return json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows], indent=1, ensure_ascii=False) + "\n"

@@ -64,7 +64,7 @@ SELECT j_job_number AS job_number, j_task_number AS task_number, j_pe_taskid AS 
 FROM sge_job JOIN sge_job_usage ON j_id = ju_parent
 WHERE j_submission_time > '1970-01-02' AND ju_start_time >= j_submission_time;
 
--- a record of a job that still runs (exit status -1) counts for what was used, not as a job
+-- a record of a running job (exit status -1) counts for its usage, not as a job
 CREATE VIEW view_job_times AS
 SELECT j_job_number AS job_number, j_task_number AS task_number, j_pe_taskid AS pe_taskid, j_job_name AS name,
        j_group AS "group", j_owner AS username, j_account AS account, j_project AS project, j_department AS department,
@@ -93,7 +93,7 @@ CREATE VIEW view_ar_resource_usage AS
 SELECT ar_number AS ar_number, arru_variable AS variable, arru_value AS value
 FROM sge_ar JOIN sge_ar_resource_usage ON ar_id = arru_parent;
 
--- of a reservation that was changed, the newest attributes count; one without jobs has used nothing
+-- the newest attributes of a changed reservation count; a reservation without jobs has no usage
 CREATE VIEW view_ar_time_usage AS
 SELECT ar_number AS ar_number,
        coalesce((SELECT sum(extract(epoch FROM ju_end_time - ju_start_time)) FROM sge_job JOIN sge_job_usage ON j_id = ju_parent

@@ -1,4 +1,4 @@
--- What the writer itself keeps: how far it has come, and lines that were no records.
+-- The writer's own tables: its positions, and rejected lines.
 -- Source: DB-12, DB-13.
 
 CREATE TABLE sge_checkpoint (

@@ -26,7 +26,7 @@ from daemons.web.access.logins import Login, Logins
 from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
 from daemons.web.api.scopes import needed_scope, suffices
-from daemons.web.shared import CALLER, CSRF, STILL_IN
+from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
 from gridengine.gdi.requests import Caller
 
 COOKIE, NEXT = "ge_session", "ge_next"
@@ -76,8 +76,8 @@ class Guard:
             if login is not None:
                 note_login(request)
                 request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
-                still_in: Callable[[], bool] = partial(self._logins.has, login)
-                request[STILL_IN] = still_in
+                is_logged_in: Callable[[], bool] = partial(self._logins.has, login)
+                request[IS_LOGGED_IN] = is_logged_in
             elif not _is_open(request):
                 return self._not_logged_in(request)
             if login is not None and login.kind == "token" and not suffices(login.scope, needed := _needed(request)):

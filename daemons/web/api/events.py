@@ -18,7 +18,7 @@ from aiohttp import web
 
 from daemons.web.api.problem import problem
 from daemons.web.mirror import MirroredChange, StateMirror
-from daemons.web.shared import STILL_IN
+from daemons.web.shared import IS_LOGGED_IN
 
 KEPT = 10_000
 """Events that are kept for clients that come back."""
@@ -111,7 +111,7 @@ async def stream(request: web.Request) -> web.StreamResponse:
         await response.prepare(request)
         for event in (*(missed or ()), here):
             await _send(response, event, wanted)
-        await _follow(response, queue, wanted, request[STILL_IN])
+        await _follow(response, queue, wanted, request[IS_LOGGED_IN])
     except ConnectionError:
         pass
     finally:
@@ -120,10 +120,10 @@ async def stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _follow(
-    response: web.StreamResponse, queue: asyncio.Queue[ChangeEvent | None], wanted: set[str], still_in: Callable[[], bool]
+    response: web.StreamResponse, queue: asyncio.Queue[ChangeEvent | None], wanted: set[str], is_logged_in: Callable[[], bool]
 ) -> None:
     """Until the client does not keep up, or is logged out. Raises ConnectionError."""
-    while still_in():
+    while is_logged_in():
         try:
             async with asyncio.timeout(_LOOK_S):
                 event = await queue.get()

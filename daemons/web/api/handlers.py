@@ -23,7 +23,7 @@ from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
 from daemons.web.finished_jobs import finished_job
-from daemons.web.job_rows import Wanted
+from daemons.web.job_rows import JobFilter
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
 from gridengine.gdi.reading import BODIES
@@ -129,7 +129,7 @@ def _mirrored(request: web.Request) -> Web:
 async def _jobs(request: web.Request) -> web.StreamResponse:
     """`GET /jobs`: running tasks and what waits, by the filters of the page of jobs."""
     shared = _mirrored(request)
-    rows = shared.jobs.choose(Wanted.of(request.query)).rows
+    rows = shared.jobs.select_rows(JobFilter.of(request.query)).rows
     return _listed(request, shared, rows, lambda row: row._asdict())
 
 

@@ -14,7 +14,7 @@ from aiohttp import hdrs, web
 
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.api.problem import problem, refused
-from daemons.web.shared import STILL_IN, WEB, caller_of
+from daemons.web.shared import IS_LOGGED_IN, WEB, caller_of
 from gridengine.gdi.requests import Answer
 
 STREAMS = ("events", "wait")
@@ -44,7 +44,7 @@ async def _passed_on(request: web.Request, answer: aiohttp.ClientResponse) -> we
     response = web.StreamResponse(headers={"Content-Type": _LINES, "Cache-Control": "no-store"})
     try:
         await response.prepare(request)
-        while request[STILL_IN]():
+        while request[IS_LOGGED_IN]():
             lines = await _next(answer)
             if lines == b"":
                 break

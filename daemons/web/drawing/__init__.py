@@ -1,1 +1,1 @@
-"""Where things are in a drawing: plain data in, positions out. Templates draw them."""
+"""Layouts of drawings: plain data in, positions out. Templates draw them."""

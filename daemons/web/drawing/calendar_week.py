@@ -1,6 +1,6 @@
-"""A week of a calendar: by day, the spans of the local clock in which a queue with it is on, off or suspended.
+"""A week of a calendar: for each day, the spans of local time in which the calendar's queues are on, off or suspended.
 
-Owns the week and its hours that the clock passes over or has twice; what the state is says the qmaster's own reading of calendars
+Owns the week, and the hours that the clock skips or repeats. The states come from the qmaster's own parser of calendars
 (`gridengine.syntax.calendar`). Drawn by `templates/week.html`. Pure. Source: calendar_conf(5); CA-2 … CA-6.
 """
 
@@ -16,7 +16,7 @@ _QUARTER = timedelta(minutes=15)
 
 
 class StateSpan(NamedTuple):
-    """Seconds of a day by the clock, the end not included, and the state then: `on`, `off` or `suspended`."""
+    """Seconds of a day by the clock, without the end, and the state of this span: `on`, `off` or `suspended`."""
 
     begin: int
     end: int
@@ -24,7 +24,7 @@ class StateSpan(NamedTuple):
 
 
 class CalendarDay(NamedTuple):
-    """`skipped`, `repeated`: seconds of the clock that are not there that day, and that come twice."""
+    """`skipped`, `repeated`: seconds of the clock that the day lacks, or has twice."""
 
     day: date
     spans: list[StateSpan]
@@ -44,18 +44,18 @@ def week_of(calendar: Calendar, monday: date, zone: tzinfo) -> list[CalendarDay]
 
 
 def _spans(calendar: Calendar, day: date) -> list[StateSpan]:
-    moment, over = datetime.combine(day, time()), datetime.combine(day, time()) + timedelta(days=1)
-    begin, state, found = 0, state_at(calendar, moment), []
-    while (change := next_change(calendar, moment)) and change[0] < over:
+    moment, day_end = datetime.combine(day, time()), datetime.combine(day, time()) + timedelta(days=1)
+    begin, state, spans = 0, state_at(calendar, moment), []
+    while (change := next_change(calendar, moment)) and change[0] < day_end:
         moment, following = change
         second = moment.hour * 3600 + moment.minute * 60 + moment.second
-        found.append(StateSpan(begin, second, state))
+        spans.append(StateSpan(begin, second, state))
         begin, state = second, following
-    return [*found, StateSpan(begin, _DAY_S, state)]
+    return [*spans, StateSpan(begin, _DAY_S, state)]
 
 
 def _changed_clock(day: date, zone: tzinfo) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """What the clock passes over, and what it has twice: there the first and the second reading of a time differ."""
+    """The times that the clock skips and repeats: there `fold` changes the UTC offset of a time."""
     skipped: list[int] = []
     repeated: list[int] = []
     for number in range(_DAY_S // 900):
@@ -63,8 +63,8 @@ def _changed_clock(day: date, zone: tzinfo) -> tuple[tuple[int, int] | None, tup
         first, second = (local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
         if first is not None and second is not None and first != second:
             (skipped if first < second else repeated).append(number * 900)
-    return _whole(skipped), _whole(repeated)
+    return _bounds(skipped), _bounds(repeated)
 
 
-def _whole(quarters: list[int]) -> tuple[int, int] | None:
+def _bounds(quarters: list[int]) -> tuple[int, int] | None:
     return (quarters[0], quarters[-1] + 900) if quarters else None

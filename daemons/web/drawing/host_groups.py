@@ -1,6 +1,6 @@
-"""The layout of host groups: a directed graph in layers, each group to the right of all groups that hold it.
+"""The layout of host groups: a directed graph in layers, each group to the right of all groups that contain it.
 
-Owns layers, the order within one, and positions; drawn by `templates/hostgroups.html`. Pure. Source: GU-1.
+Owns layers, the order within a layer, and positions; drawn by `templates/hostgroups.html`. Pure. Source: GU-1.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 190, 44, 70, 14, 8
-"""Of a box, and of the room between boxes; user units."""
+"""Size of a box, and of the space between boxes; user units."""
 _SWEEPS = 4
 
 
 class GroupBox(NamedTuple):
-    """A group at a place. `hosts`, `groups`: how many it holds itself."""
+    """A group with its position. `hosts`, `groups`: number of its direct members."""
 
     name: str
     x: int
@@ -24,7 +24,7 @@ class GroupBox(NamedTuple):
 
 
 class GroupLine(NamedTuple):
-    """From a group to one that it holds; `path`: of SVG."""
+    """A line from a group to a member group; `path`: of SVG."""
 
     holder: str
     held: str
@@ -41,9 +41,9 @@ class GroupGraph(NamedTuple):
 
 
 def lay_out(members: Mapping[str, Sequence[str]]) -> GroupGraph:
-    """The drawing of groups by name, with their hosts and groups. A group that is held but not there is passed over."""
+    """The drawing of groups. `members`: hosts and groups of each group; unknown groups are ignored."""
     held = {name: [each for each in dict.fromkeys(of) if each in members] for name, of in members.items()}
-    columns = _ordered(_columns(held), held)
+    columns = _order_columns(_layers(held), held)
     rows = max(map(len, columns), default=0)
     boxes = {
         name: GroupBox(
@@ -62,27 +62,27 @@ def lay_out(members: Mapping[str, Sequence[str]]) -> GroupGraph:
 
 
 def related(members: Mapping[str, Sequence[str]], name: str) -> set[str]:
-    """A group, all that hold it and all that it holds, also through others."""
+    """A group with all its holders and all its member groups, also indirect."""
     holders: dict[str, list[str]] = {}
     for holder, of in members.items():
         for each in of:
             holders.setdefault(each, []).append(holder)
-    return {name} | _reached(members, name) | _reached(holders, name)
+    return {name} | _reachable(members, name) | _reachable(holders, name)
 
 
-def _reached(steps: Mapping[str, Sequence[str]], begin: str) -> set[str]:
-    found: set[str] = set()
+def _reachable(steps: Mapping[str, Sequence[str]], begin: str) -> set[str]:
+    reached: set[str] = set()
     ahead = [begin]
     while ahead:
         for each in steps.get(ahead.pop(), ()):
-            if each.startswith("@") and each not in found:
-                found.add(each)
+            if each.startswith("@") and each not in reached:
+                reached.add(each)
                 ahead.append(each)
-    return found
+    return reached
 
 
-def _columns(held: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Groups by the length of the longest way to them; what is in a circle, which no qmaster takes, comes last."""
+def _layers(held: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Groups by the length of the longest path to them. Groups of a cycle, which no qmaster accepts, come last."""
     waits = dict.fromkeys(held, 0)
     for of in held.values():
         for each in of:
@@ -104,8 +104,8 @@ def _columns(held: Mapping[str, Sequence[str]]) -> list[list[str]]:
     return [*columns, rest] if rest else columns
 
 
-def _ordered(columns: list[list[str]], held: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Each group near those that hold it, so that few lines cross; groups without any relation below the others."""
+def _order_columns(columns: list[list[str]], held: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Place each group near its holders, so that few lines cross; unrelated groups come below the others."""
     holders: dict[str, list[str]] = {name: [] for name in held}
     for name, of in held.items():
         for each in of:
@@ -113,16 +113,16 @@ def _ordered(columns: list[list[str]], held: Mapping[str, Sequence[str]]) -> lis
     if columns:
         columns[0].sort(key=lambda name: (not held[name], name))
     for sweep in range(_SWEEPS):
-        place = {name: row for column in columns for row, name in enumerate(column)}
+        row_of = {name: row for column in columns for row, name in enumerate(column)}
         near, across = (holders, columns[1:]) if sweep % 2 == 0 else (held, columns[-2:0:-1])
         for column in across:
-            column.sort(key=lambda name: _mean([place[each] for each in near[name]], place[name]))  # noqa: B023
-            place.update((name, row) for row, name in enumerate(column))
+            column.sort(key=lambda name: _mean_row([row_of[each] for each in near[name]], row_of[name]))  # noqa: B023
+            row_of.update((name, row) for row, name in enumerate(column))
     return columns
 
 
-def _mean(places: list[int], own: int) -> float:
-    return sum(places) / len(places) if places else own
+def _mean_row(neighbour_rows: list[int], own_row: int) -> float:
+    return sum(neighbour_rows) / len(neighbour_rows) if neighbour_rows else own_row
 
 
 def _line(holder: GroupBox, held: GroupBox) -> GroupLine:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from daemons.web.dbwriter_link import NoDatabase, QuestionDenied, ask_database
+from daemons.web.dbwriter_client import DatabaseUnavailable, QueryDenied, send_dbwriter_request
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
 from daemons.web.pages.query_plots import plots_of
@@ -31,7 +31,7 @@ async def query_list(visit: Visit) -> Data:
     """All stored queries, by category."""
     try:
         listed = await _ask(visit, arco.QUERIES)
-    except (NoDatabase, QuestionDenied) as fault:
+    except (DatabaseUnavailable, QueryDenied) as fault:
         return {"categories": {}, "faults": [], "fault": str(fault)}
     categories: dict[str, list[Any]] = {}
     for query in sorted(listed["queries"], key=lambda query: (query["category"], query["name"])):
@@ -66,7 +66,7 @@ async def read_query(request: web.Request) -> web.Response:
         return html(render(QUERY, visit, await one_query(visit)))
     except Missing as missing:
         return problem(visit, 404, str(missing), "The list of all queries is at /accounting.")
-    except (NoDatabase, QuestionDenied) as fault:
+    except (DatabaseUnavailable, QueryDenied) as fault:
         return problem(visit, 503, "The database cannot be asked.", str(fault))
 
 
@@ -82,7 +82,7 @@ async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
     """What a template needs of the rows, in the order that is asked for; a fault as its text."""
     try:
         answer = await _ask(visit, request, fields | _ASKED)
-    except (NoDatabase, QuestionDenied) as fault:
+    except (DatabaseUnavailable, QueryDenied) as fault:
         return {"fault": str(fault)}
     return await asyncio.to_thread(_shown_rows, visit, answer)  # others are answered meanwhile
 
@@ -117,7 +117,7 @@ async def _file(visit: Visit, request: str, fields: dict[str, object], name: str
     """All rows as CSV; half of them are none."""
     try:
         answer = await _ask(visit, request, fields)
-    except (NoDatabase, QuestionDenied) as fault:
+    except (DatabaseUnavailable, QueryDenied) as fault:
         return problem(visit, 400, "The rows cannot be had.", str(fault))
     if answer["too_large"]:
         return problem(visit, 400, f"The rows have more than {arco.ANSWER_BYTES >> 20} MB.", "Ask for less.")
@@ -130,7 +130,7 @@ async def _file(visit: Visit, request: str, fields: dict[str, object], name: str
 
 
 async def _query(visit: Visit) -> Any:
-    """The query that the address names. Raises Missing, NoDatabase, QuestionDenied."""
+    """The query that the address names. Raises Missing, DatabaseUnavailable, QueryDenied."""
     name = visit.parts["name"]
     queries = (await _ask(visit, arco.QUERIES))["queries"]
     found = [query for query in queries if query["name"] == name]
@@ -145,7 +145,7 @@ def _values(visit: Visit, query: Any) -> dict[str, str]:
 
 
 async def _ask(visit: Visit, request: str, fields: dict[str, object] | None = None) -> dict[str, Any]:
-    return await ask_database(visit.shared.cell, visit.caller, request, fields or {})
+    return await send_dbwriter_request(visit.shared.cell, visit.caller, request, fields or {})
 
 
 QUERY = Page("/accounting/{name}", "query.html", one_query)

@@ -60,7 +60,7 @@ async def one_host(visit: Visit) -> Data:
     return {
         **{"host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state)},
         **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS},
-        "aside": visit.shared.drains.of,
+        "aside": visit.shared.manual_states.of,
     }
 
 

@@ -52,7 +52,7 @@ async def instance_list(visit: Visit) -> Data:
         **{"rows": shown, "total": len(found), "all": len(rows), "page": number, "size": ROWS, "sort": sort},
         **{"queue": queue, "host": host, "state": letters, "free": bool(visit.said("free"))},
         **{"actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown])},
-        "aside": visit.shared.drains.of,
+        "aside": visit.shared.manual_states.of,
     }
 
 
@@ -95,7 +95,7 @@ async def one_instance(visit: Visit) -> Data:
     return {
         **{"row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS},
         "silent": silent_hosts(visit.shared.mirror.state),
-        **{"why_not": _why_not(visit, [name]), "aside": visit.shared.drains.of},
+        **{"why_not": _why_not(visit, [name]), "aside": visit.shared.manual_states.of},
     }
 
 

@@ -14,7 +14,7 @@ from yarl import URL
 
 from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_client import NoQmaster
-from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
+from daemons.web.job_rows import GROUPS, JobFilter, JobRow, affects_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
@@ -61,8 +61,8 @@ _LABELS = {name: action.label for name, action in _ACTIONS.items() if name != "p
 
 async def job_list(visit: Visit) -> Data:
     """The list: rows of a page, how many there are, and how many of each group."""
-    wanted = Wanted.of(visit.query)
-    found = visit.shared.jobs.choose(wanted)
+    wanted = JobFilter.of(visit.query)
+    found = visit.shared.jobs.select_rows(wanted)
     number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
     shown = found.rows[(number - 1) * ROWS : number * ROWS]
     ended = [row.id for row in shown if row.state == "z"]
@@ -105,8 +105,8 @@ def _targets(visit: Visit, fields: MultiMapping[str]) -> list[str]:
     """The jobs that are selected, or all that the list's filter means."""
     if not fields.get("all"):
         return fields.getall("target", [])
-    wanted = Wanted.of(MultiDict(URL(fields.get("list", "")).query))
-    return [row.target for row in visit.shared.jobs.choose(wanted).rows if row.state != "z"]
+    wanted = JobFilter.of(MultiDict(URL(fields.get("list", "")).query))
+    return [row.target for row in visit.shared.jobs.select_rows(wanted).rows if row.state != "z"]
 
 
 def _task_count(visit: Visit, target: str) -> int:
@@ -243,8 +243,8 @@ def _plain(target: str) -> str:
 
 
 PAGES = [
-    Page("/jobs", "jobs.html", job_list, concerns_jobs),
-    Page("/jobs/{job}", "job.html", one_job, concerns_jobs),
+    Page("/jobs", "jobs.html", job_list, affects_jobs),
+    Page("/jobs/{job}", "job.html", one_job, affects_jobs),
     *job_output.PAGES,
 ]
 ROUTES = [act_route("/jobs", act_on_jobs, ask_about_jobs)]

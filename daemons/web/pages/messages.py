@@ -10,7 +10,7 @@ import asyncio
 from pathlib import Path
 
 from daemons.qmaster.permissions import is_operator, not_operator
-from daemons.web.message_files import Message, hosts_here, may_read, read_messages
+from daemons.web.message_files import Message, local_exec_hosts, may_read, read_messages
 from daemons.web.pages.page import Data, Page, Visit
 
 ROWS = 100
@@ -22,7 +22,7 @@ _MEANT = {"W": "WEC", "E": "EC", "C": "C"}
 async def messages(visit: Visit) -> Data:
     """The lines of a daemon's file that the filters mean; why there are none, if they cannot be shown."""
     cell, daemon, level, find = visit.shared.cell, visit.said("of") or QMASTER, visit.said("level"), visit.said("find")
-    hosts = await asyncio.to_thread(hosts_here, cell)
+    hosts = await asyncio.to_thread(local_exec_hosts, cell)
     path = cell.qmaster_spool_dir / "messages" if daemon == QMASTER else cell.execd_spool(daemon) / "messages"
     found: list[Message] = []
     is_cut, refusal = False, _refusal(visit, daemon, hosts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daemons.web.job_rows import JobRow, Wanted
+from daemons.web.job_rows import JobFilter, JobRow
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import tasks_in
 from daemons.web.pages.page import Data, Page, Visit
@@ -26,7 +26,7 @@ async def overview(visit: Visit) -> Data:
     shared = visit.shared
     answer = await shared.read("status", {"cluster_queues": {}, "queues": {}, "reservations": {"users": ["*"]}}, visit.caller)
     status: Any = answer.data
-    rows, counts = shared.jobs.choose(Wanted())
+    rows, counts = shared.jobs.select_rows(JobFilter())
     now = shared.mirror.now
     failed = [job for job in shared.mirror.state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
     jobs = shared.mirror.state.jobs

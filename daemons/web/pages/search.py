@@ -11,7 +11,7 @@ from aiohttp import web
 
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.finished_jobs import finished_job
-from daemons.web.job_rows import Wanted
+from daemons.web.job_rows import JobFilter
 from daemons.web.pages.configuration import ROWS, matches
 from daemons.web.pages.page import Data, Page, Visit
 from daemons.web.pages.states import silent_hosts
@@ -33,8 +33,8 @@ async def search(visit: Visit) -> Data:
     ):
         places += [(noun, name, path) for name in sorted(names) if find and find.lower() in name.lower()]
     objects = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
-    chosen = visit.shared.jobs.choose(Wanted(find=find)) if find else None
-    ended = visit.shared.jobs.choose(Wanted(find=find, state="finished")).rows if find else ()
+    chosen = visit.shared.jobs.select_rows(JobFilter(find=find)) if find else None
+    ended = visit.shared.jobs.select_rows(JobFilter(find=find, state="finished")).rows if find else ()
     jobs = [*chosen.rows, *ended] if chosen is not None else []
     return {
         **{"find": find, "jobs": jobs[:ROWS], "job_count": len(jobs), "silent": silent_hosts(state)},

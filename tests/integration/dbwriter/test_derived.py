@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.retention import forget
+from daemons.dbwriter.retention import delete_expired
 from tests.integration.dbwriter.plays import Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct, job_log, reservation
 
@@ -128,7 +128,7 @@ def test_what_is_kept_for_how_long(play: Play) -> None:
 
     def left(days: int, keep_days: int) -> set[str]:
         database = play.open()
-        forget(database, DAY + days * 86_400, keep_days)
+        delete_expired(database, DAY + days * 86_400, keep_days)
         there = {name for name, question in counts.items() if database.rows(question)[0][0]}
         database.close()
         return there

@@ -41,7 +41,7 @@ def test_an_accounting_file_is_imported_beside_what_is_there(play: Play, tmp_pat
 @pytest.mark.statement("DB-12")
 @pytest.mark.parametrize("after", [False, True])
 def test_an_import_that_dies_goes_on(play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
-    monkeypatch.setattr("daemons.dbwriter.source.CHUNK_BYTES", 700)  # some three records
+    monkeypatch.setattr("daemons.dbwriter.rotated_file.CHUNK_BYTES", 700)  # some three records
     file = tmp_path / "accounting.old"
     file.write_text("".join(f"{accounting_line(number, DAY + 10, DAY + 20)}\n" for number in range(1, 21)))
     play.write()

@@ -98,12 +98,12 @@ def test_a_server_that_goes_away_is_waited_for(tmp_path: Path, postgresql: Postg
         postgresql.stop("immediate")
         try:
             play.tell(jobs(11, 21))
-            eventually("the fault is said", lambda: "the database is not written for now" in cell.messages)
+            eventually("the fault is said", lambda: "the database cannot be written now" in cell.messages)
             assert writer.poll() is None
         finally:
             postgresql.start()
         eventually("the rest is written", lambda: written() == 20)
-        eventually("it is said", lambda: "the database is written again" in cell.messages)
+        eventually("it is said", lambda: "the database can be written again" in cell.messages)
     finally:
         writer.terminate()
         writer.communicate()
@@ -121,10 +121,10 @@ def test_a_disk_that_fills_is_waited_for(tmp_path: Path) -> None:
         writer = cell.writer()
         try:
             play.tell(jobs(1, JOBS + 1))
-            eventually("the fault is said", lambda: "the database is not written for now" in cell.messages)
+            eventually("the fault is said", lambda: "the database cannot be written now" in cell.messages)
             assert writer.poll() is None
             subprocess.run(["mount", "-o", "remount,size=300m", str(disk)], check=True)
-            eventually("it goes on", lambda: "the database is written again" in cell.messages)
+            eventually("it goes on", lambda: "the database can be written again" in cell.messages)
         finally:
             writer.terminate()
             writer.communicate()

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from daemons.dbwriter import confinement, question_process
-from daemons.dbwriter.answer_text import Shape
+from daemons.dbwriter import confinement, query_process
+from daemons.dbwriter.answer_text import AnswerLimits
 from daemons.dbwriter.database import Database, DatabaseFault, open_database, transaction
 from gridengine import arco
 
@@ -30,14 +30,14 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def ask(database: Database, statement: str, most: int = arco.ROWS, patience_s: float = arco.PATIENCE_S) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(question_process.ask(database, statement, (), Shape(most), patience_s))
+    found: dict[str, Any] = json.loads(query_process.ask(database, statement, (), AnswerLimits(most), patience_s))
     return found
 
 
 def refusal(database: Database, statement: str, patience_s: float = arco.PATIENCE_S) -> str:
     with pytest.raises(DatabaseFault) as fault:
         ask(database, statement, patience_s=patience_s)
-    assert fault.value.wrong
+    assert fault.value.invalid_query
     return str(fault.value)
 
 
@@ -69,9 +69,9 @@ def test_a_question_ends_when_its_time_is_over_also_before_it_has_begun(
 def test_a_question_takes_no_more_memory_or_disk_than_it_may(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, statement: str
 ) -> None:
-    monkeypatch.setattr(question_process, "question_memory", lambda: 256 * MIB)
-    monkeypatch.setattr(question_process, "question_disk", lambda directory: 64 * MIB)
-    assert refusal(database, statement) == "the question takes more than 256 MB of memory, or 64 MB of disk: ask for less"
+    monkeypatch.setattr(query_process, "max_query_memory", lambda: 256 * MIB)
+    monkeypatch.setattr(query_process, "max_query_disk", lambda directory: 64 * MIB)
+    assert refusal(database, statement) == "the query takes more than 256 MB of memory, or 64 MB of disk: ask for less"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1024 * 1024  # KB
     assert [each.name for each in tmp_path.iterdir() if each.is_dir()] == []
     assert ask(database, "SELECT 1")["rows"] == [[1]]
@@ -80,9 +80,10 @@ def test_a_question_takes_no_more_memory_or_disk_than_it_may(
 def test_an_answer_has_as_many_rows_as_fit(database: Database) -> None:
     answer = ask(database, "SELECT repeat('x', 1000000) FROM range(100)")
     assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (arco.ANSWER_BYTES // 1_000_005, True, True)
-    answer = json.loads(question_process.ask(database, "SELECT repeat('x', 1000), 'short', 7, NULL", (), Shape(cell=10)))
+    short = AnswerLimits(text_length=10)
+    answer = json.loads(query_process.ask(database, "SELECT repeat('x', 1000), 'short', 7, NULL", (), short))
     assert answer["rows"] == [["xxxxxxxxx…", "short", 7, None]]
-    answer = json.loads(question_process.ask(database, "SELECT repeat('x', 1000) FROM range(100)", (), Shape(bytes=10_000)))
+    answer = json.loads(query_process.ask(database, "SELECT repeat('x', 1000) FROM range(100)", (), AnswerLimits(bytes=10_000)))
     assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (9, True, True)
     answer = ask(database, "SELECT range FROM range(100)", most=10)
     assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (10, True, False)
@@ -103,7 +104,7 @@ def test_an_answer_has_as_many_rows_as_fit(database: Database) -> None:
     ],
 )
 def test_functions_about_the_program_are_refused(database: Database, statement: str, name: str) -> None:
-    assert refusal(database, statement) == f"{name} is not for questions: they read the tables and views"
+    assert refusal(database, statement) == f"{name} is not allowed in queries: they read the tables and views"
 
 
 @pytest.mark.parametrize("statement", ["CREATE TEMP TABLE mine (a integer)", "SHOW ALL TABLES; SELECT 1", "SET threads = 2"])
@@ -160,7 +161,7 @@ def _attempted(action: Callable[[], object]) -> str:
 def test_the_database_is_written_while_questions_read_it(database: Database, tmp_path: Path) -> None:
     """A question finds what was committed before it, though its file is due to be written into by then."""
     database.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 50) || range AS text FROM range(200000)")
-    database.learn_columns()
+    database.load_columns()
     log = tmp_path / "arco.duckdb.wal"
     answers: list[Any] = []
     question = "SELECT count(*), sum(a.n % 7) FROM numbers a, (SELECT * FROM numbers LIMIT 2000) b"
@@ -203,8 +204,8 @@ def test_a_question_that_the_host_has_no_memory_for_may_be_asked_again(
     monkeypatch.setattr(database, "ask", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(DatabaseFault, match="the host is short of memory: ask again in a moment") as fault:
         ask(database, "SELECT 1")
-    assert fault.value.passing and not fault.value.wrong
+    assert fault.value.transient and not fault.value.invalid_query
 
 
 def test_a_question_has_between_256_mb_and_1_gb() -> None:
-    assert 256 * MIB <= confinement.question_memory() <= 1024 * MIB
+    assert 256 * MIB <= confinement.max_query_memory() <= 1024 * MIB

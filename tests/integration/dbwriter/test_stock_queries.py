@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from daemons.dbwriter.database import Database, QuestionLimits
+from daemons.dbwriter.database import Database, QueryLimits
 from daemons.dbwriter.duckdb_database import DuckdbDatabase
-from daemons.dbwriter.queries import OURS, read_queries
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, read_queries
 from tests.integration.dbwriter.plays import Play
 from tests.integration.dbwriter.reporting_lines import acct, job_log, reservation
 
@@ -24,7 +24,7 @@ NOW = int(time.time())
 THIS_HOUR = NOW - NOW % HOUR
 BEGIN = THIS_HOUR - DAY - 2 * HOUR
 """When the known day begins. Queries look back from now, so it is the last one that there was."""
-QUERIES, _ = read_queries(OURS)
+QUERIES, _ = read_queries(BUILT_IN_DIRECTORY)
 
 Rows = list[tuple[Any, ...]]
 
@@ -131,11 +131,11 @@ def _written(place: Path, address: str) -> Iterator[Database]:
 
 def run(database: Database, name: str, **values: str | Callable[[], str]) -> Found:
     given = {field: value if isinstance(value, str) else value() for field, value in values.items()}
-    question, parameters = QUERIES[name].bound(given)
+    question, parameters = QUERIES[name].bind(given)
     if isinstance(database, DuckdbDatabase):  # in this process, for values that are more than JSON
         asked = database._connection.cursor().execute(question, parameters)
         return Found([column for column, *_ in asked.description or ()], asked.fetchall())
-    result = database.ask(question, parameters, QuestionLimits(2**30, 2**30, 60))
+    result = database.ask(question, parameters, QueryLimits(2**30, 2**30, 60))
     return Found(result.columns, list(result.rows))
 
 

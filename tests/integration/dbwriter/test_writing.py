@@ -30,7 +30,7 @@ def test_a_database_of_version_4_becomes_one_of_version_5_in_place_and_once(play
     first = versions()[0]
     database.script(first.sql)
     database.run("INSERT INTO sge_version VALUES ($1, $2, current_timestamp)", [first.id, first.name])
-    database.learn_columns()
+    database.load_columns()
     database.run("INSERT INTO sge_job (j_id, j_job_number) VALUES (1, 7)")
     database.run("INSERT INTO sge_job_usage (ju_id, ju_parent) VALUES (1, 1)")
     assert version_of(database) == 4
@@ -333,10 +333,10 @@ def test_a_record_that_only_the_database_refuses_is_kept(play: Play, monkeypatch
     database.run("CREATE UNIQUE INDEX one ON sge_user (u_user)")
     database.close()
     writer = play.writer()
-    forget = "daemons.dbwriter.loader.Loader._remember"
+    load_parent_ids = "daemons.dbwriter.loader.Loader._load_parent_ids"
     play.tell([acct(1, DAY, DAY + 5, owner="bob")])
     play.write()
-    monkeypatch.setattr(forget, lambda self, table: None)
+    monkeypatch.setattr(load_parent_ids, lambda self, table: None)
     play.tell(acct(number, DAY, DAY + 5, owner=owner) for number, owner in [(2, "carol"), (3, "bob"), (4, "dave")])
     writer.run(once=True)
     assert play.rows("SELECT job_number FROM view_accounting ORDER BY 1") == [(1,), (2,), (4,)]

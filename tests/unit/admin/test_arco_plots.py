@@ -1,4 +1,4 @@
-"""Plots of `gridengine arco`: what is drawn is what the answer says. DB-22."""
+"""Plots of `gridengine arco` show the values of the answer. DB-22."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from clients.admin.arco.link import Answer
+from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.arco.plots import draw, save
 from clients.admin.refusal import Refusal
 
@@ -119,23 +119,23 @@ def test_pictures_are_written_as_png_and_svg(tmp_path: Path, name: str, begin: b
 @pytest.mark.parametrize(
     ("plot", "rows", "reason"),
     [
-        ({}, [[MONTHS[0], "astro", 1.0]], "says nothing about a plot"),
+        ({}, [[MONTHS[0], "astro", 1.0]], '"Accounting" has no plot'),
         ({"kind": "bars", "x": "time", "y": "cpu"}, [], "has no rows: there is nothing to draw"),
-        ({"kind": "bars", "x": "day", "y": "cpu"}, [[MONTHS[0], "astro", 1.0]], "the plot wants a column day"),
+        ({"kind": "bars", "x": "day", "y": "cpu"}, [[MONTHS[0], "astro", 1.0]], "the plot needs a column day"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(plot: dict[str, object], rows: list[list[object]], reason: str) -> None:
+def test_an_answer_that_cannot_be_drawn_is_refused(plot: dict[str, object], rows: list[list[object]], reason: str) -> None:
     with pytest.raises(Refusal, match=reason):
         draw(Answer(PER_PROJECT.columns, PER_PROJECT.types, rows, False, {}), "Accounting", plot)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("p.pdf", "a plot is written as .png or .svg"), ("no/p.png", "cannot write")])
-def test_a_file_that_cannot_be_written_is_said(tmp_path: Path, name: str, reason: str) -> None:
+def test_an_unwritable_file_is_reported(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(Refusal, match=reason):
         save(draw(PER_PROJECT, "x", {"kind": "bars", **HOURS}), tmp_path / name)
 
 
-def test_settings_of_a_stranger_in_the_working_directory_are_not_used(tmp_path: Path) -> None:
+def test_a_foreign_matplotlibrc_is_ignored(tmp_path: Path) -> None:
     """matplotlib reads `matplotlibrc` there: LaTeX would read and write files as the caller."""
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfont.size: 40\n")
     with matplotlib.rc_context(fname=tmp_path / "matplotlibrc"):

@@ -1,4 +1,4 @@
-"""Answers of `gridengine arco` as tables, CSV and JSON: local times, durations, turned rows, texts that steer no terminal."""
+"""Answers of `gridengine arco` as tables, CSV and JSON: local times, durations, pivots, texts without control sequences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import time
 import pytest
 from rich.console import Console
 
-from clients.admin.arco.link import Answer
-from clients.admin.arco.tables import as_json, pivoted, print_table
+from clients.admin.arco.dbwriter_client import Answer
+from clients.admin.arco.tables import as_json, pivot_rows, print_table
 from clients.admin.refusal import Refusal
 from gridengine.arco_rows import csv_text, shown
 
@@ -34,7 +34,7 @@ def printed(answer: Answer, terminal: bool = False, width: int = 80) -> list[str
 
 @pytest.mark.statement("DB-15", "DB-22")
 def test_a_pivot_has_a_row_for_each_value_and_figure_and_a_column_for_each_month() -> None:
-    assert printed(pivoted(MONTHS)) == [
+    assert printed(pivot_rows(MONTHS)) == [
         "project       2026-01  2026-02",
         "-------  ---  -------  -------",
         "p1       cpu        7        9",
@@ -46,21 +46,21 @@ def test_a_pivot_has_a_row_for_each_value_and_figure_and_a_column_for_each_month
 
 def test_days_that_are_no_months_keep_their_days() -> None:
     rows = [["2026-01-01", "p1", 1, 1], ["2026-01-02", "p1", 1, 1]]
-    assert pivoted(Answer(MONTHS.columns, MONTHS.types, rows, False, {}, PIVOT)).columns[2:] == ["2026-01-01", "2026-01-02"]
+    assert pivot_rows(Answer(MONTHS.columns, MONTHS.types, rows, False, {}, PIVOT)).columns[2:] == ["2026-01-01", "2026-01-02"]
 
 
 def test_rows_of_a_value_that_is_missing_come_last_and_an_empty_answer_is_none() -> None:
     rows = [["2026-01-01", None, 1, 2], ["2026-01-01", "p1", 3, 4]]
-    turned = pivoted(Answer(MONTHS.columns, MONTHS.types, rows, False, {}, PIVOT))
+    turned = pivot_rows(Answer(MONTHS.columns, MONTHS.types, rows, False, {}, PIVOT))
     assert [row[0] for row in turned.rows] == ["p1", "p1", None, None]
-    assert printed(pivoted(Answer(MONTHS.columns, MONTHS.types, [], False, {}, PIVOT)))[-1] == "no rows"
+    assert printed(pivot_rows(Answer(MONTHS.columns, MONTHS.types, [], False, {}, PIVOT)))[-1] == "no rows"
 
 
-def test_what_is_not_turned_stays_and_what_cannot_be_is_said() -> None:
+def test_rows_without_a_pivot_stay_and_a_missing_column_is_reported() -> None:
     flat = Answer(MONTHS.columns, MONTHS.types, MONTHS.rows, False)
-    assert pivoted(flat) is flat
-    with pytest.raises(Refusal, match="the pivot wants a column user; the query has time, project"):
-        pivoted(Answer(MONTHS.columns, MONTHS.types, MONTHS.rows, False, {}, PIVOT | {"rows": "user"}))
+    assert pivot_rows(flat) is flat
+    with pytest.raises(Refusal, match="the pivot needs a column user; the query has time, project"):
+        pivot_rows(Answer(MONTHS.columns, MONTHS.types, MONTHS.rows, False, {}, PIVOT | {"rows": "user"}))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_brackets_are_text_and_no_markup(terminal: bool) -> None:
     assert "[bold]a[/bold] [x" in found
 
 
-def test_what_was_left_off_is_said() -> None:
+def test_the_number_of_hidden_rows_is_reported() -> None:
     many = Answer(["n"], ["number"], [[number] for number in range(1200)], True)
     assert printed(many)[-1] == "1000 of more than 1200 rows are shown: ask for less, or export them"
 

@@ -1,4 +1,4 @@
-"""Addresses of databases hold passwords, and everybody reads what sge_dbwriter logs and answers."""
+"""Addresses of databases hold passwords, and all users can read logs and answers of sge_dbwriter."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ GOOD = "postgresql://arco:good@127.0.0.1:1/arco"
         (GOOD, "host=db password='secret"),
     ],
 )
-def test_a_wrong_one_is_not_shown(address: str, reader: str) -> None:
+def test_an_invalid_address_is_not_shown(address: str, reader: str) -> None:
     with pytest.raises(SchemaFault) as fault:
         open_database(address, reader)
-    said = str(fault.value)
-    assert "cret" not in said and said.startswith("reader:" if reader else "database"), said
+    message = str(fault.value)
+    assert "cret" not in message and message.startswith("reader:" if reader else "database"), message

@@ -1,4 +1,4 @@
-"""Stored queries: what is read from files, what is wrong with them, and that values are bound. DB-22, DB-23."""
+"""Stored queries: parsing of files, faults in files, and binding of values. DB-22, DB-23."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.queries import OURS, QueryFault, parse_query, read_queries
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryFault, parse_query, read_queries
 from tests.tidy.sources import ROOT, table_of
 
 WHOLE = """
@@ -47,7 +47,7 @@ def test_a_query_has_name_category_fields_and_view() -> None:
 def test_values_are_bound_and_never_in_the_sql() -> None:
     query = parse_query(WHOLE, HERE)
     evil = "'; DROP TABLE sge_job; -- $most"
-    sql, values = query.bound({"owner": evil})
+    sql, values = query.bind({"owner": evil})
     assert sql == "SELECT 1 WHERE 'a' = $1::text AND 1 < $2::integer AND $1::text <> ''"
     assert values == [evil, 5]
 
@@ -63,12 +63,12 @@ def test_values_are_bound_and_never_in_the_sql() -> None:
 )
 def test_values_have_the_type_of_their_field(kind: str, text: str, value: object) -> None:
     query = parse_query(f'{HEAD}sql = "SELECT $a"\nfields = [{{name = "a", type = "{kind}"}}]', HERE)
-    assert query.bound({"a": text})[1] == [value]
+    assert query.bind({"a": text})[1] == [value]
 
 
 def test_a_time_without_a_zone_is_local() -> None:
     query = parse_query(f'{HEAD}sql = "SELECT $a"\nfields = [{{name = "a", type = "time"}}]', HERE)
-    assert query.bound({"a": "2026-03-01"})[1] == [datetime(2026, 3, 1).astimezone()]
+    assert query.bind({"a": "2026-03-01"})[1] == [datetime(2026, 3, 1).astimezone()]
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_a_time_without_a_zone_is_local() -> None:
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, str], reason: str) -> None:
     with pytest.raises(QueryFault) as fault:
-        parse_query(WHOLE, HERE).bound(values)
+        parse_query(WHOLE, HERE).bind(values)
     assert str(fault.value).startswith(reason) and len(str(fault.value)) < 300
 
 
 @pytest.mark.statement("DB-16", "DB-17", "DB-19", "DB-22")
 def test_simple_queries_are_those_of_the_document_and_the_job_log() -> None:
-    queries, faults = read_queries(OURS)
+    queries, faults = read_queries(BUILT_IN_DIRECTORY)
     assert faults == []
     simple = {"Advanced Reservation Attributes", "Advanced Reservation Log", "Advanced Reservation by User", "Job Log"}
     assert {name for name, query in queries.items() if query.type == "simple"} == simple
@@ -138,22 +138,22 @@ def test_a_wrong_file_keeps_no_other_from_being_read(tmp_path: Path) -> None:
 def test_a_site_has_queries_of_its_own_and_in_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(WHOLE)
     (tmp_path / "b.toml").write_text(WHOLE.replace("Jobs of a User", "Job Log"))
-    queries, faults = read_queries(OURS, tmp_path, tmp_path / "nowhere")
+    queries, faults = read_queries(BUILT_IN_DIRECTORY, tmp_path, tmp_path / "nowhere")
     assert faults == []
     assert queries["Jobs of a User"].category == "Job"
     assert [one.name for one in queries["Job Log"].fields] == ["owner", "most"]
 
 
 def test_our_own_files_are_right() -> None:
-    queries, faults = read_queries(OURS)
+    queries, faults = read_queries(BUILT_IN_DIRECTORY)
     assert faults == []
-    assert len(queries) == len(list(OURS.glob("*.toml")))
+    assert len(queries) == len(list(BUILT_IN_DIRECTORY.glob("*.toml")))
 
 
 def test_the_page_lists_all_of_them_with_their_fields() -> None:
     rows = table_of("docs/accounting.md", "name", "category", "fields", "plot", "what it shows")
     listed = {cells[0]: cells[2] for cells in rows}
-    queries, _ = read_queries(OURS)
+    queries, _ = read_queries(BUILT_IN_DIRECTORY)
     fields = {
         query.name: ", ".join(f"`{one.name}`" if one.default is None else f"`{one.name}={one.default}`" for one in query.fields)
         for query in queries.values()

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from lxml.etree import strip_tags
 
 from daemons.web.app import build_app
-from daemons.web.shared import CALLER, CSRF, STILL_IN
+from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
 from gridengine.gdi.requests import Caller
 from tests.unit.web.followed import ALICE, Followed, Link, web_of
 
@@ -25,7 +25,7 @@ def guard(caller: Caller) -> Any:
     async def let_in(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        request[CALLER], request[CSRF], request[STILL_IN] = caller, "token", lambda: True
+        request[CALLER], request[CSRF], request[IS_LOGGED_IN] = caller, "token", lambda: True
         return await handler(request)
 
     return let_in

@@ -248,7 +248,7 @@ def test_any_request_can_be_posted_as_it_is(followed: Followed, api: Any) -> Non
 
 def test_while_the_qmaster_is_away_it_is_read_with_its_age_and_not_changed(followed: Followed, api: Any) -> None:
     async def play(program: Program) -> tuple[Any, Any]:
-        followed.mirror.lost()
+        followed.mirror.mark_disconnected()
         program.link.away = True
         return await program.ask("GET", "/hosts"), await program.ask("DELETE", "/jobs/1")
 

@@ -1,4 +1,4 @@
-"""The week of a calendar: the states that come of its fields, and the days on which the clock is changed."""
+"""The week of a calendar: the states from its fields, and days with a change of the clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_year_field_goes_before_the_week_field() -> None:
     ]
 
 
-def test_a_calendar_that_says_nothing_is_on() -> None:
+def test_an_empty_calendar_is_on() -> None:
     assert [day.spans for day in days("NONE", "NONE", date(2026, 11, 23))] == [ON_ALL_DAY] * 7
 
 
@@ -50,7 +50,7 @@ def test_a_state_that_begins_the_evening_before_is_there_at_midnight() -> None:
         (date(2026, 11, 22), None, None),
     ],
 )
-def test_the_hours_of_the_clocks_change_are_told(
+def test_the_hours_of_a_clock_change_are_shown(
     sunday: date, skipped: tuple[int, int] | None, repeated: tuple[int, int] | None
 ) -> None:
     found = days("NONE", "sun=1-4=off", monday_of(sunday))

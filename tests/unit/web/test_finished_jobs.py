@@ -1,4 +1,4 @@
-"""A job that has ended has its page and its row: exit status, what failed means, usage, and never the look of a success."""
+"""The page and the row of a finished job: exit status, meaning of `failed`, usage; a failure never looks like a success."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_finished_job_is_submitted_again_from_its_page(followed: Followed, bro
     assert followed.cell.state.jobs[job + 1].name == "sim"
 
 
-def test_one_whose_script_is_forgotten_says_so(followed: Followed, browse: Any) -> None:
+def test_a_job_without_its_script_is_not_resubmittable(followed: Followed, browse: Any) -> None:
     job = run(followed)
     for state in (followed.cell.state, followed.mirror.state):
         state.finished.clear()
@@ -117,7 +117,7 @@ def test_one_whose_script_is_forgotten_says_so(followed: Followed, browse: Any) 
 
 
 @pytest.mark.statement("GU-12")
-def test_its_output_is_read_on_the_host_that_it_was_on_for_its_owner(followed: Followed, browse: Any) -> None:
+def test_the_owner_reads_the_output_on_the_host_of_the_job(followed: Followed, browse: Any) -> None:
     job = run(followed)
 
     async def play(visitor: Any) -> Any:

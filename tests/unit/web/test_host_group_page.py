@@ -1,4 +1,4 @@
-"""Host groups as a graph: layers, lines, what is related, and what uses a group."""
+"""Host groups as a graph: layers, lines, related groups, and users of a group."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_few_lines_cross() -> None:
     assert all(rows[f"@a{number}"] == rows[f"@z{9 - number}"] for number in range(10))
 
 
-def test_what_is_related_is_above_and_below() -> None:
+def test_related_groups_are_holders_and_members() -> None:
     assert related(NESTED, "@rack2") == {"@all", "@rack2", "@row", "@gone"}
     assert related(NESTED, "@alone") == {"@alone"}
 

@@ -1,4 +1,4 @@
-"""The rows of jobs that are made anew one by one are those that qstat lists, in its order, whatever happens."""
+"""Rows of jobs that are rebuilt one by one equal the list of qstat, in its order, after any change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.views.jobs import jobs
 from daemons.qmaster.views.selection import Listing
-from daemons.web.job_rows import GROUPS, JobRows, Wanted
+from daemons.web.job_rows import GROUPS, JobFilter, JobRows
 from gridengine.gdi.requests import Caller
 from gridengine.job_rows import ID, LETTERS, TASKS
 from gridengine.state.machines.job import PrioritiesSet
@@ -23,7 +23,7 @@ EVERYBODY = Caller("", -1, "", -1, "")
 
 
 def listed(followed: Followed) -> list[tuple[int, str, str]]:
-    """What qstat would list: job, tasks, letters."""
+    """The list of qstat: job, tasks, state codes."""
     body = {"users": ["*"], "states": ["p", "r", "s", "z"]}
     phases = jobs(Listing(followed.mirror.state), body, EVERYBODY, followed.cell.now)
     rows = [row for phase in ("running", "inconsistent", "pending", "finished") for row in phases[phase]]
@@ -99,10 +99,10 @@ def test_rows_follow_one_by_one(followed: Followed, seed: int) -> None:
             seen.update(row.state for row in rows.all)
     assert len(seen) > 4
     for group in GROUPS:
-        chosen = rows.choose(Wanted(state=group))
+        chosen = rows.select_rows(JobFilter(state=group))
         assert {row.state for row in chosen.rows} <= {row.state for row in rows.all if GROUPS[group](row.state)}
         assert len(chosen.rows) == chosen.counts[group]
-        filtered = rows.choose(Wanted(state=group, owner="*"))
+        filtered = rows.select_rows(JobFilter(state=group, owner="*"))
         assert (list(filtered.rows), filtered.counts) == (list(chosen.rows), chosen.counts)
 
 
@@ -113,8 +113,8 @@ def test_a_change_costs_what_it_concerns(followed: Followed, monkeypatch: pytest
         cell.submit(holds="u")
     followed.take()
     assert len(rows.all) == 200
-    real = rows._made
-    monkeypatch.setattr(rows, "_made", lambda listing, number: made.append(number) or real(listing, number))
+    real = rows._entries_of_job
+    monkeypatch.setattr(rows, "_entries_of_job", lambda listing, number: made.append(number) or real(listing, number))
     cell.admin("hold_jobs", holds="u", release=True, targets=["17"])
     cell.master.flush()
     followed.take()

@@ -1,4 +1,4 @@
-"""What running tasks used over time, beside what was asked for: remembered, bounded, drawn."""
+"""Usage of running tasks over time, beside the requested resources: samples, their bounds, plots."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_samples_are_kept_while_a_task_runs(followed: Followed) -> None:
     assert history.of(*key[:2]) == []
 
 
-def test_they_are_bounded_and_reach_back_to_the_start(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage_history, "MOST_OF_TASK", 20)
+def test_samples_are_bounded_and_reach_back_to_the_start(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage_history, "MAX_TASK_SAMPLES", 20)
     history = UsageHistory(followed.mirror)
     key = running(followed)
     begin = followed.cell.now
@@ -70,7 +70,7 @@ def test_they_are_bounded_and_reach_back_to_the_start(followed: Followed, monkey
         ({"h_vmem": "INFINITY", "mem_free": "1G"}, 1, "mem_free=1G"),
     ],
 )
-def test_what_was_asked_for_stands_beside_it(followed: Followed, hard: dict[str, str], slots: int, asked: str) -> None:
+def test_the_request_is_shown_beside_the_usage(followed: Followed, hard: dict[str, str], slots: int, asked: str) -> None:
     key = running(followed)
     job = followed.cell.state.jobs[key[0]]
     task = job.tasks[key[1]]

@@ -1,4 +1,4 @@
-"""The messages files in the browser: for whom, from where, the newest first."""
+"""The messages files in the browser: permissions, hosts, the newest lines first."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_messages_are_filtered(browse: Any, query: str, number: int) -> None:
     assert len(rows(browse(f"/messages{query}"))) == number
 
 
-def test_on_another_host_it_is_said_where_the_file_is(browse: Any) -> None:
+def test_another_host_shows_the_location_of_the_file(browse: Any) -> None:
     page = browse("/messages", master="master")
     assert "The qmaster runs on master" in words(page)
     assert not rows(page)
@@ -101,7 +101,7 @@ def test_an_operator_sees_no_more_than_he_could_read_himself(
     monkeypatch.undo()
 
 
-def test_who_may_read_a_file(files: Path) -> None:
+def test_the_permissions_of_a_file_decide_about_its_readers(files: Path) -> None:
     file, mine, gid = files / "qmaster" / "messages", os.getuid(), os.getgid()
     assert may_read(file, "root", 0, 0)
     assert may_read(file, "me", mine, gid)
@@ -112,7 +112,7 @@ def test_who_may_read_a_file(files: Path) -> None:
 
 
 def test_of_a_long_file_the_end_is_read(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_files, "MOST_BYTES", 100)
+    monkeypatch.setattr(message_files, "MAX_BYTES", 100)
     found, is_cut = read_messages(files / "qmaster" / "messages")
     assert [each.text for each in found] == ["an error", "a warning | with a bar"]
     assert is_cut

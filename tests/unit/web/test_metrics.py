@@ -1,4 +1,4 @@
-"""What monitors read: the figures of the cell, as the commands print them."""
+"""Metrics for monitoring: the figures of the cell, equal to the output of the commands."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_measures_are_histograms(followed: Followed, tmp_path: Path) -> None:
 def test_whether_it_lives_and_follows(followed: Followed, tmp_path: Path) -> None:
     assert get(followed, tmp_path, "/healthz") == (200, "ok\n")
     assert get(followed, tmp_path, "/readyz") == (200, "ok\n")
-    followed.mirror.lost()
+    followed.mirror.mark_disconnected()
     status, text = get(followed, tmp_path, "/readyz")
     assert (status, "away" in text) == (503, True)
     found: dict[Any, float] = samples(followed, tmp_path)

@@ -1,4 +1,4 @@
-"""The mirror shows what the qmaster has committed, whatever happened before it came and after."""
+"""The mirror equals the committed state of the qmaster, for changes before and after its start."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STEPS = [_jobs_run, _one_ends, _a_queue_changes, _a_host_is_lost]
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_it_follows_whatever_happens(followed: Followed, step: Callable[[Cell], None]) -> None:
+def test_the_mirror_follows_every_change(followed: Followed, step: Callable[[Cell], None]) -> None:
     before = followed.mirror.state.revision
     step(followed.cell)
     followed.cell.master.flush()
@@ -59,7 +59,7 @@ def test_a_mirror_that_comes_later_has_all_of_it(cell: Cell, step: Callable[[Cel
     assert Followed(cell).alike()
 
 
-def test_what_is_not_on_disk_is_not_told(followed: Followed) -> None:
+def test_an_uncommitted_change_is_not_mirrored(followed: Followed) -> None:
     followed.changes.clear()
     followed.cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep"})
     followed.take()
@@ -72,29 +72,29 @@ def test_what_is_not_on_disk_is_not_told(followed: Followed) -> None:
     assert "JobSubmitted" in [type(event).__name__ for event in change.events]
 
 
-def test_its_beginning_is_one_change_of_everything(followed: Followed) -> None:
+def test_the_start_of_the_mirror_is_one_change_of_everything(followed: Followed) -> None:
     assert [(change.whole, change.events) for change in followed.changes] == [(True, [])]
-    followed.mirror.lost()
+    followed.mirror.mark_disconnected()
     followed.begin()
     assert [change.whole for change in followed.changes] == [True, True]
 
 
-def test_it_knows_its_age(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mirror_knows_its_age(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr("daemons.web.mirror.time.monotonic", lambda: clock[0])
     followed.mirrors.send_heartbeat()
     followed.take()
-    told = followed.mirror.now
-    assert told == pytest.approx(followed.cell.now)
+    begin = followed.mirror.now
+    assert begin == pytest.approx(followed.cell.now)
     clock[0] += 3
-    assert (followed.mirror.now - told, followed.mirror.age_s) == (pytest.approx(3), 0.0)
-    followed.mirror.lost()
+    assert (followed.mirror.now - begin, followed.mirror.age_s) == (pytest.approx(3), 0.0)
+    followed.mirror.mark_disconnected()
     clock[0] += 4
-    assert (followed.mirror.now, followed.mirror.age_s) == (pytest.approx(told), pytest.approx(7))
+    assert (followed.mirror.now, followed.mirror.age_s) == (pytest.approx(begin), pytest.approx(7))
     assert followed.mirror.ready, "what it has can be read"
 
 
-def test_measures_come_with_the_beat(followed: Followed) -> None:
+def test_measures_come_with_the_heartbeat(followed: Followed) -> None:
     followed.measures.commit.note(0.002)
     followed.measures.commit.note(99)
     followed.mirrors.send_heartbeat()
@@ -118,7 +118,7 @@ def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -
             other.take(line)
 
 
-def test_one_that_does_not_keep_up_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qmasters, "MAX_BEHIND", 3)
     slow: asyncio.Queue[Raw] = followed.lines
     quick = followed.mirrors.subscribe()

@@ -158,7 +158,7 @@ def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
 
 @pytest.mark.parametrize("address", ["/", "/jobs", "/instances", "/hosts"])
 def test_while_the_qmaster_is_away_pages_show_their_age(followed: Followed, browse: Any, address: str) -> None:
-    followed.mirror.lost()
+    followed.mirror.mark_disconnected()
 
     async def look(visitor: Visitor) -> tuple[int, Any]:
         visitor.link.away = True

@@ -1,4 +1,4 @@
-"""Answers are compressed for whoever takes that, streams so that each event arrives at once."""
+"""Answers are compressed for clients that accept it; each event of a compressed stream arrives at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from daemons.web.sending import LEAST, EventStream, compressing
+from daemons.web.sending import MIN_COMPRESSED_BYTES, EventStream, compress_response
 
-LONG = "a line of a page\n" * LEAST
+LONG = "a line of a page\n" * MIN_COMPRESSED_BYTES
 
 
 def served(handler: Callable[[web.Request], Awaitable[web.StreamResponse]], play: Callable[[Any], Awaitable[Any]]) -> Any:
     async def playing() -> Any:
-        app = web.Application(middlewares=[compressing])
+        app = web.Application(middlewares=[compress_response])
         app.router.add_get("/", handler)
         async with TestClient(TestServer(app), auto_decompress=False) as client:
             return await play(client)
@@ -43,7 +43,7 @@ def test_whole_answers(text: str, accepted: str, coding: str | None) -> None:
     assert (size < len(text) / 10) == (coding is not None)
 
 
-def test_what_is_compressed_already_is_left_alone() -> None:
+def test_a_compressed_answer_is_left_alone() -> None:
     async def file(request: web.Request) -> web.Response:
         return web.Response(body=zlib.compress(LONG.encode()) * 20, headers={"Content-Encoding": "deflate"})
 

@@ -1,4 +1,4 @@
-"""`common/web`: its defaults, what is refused in it, and that nobody beyond the host is answered in clear."""
+"""`common/web`: its defaults, refused settings, and TLS for all clients on other hosts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.web.server import tls_of
+from daemons.web.server import tls_context
 from daemons.web.settings import WebSettings, read_settings
 
 
@@ -28,7 +28,7 @@ def test_without_settings_only_this_host_is_served(installed: Cell) -> None:
     assert (settings.address, settings.port, settings.tls) == ("127.0.0.1", 8646, False)
     assert settings.base() == "http://localhost:8646"
     assert set(settings.names) == {"localhost", "127.0.0.1", "head"}
-    assert tls_of(installed, "head", settings) is None
+    assert tls_context(installed, "head", settings) is None
 
 
 def test_the_first_of_the_names_is_in_links(installed: Cell) -> None:
@@ -44,7 +44,7 @@ def test_beyond_this_host_it_is_https_always(installed: Cell, address: str) -> N
     assert settings.base() == "https://head:8646"
     assert {"head", "localhost", "127.0.0.1", address} <= set(settings.names)
     with pytest.raises(CellFault):  # and without keys it does not serve at all
-        tls_of(installed, "head", settings)
+        tls_context(installed, "head", settings)
 
 
 @pytest.mark.parametrize(
@@ -64,17 +64,17 @@ def test_beyond_this_host_it_is_https_always(installed: Cell, address: str) -> N
         ("key /k\n", "certificate and key go together"),
     ],
 )
-def test_what_is_not_understood_is_told_with_its_file(installed: Cell, text: str, reason: str) -> None:
+def test_an_invalid_setting_is_reported_with_its_file(installed: Cell, text: str, reason: str) -> None:
     with pytest.raises(CellFault) as fault:
         settings_of(installed, text)
     assert str(fault.value).startswith(f"{installed.common / 'web'}: ")
     assert reason in str(fault.value)
 
 
-def test_a_certificate_that_is_none_is_told(installed: Cell, tmp_path: Path) -> None:
+def test_an_invalid_certificate_is_reported(installed: Cell, tmp_path: Path) -> None:
     for name in ("c", "k"):
         (tmp_path / name).write_text("nothing\n")
     settings = settings_of(installed, f"certificate {tmp_path}/c\nkey {tmp_path}/k\n")
     with pytest.raises(CellFault, match=f"cannot use {tmp_path}/c and {tmp_path}/k: ") as fault:
-        tls_of(installed, "head", settings)
+        tls_context(installed, "head", settings)
     assert isinstance(fault.value.__cause__, ssl.SSLError)

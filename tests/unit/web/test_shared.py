@@ -1,4 +1,4 @@
-"""Who answers what: the mirror what the state says, the qmaster everything else, as whoever is logged in."""
+"""Sources of answers: the mirror for requests about the state, else the qmaster, as the user who is logged in."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_mirror_answers_as_the_qmaster_does(followed: Followed, asked: Any, 
 
 @pytest.mark.statement("GU-12")
 @pytest.mark.parametrize("name", sorted(READERS.keys() - VIEWS.keys() - {"accounting"}))
-def test_what_the_spool_has_is_asked_as_the_user(followed: Followed, asked: Any, name: str) -> None:
+def test_requests_that_need_the_spool_go_to_the_qmaster_as_the_user(followed: Followed, asked: Any, name: str) -> None:
     followed.cell.submit()
     jobs = dict.fromkeys(("job_story", "job_ends"), {"jobs": [1]})
     bodies = {"held_slots": {"ar": 1}, "job_request": {"job": 1}, "task_states": {"tasks": [(1, 1)]}, **jobs}
@@ -98,7 +98,7 @@ def test_a_bad_body_is_refused_as_the_qmaster_does(asked: Any, body: dict[str, A
 def test_while_the_qmaster_is_away_the_mirror_is_read(asked: Any) -> None:
     async def play(web: Web, link: Link) -> Answer:
         link.away = True
-        web.mirror.lost()
+        web.mirror.mark_disconnected()
         with pytest.raises(NoQmaster):
             await web.ask("delete_jobs", {"targets": ["1"]}, ALICE)
         with pytest.raises(NoQmaster):

@@ -19,9 +19,9 @@ def ask(name: str, query: str = "", **headers: str) -> web.Response:
     return asyncio.run(static_files.static_file(request))
 
 
-def test_a_file_is_compressed_for_whoever_takes_that() -> None:
+def test_a_file_is_compressed_for_clients_that_accept_it() -> None:
     plain, small = ask("style.css"), ask("style.css", Accept_Encoding="br, gzip")
-    assert plain.body == (static_files.PLACE / "style.css").read_bytes()
+    assert plain.body == (static_files.DIRECTORY / "style.css").read_bytes()
     assert gzip.decompress(small.body) == plain.body
     assert len(small.body) < len(plain.body) / 3
     assert small.headers["Content-Encoding"] == "gzip"
@@ -40,7 +40,7 @@ def test_a_browser_keeps_what_it_has() -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing.css", "../__init__.py", "vendor/../style.css", "vendor/manifest.json", "", "vendor"])
-def test_what_is_not_there(name: str) -> None:
+def test_a_missing_file_is_not_found(name: str) -> None:
     with pytest.raises(web.HTTPNotFound):
         ask(name)
 

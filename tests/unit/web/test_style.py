@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.web.static_files import PLACE
+from daemons.web.static_files import DIRECTORY
 
-STYLE = (PLACE / "style.css").read_text()
+STYLE = (DIRECTORY / "style.css").read_text()
 TONES = ("ok", "busy", "wait", "warn", "bad", "off", "mark")
 #: text, ground
 PAIRS = [
@@ -66,6 +66,6 @@ def test_the_style_sheet_stays_small() -> None:
 
 
 def test_templates_have_neither_styles_nor_scripts_of_their_own() -> None:
-    templates = Path(PLACE.parent / "pages" / "templates").glob("*.html")
+    templates = Path(DIRECTORY.parent / "pages" / "templates").glob("*.html")
     own = re.compile(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc=)|hx-on|javascript:")
     assert [path.name for path in templates if own.search(path.read_text())] == []

@@ -1,4 +1,4 @@
-"""Reservations over time: the scale, lanes, what is in a row, and the window that was dragged."""
+"""Reservations over time: the scale, lanes, contents of rows, and the window that was dragged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_spans_lie_where_their_times_are_and_below_each_other_where_they_overlap
     assert draw({}, 0, 200, 300, BERLIN).now is None
 
 
-def test_what_is_short_can_be_seen_and_what_is_outside_is_not_drawn() -> None:
+def test_short_spans_are_visible_and_spans_outside_are_not_drawn() -> None:
     line = draw({"a": [span(10, 10.001, "long text"), span(-5, 0), span(200, 300)]}, 0, 200, 0, BERLIN)
     (bar,) = line.rows[0].bars
     assert bar.width >= 3 and not bar.fits

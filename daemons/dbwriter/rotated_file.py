@@ -1,7 +1,7 @@
-"""A file that grows and is rotated, read on from where a reader was: whole lines, each once.
+"""Reading of a file that grows and is rotated: complete lines after a position, each exactly once.
 
-Owns which file a position means. A file is known by its first record, whatever name it has by now, and packed with gzip or not;
-so a rotated one is read to its end before the next. Called by the writer and the import. Source: DB-12.
+Owns the identity of files in positions. The first record identifies a file, whatever its present name, compressed or not;
+so a rotated file is read to its end before the next file. Called by the writer and the import. Source: DB-12.
 """
 
 from __future__ import annotations
@@ -14,77 +14,77 @@ from pathlib import Path
 from typing import IO
 
 CHUNK_BYTES = 2**21
-"""What is read at once; a longer line is read whole."""
-_LONGEST = 2**26
-"""Bytes of a line that is nobody's: it is given up, not held in memory."""
+"""Bytes of one read; a longer line is read completely."""
+_MAX_LINE_BYTES = 2**26
+"""Bytes from which a line without an end is dropped, not held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a reader is. `file`: which one, "" for none yet; `offset`: bytes; `line`: lines before it."""
+    """A position of a reader. `file`: identity of the file, "" for none yet; `offset`: bytes; `line`: lines before it."""
 
     file: str = ""
     offset: int = 0
     line: int = 0
     time: float = 0.0
-    """Epoch seconds when it was there."""
+    """Epoch seconds when the reader was there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines as they follow, without their ends, and the position behind them. `gap`: what is gone unread, "" for nothing."""
+    """Consecutive lines without line ends, and the position after them. `gap`: a message about lost lines, or ""."""
 
     lines: list[bytes]
     position: Position
     gap: str = ""
 
 
-class Source:
-    """The file `path` and what it was rotated to: files beside it whose names begin with its name."""
+class RotatedFile:
+    """The file `path` and its rotated predecessors: files beside it whose names begin with its name."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, position: Position) -> Chunk:
-        """What follows a position; no lines, when there is nothing yet. Raises OSError."""
-        files = self._files()
+        """The lines after a position, possibly none. Raises OSError."""
+        files = self._find_files()
         if not files:
             return Chunk([], position)
         identities = {file: _identity(file) for file in files}
         current = next((file for file in files if position.file and identities[file] == position.file), None)
         if current is None:
-            return self._begin(position, files, identities)
-        # looked for before the end is read: what follows in the older file is there by now
+            return self._read_first(position, files, identities)
+        # the newer file is looked up before the read: so the older file is complete by then
         newer = next((file for file in files[files.index(current) + 1 :] if identities[file]), None)
-        lines, offset = _lines(current, position.offset)
+        lines, offset = _read_lines(current, position.offset)
         if lines or newer is None:
             return Chunk(lines, replace(position, offset=offset, line=position.line + len(lines)))
         return self.read(Position(identities[newer], 0, 0, position.time))
 
-    def behind(self, position: Position) -> int:
-        """Bytes of the newest file that are still to be read; packed and older ones do not count."""
+    def unread_bytes(self, position: Position) -> int:
+        """Unread bytes of the newest file; compressed and older files do not count."""
         try:
             size = self.path.stat().st_size
         except OSError:
             return 0
         return max(0, size - position.offset) if _identity(self.path) == position.file else size
 
-    def _begin(self, position: Position, files: list[Path], identities: dict[Path, str]) -> Chunk:
-        """Of a new reader, the newest file; of one whose file is gone, the oldest that is newer than its last reading."""
+    def _read_first(self, position: Position, files: list[Path], identities: dict[Path, str]) -> Chunk:
+        """Begin a file: the newest file for a new reader; if the reader's file is gone, the oldest file after its last read."""
         if not position.file:
             first = files[-1]
             gap = ""
         else:
             later = [file for file in files if file.stat().st_mtime >= position.time and identities[file]]
             first = later[0] if later else files[-1]
-            gap = f"the file of which line {position.line} was read last is gone: lines behind it, if there were any, are lost"
+            gap = f"the file of which line {position.line} was read last is gone: later lines of it, if any, are lost"
         if not identities[first]:
             return Chunk([], position)
-        lines, offset = _lines(first, 0)
+        lines, offset = _read_lines(first, 0)
         return Chunk(lines, Position(identities[first], offset, len(lines), position.time), gap)
 
-    def _files(self) -> list[Path]:
-        """The file and what it was rotated to, oldest first."""
+    def _find_files(self) -> list[Path]:
+        """The file and its rotated predecessors, oldest first."""
         others = [
             file for file in self.path.parent.glob(self.path.name + "[.-]*") if file.is_file() and not file.name.endswith(".tmp")
         ]
@@ -99,25 +99,25 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _identity(path: Path) -> str:
-    """What tells a file by its first record; "" while it has none that is whole."""
+    """The identity of a file: a hash of its first record; "" while it has no complete record."""
     try:
         with _open(path) as file:
             for raw in iter(lambda: file.readline(CHUNK_BYTES), b""):
                 if not raw.startswith(b"#") and raw.strip():
                     return hashlib.sha256(raw).hexdigest()[:32] if raw.endswith(b"\n") else ""
-    except (OSError, EOFError):  # it was taken away, or is just being packed
+    except (OSError, EOFError):  # removed meanwhile, or compression is under way
         pass
     return ""
 
 
-def _lines(path: Path, offset: int) -> tuple[list[bytes], int]:
-    """The whole lines behind an offset, of some CHUNK_BYTES, and the offset behind them."""
+def _read_lines(path: Path, offset: int) -> tuple[list[bytes], int]:
+    """The complete lines after an offset, about CHUNK_BYTES, and the offset after them."""
     with _open(path) as file:
         file.seek(offset)
         data = file.read(CHUNK_BYTES)
-        while data and b"\n" not in data and len(data) < _LONGEST and (more := file.read(CHUNK_BYTES)):
+        while data and b"\n" not in data and len(data) < _MAX_LINE_BYTES and (more := file.read(CHUNK_BYTES)):
             data += more
-    if len(data) >= _LONGEST and b"\n" not in data:
+    if len(data) >= _MAX_LINE_BYTES and b"\n" not in data:
         return [data[:1000]], offset + len(data)
     whole = data[: data.rfind(b"\n") + 1]
     return whole.split(b"\n")[:-1], offset + len(whole)

@@ -1,4 +1,4 @@
-"""Who put queue instances aside, and since when."""
+"""Manual states of queue instances: their users and times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daemons.web.drained import Drains, PutAside
+from daemons.web.manual_states import ManualState, ManualStates
 from gridengine.gdi.requests import Caller
 from tests.unit.web.browsing import Visitor, rows, visiting, words
 from tests.unit.web.followed import ROOT, Followed
@@ -33,44 +33,44 @@ def qmod(followed: Followed, action: str, *targets: str) -> None:
 
 
 @pytest.mark.statement("QM-1")
-def test_who_disabled_or_suspended_an_instance_is_kept_until_it_is_ready_again(followed: Followed) -> None:
-    drains = Drains(followed.mirror)
+def test_the_user_of_a_manual_state_is_known_until_the_instance_is_ready_again(followed: Followed) -> None:
+    manual_states = ManualStates(followed.mirror)
     qmod(followed, "disable", "all.q@h1")
     first = followed.cell.now
     followed.cell.pass_time(60)
     qmod(followed, "disable", "all.q@h1")
     qmod(followed, "suspend", "all.q@h1", "all.q@h2")
     later = followed.cell.now
-    assert drains.of("all.q@h1") == [PutAside("d", first, "root", "master"), PutAside("s", later, "root", "master")]
+    assert manual_states.of("all.q@h1") == [ManualState("d", first, "root", "master"), ManualState("s", later, "root", "master")]
     qmod(followed, "enable", "all.q@h1")
-    assert [each.letter for each in drains.of("all.q@h1")] == ["s"]
-    assert drains.of("all.q@h3") == []
+    assert [each.state_code for each in manual_states.of("all.q@h1")] == ["s"]
+    assert manual_states.of("all.q@h3") == []
 
 
-def test_what_was_before_has_no_name_and_begins_anew_with_the_mirror(followed: Followed) -> None:
+def test_earlier_states_have_no_user_and_a_new_mirror_resets_all(followed: Followed) -> None:
     qmod(followed, "disable", "all.q@h1")
-    drains = Drains(followed.mirror)
-    assert [(each.letter, each.user) for each in drains.of("all.q@h1")] == [("d", "")]
+    manual_states = ManualStates(followed.mirror)
+    assert [(each.state_code, each.user) for each in manual_states.of("all.q@h1")] == [("d", "")]
     qmod(followed, "disable", "all.q@h2")
-    assert [each.user for each in drains.of("all.q@h2")] == ["root"]
-    followed.mirror.lost()
+    assert [each.user for each in manual_states.of("all.q@h2")] == ["root"]
+    followed.mirror.mark_disconnected()
     followed.begin()
     followed.cell.pass_time(1)
     followed.take()
-    assert [each.user for each in drains.of("all.q@h2")] == [""]
+    assert [each.user for each in manual_states.of("all.q@h2")] == [""]
 
 
 def test_an_instance_that_comes_disabled_is_known_and_forgotten_with_it(followed: Followed) -> None:
-    drains = Drains(followed.mirror)
+    manual_states = ManualStates(followed.mirror)
     followed.cell.add("cluster_queue", "new.q", hostlist="h1", initial_state="disabled")
     followed.take()
-    assert [(each.letter, each.user) for each in drains.of("new.q@h1")] == [("d", "root")]
+    assert [(each.state_code, each.user) for each in manual_states.of("new.q@h1")] == [("d", "root")]
     followed.cell.admin("config_delete", kind="cluster_queue", name="new.q")
     followed.take()
-    assert drains.of("new.q@h1") == []
+    assert manual_states.of("new.q@h1") == []
 
 
-def test_the_pages_of_instances_say_it(followed: Followed, browse: Any) -> None:
+def test_the_pages_of_instances_show_the_user(followed: Followed, browse: Any) -> None:
     qmod(followed, "disable", "all.q@h2")
 
     async def look(visitor: Visitor) -> tuple[Any, Any, Any]:
@@ -85,15 +85,15 @@ def test_the_pages_of_instances_say_it(followed: Followed, browse: Any) -> None:
 
 def test_the_pages_of_a_drained_host_say_why_and_let_operators_end_it(followed: Followed, browse: Any) -> None:
     async def look(visitor: Visitor) -> tuple[Any, ...]:
-        said = await visitor.post("/hosts", host="h1", action="drain", reason="new disk")
+        response = await visitor.post("/hosts", host="h1", action="drain", reason="new disk")
         followed.take()
         pages = [await visitor.get(path) for path in ("/hosts/h1", "/hosts", "/instances/all.q@h1")]
         await visitor.post("/hosts", host="h1", action="resume")
         followed.take()
-        return (said[0], *map(words, pages), words(await visitor.get("/hosts/h1")))
+        return (response[0], *map(words, pages), words(await visitor.get("/hosts/h1")))
 
-    said, one, listed, instance, after = browse(look)
-    assert 'drained host "h1"' in said
+    answer, one, listed, instance, after = browse(look)
+    assert 'drained host "h1"' in answer
     assert "new disk: drained by root@h1 since" in one
     assert "new disk: drained by root@h1 since" in listed
     assert "host drained by root@h1 since" in instance

@@ -1,6 +1,6 @@
-"""The road to sge_dbwriter: one request at its socket, one answer.
+"""The client of sge_dbwriter: one request at its socket, one answer.
 
-Owns what is said when nobody answers. Called by the commands of `gridengine arco`.
+Owns the message for a missing answer. Called by the commands of `gridengine arco`.
 Source: gridengine/arco.py.
 """
 
@@ -21,9 +21,9 @@ _MARGIN_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were left off; `too_large`: by size.
+    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were cut off; `too_large`: because of their size.
 
-    `plot`, `pivot`: how the query says that they are drawn and turned, {} if it does not.
+    `plot`, `pivot`: the plot and the pivot of the query, {} for none.
     """
 
     columns: list[str]
@@ -35,23 +35,23 @@ class Answer:
     too_large: bool = False
 
 
-class Link:
+class DbwriterClient:
     """The writer of a cell, on this host."""
 
     def __init__(self, cell: InstalledCell) -> None:
         self._cell = cell
 
     def ask(self, request: str, **fields: object) -> dict[str, Any]:
-        """The answer to a request. Refusal: it is not granted, or nobody answers."""
+        """The answer to a request. Refusal: the request is refused, or sge_dbwriter does not answer."""
         path = self._cell.run_dir / arco.SOCKET
-        said = {name: value for name, value in fields.items() if value is not None}
+        given_fields = {name: value for name, value in fields.items() if value is not None}
         try:
-            return ask(path, request, said, arco.PATIENCE_S + _MARGIN_S)
+            return ask(path, request, given_fields, arco.PATIENCE_S + _MARGIN_S)
         except NoReplyError as error:
             raise Refusal(self._explain_no_reply(path, error)) from None
 
     def rows(self, request: str, **fields: object) -> Answer:
-        """The same for a request that is answered with rows."""
+        """The answer to a request for rows. Refusal: as `ask`."""
         answer = self.ask(request, **fields)
         shown = answer.get("plot") or {}, answer.get("pivot") or {}
         return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown, answer["too_large"])

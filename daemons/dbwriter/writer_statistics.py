@@ -1,4 +1,4 @@
-"""Figures of the writer's own work, kept as ARCo keeps them: what it did in which time, and how many rows there are.
+"""Statistics of the writer's own work, in the form of ARCo: throughput, durations, and row counts of tables.
 
 Owns the tables `sge_statistic` and `sge_statistic_values`. Called by the writer. Source: DB-13, DB-21 (DBWriter Performance).
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from daemons.dbwriter.database import Database, transaction
 
 
-def note(database: Database, variable: str, value: float, now: float, name: str = "dbwriter") -> None:
-    """Keep a figure. now: epoch s; name: of which it is one, the writer or a table. Raises DatabaseFault."""
+def write_statistic(database: Database, variable: str, value: float, now: float, name: str = "dbwriter") -> None:
+    """Store a value. now: epoch s; name: its object, the writer or a table. Raises DatabaseFault."""
     with transaction(database):
-        _note(database, variable, value, now, name)
+        _insert_statistic(database, variable, value, now, name)
 
 
-def count_rows(database: Database, now: float) -> None:
-    """Keep how many rows each table has. Raises DatabaseFault."""
+def write_row_counts(database: Database, now: float) -> None:
+    """Store the number of rows of each table. Raises DatabaseFault."""
     tables = sorted(table for table in database.columns if table.startswith("sge_"))
     with transaction(database):
         for table in tables:
-            _note(database, "row_count", float(database.rows(f"SELECT count(*) FROM {table}")[0][0]), now, table)
+            _insert_statistic(database, "row_count", float(database.rows(f"SELECT count(*) FROM {table}")[0][0]), now, table)
 
 
-def _note(database: Database, variable: str, value: float, now: float, name: str) -> None:
+def _insert_statistic(database: Database, variable: str, value: float, now: float, name: str) -> None:
     parent = database.rows("SELECT s_id FROM sge_statistic WHERE s_name = $1", [name])
     if not parent:
         parent = database.rows("SELECT coalesce(max(s_id), 0) + 1 FROM sge_statistic")

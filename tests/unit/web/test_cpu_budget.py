@@ -1,4 +1,4 @@
-"""Open pages take a share of a processor: at once after a quiet time, then in turns."""
+"""The processor budget of open pages: a burst after a quiet time, then a share in turns."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import time
 
 import pytest
 
-from daemons.web.pacing import BURST_S, SHARE, Metered, Pace
+from daemons.web.cpu_budget import BURST_S, CPU_SHARE, CpuBudget, MeteredCoroutine
 
 
-def test_what_is_done_at_once_is_waited_for_later() -> None:
+def test_a_burst_is_followed_by_a_pause() -> None:
     now = [100.0]
-    pace = Pace(lambda: now[0])
-    pace.spend(BURST_S)
-    assert pace.wait_s == 0
-    pace.spend(0.04)
-    assert pace.wait_s == pytest.approx(0.04 / SHARE)
-    now[0] += pace.wait_s
-    assert pace.wait_s == 0
+    budget = CpuBudget(lambda: now[0])
+    budget.charge(BURST_S)
+    assert budget.wait_s == 0
+    budget.charge(0.04)
+    assert budget.wait_s == pytest.approx(0.04 / CPU_SHARE)
+    now[0] += budget.wait_s
+    assert budget.wait_s == 0
     now[0] += 3600  # a quiet hour is no more than a burst
-    pace.spend(BURST_S + 0.04)
-    assert pace.wait_s == pytest.approx(0.04 / SHARE)
+    budget.charge(BURST_S + 0.04)
+    assert budget.wait_s == pytest.approx(0.04 / CPU_SHARE)
 
 
 def test_in_the_long_run_work_is_a_share_of_the_time_and_turns_are_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,19 +33,19 @@ def test_in_the_long_run_work_is_a_share_of_the_time_and_turns_are_in_order(monk
         now[0] += seconds
         await pause(0)
 
-    async def work(pace: Pace, number: int) -> None:
+    async def work(budget: CpuBudget, number: int) -> None:
         for _ in range(20):
-            await pace.turn()
-            pace.spend(0.05)
+            await budget.wait_turn()
+            budget.charge(0.05)
             order.append(number)
 
     async def play() -> None:
-        pace = Pace(lambda: now[0])
-        await asyncio.gather(*(work(pace, number) for number in range(10)))
+        budget = CpuBudget(lambda: now[0])
+        await asyncio.gather(*(work(budget, number) for number in range(10)))
 
-    monkeypatch.setattr("daemons.web.pacing.asyncio.sleep", sleep)
+    monkeypatch.setattr("daemons.web.cpu_budget.asyncio.sleep", sleep)
     asyncio.run(play())
-    assert (200 * 0.05 - BURST_S) / now[0] == pytest.approx(SHARE, rel=0.02)
+    assert (200 * 0.05 - BURST_S) / now[0] == pytest.approx(CPU_SHARE, rel=0.02)
     assert sorted(order[30:40]) == list(range(10))  # the burst is over
 
 
@@ -66,16 +66,16 @@ def test_a_coroutine_is_charged_with_its_own_work_alone() -> None:
             await asyncio.sleep(0)
 
     async def play() -> tuple[str, float, float]:
-        one, other = Metered(waits()), Metered(works())
+        one, other = MeteredCoroutine(waits()), MeteredCoroutine(works())
 
-        async def awaited(work: Metered[object]) -> object:
+        async def awaited(work: MeteredCoroutine[object]) -> object:
             return await work
 
-        told, _ = await asyncio.gather(awaited(one), awaited(other))  # type: ignore[arg-type]
-        return str(told), one.work_s, other.work_s
+        result, _ = await asyncio.gather(awaited(one), awaited(other))  # type: ignore[arg-type]
+        return str(result), one.work_s, other.work_s
 
-    told, waiting, working = asyncio.run(play())
-    assert told == "done"
+    result, waiting, working = asyncio.run(play())
+    assert result == "done"
     assert 0.01 <= waiting < working / 2 and working >= 0.2
 
 
@@ -94,10 +94,10 @@ def test_errors_and_cancellations_are_those_of_the_coroutine() -> None:
 
     async def play() -> None:
         with pytest.raises(ConnectionError):
-            await Metered(fails())
+            await MeteredCoroutine(fails())
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await Metered(lasts())
+                await MeteredCoroutine(lasts())
 
     asyncio.run(play())
     assert ended == [True]

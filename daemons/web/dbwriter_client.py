@@ -1,0 +1,60 @@
+"""The client of sge_dbwriter on this host: one request at its socket, on behalf of the logged-in user.
+
+sge_dbwriter decides about permissions: the request names the user, who has the same rights as with `gridengine arco`. The writer
+accepts this name only from root and from its own user, as which this daemon runs. Called by the pages of accounting.
+Source: gridengine/arco.py; adr/0130.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from daemons.runtime.cell import Cell
+from gridengine import arco
+from gridengine.gdi.requests import Caller
+
+_MARGIN_S = 10.0
+
+
+class QueryDenied(Exception):
+    """The writer refuses a request; the text is for the user."""
+
+
+class DatabaseUnavailable(Exception):
+    """The writer does not answer; the text has the reason and an advice."""
+
+
+async def send_dbwriter_request(cell: Cell, caller: Caller, request: str, fields: dict[str, object]) -> dict[str, Any]:
+    """The answer to a request of `gridengine.arco`. Raises QueryDenied, DatabaseUnavailable."""
+    path = cell.run_dir / arco.SOCKET
+    try:
+        body = msgspec.json.encode(fields)
+    except UnicodeEncodeError:
+        raise QueryDenied("the text has an invalid character") from None
+    timeout = aiohttp.ClientTimeout(total=arco.PATIENCE_S + _MARGIN_S)
+    try:
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path)), timeout=timeout) as session,
+            session.post(
+                f"http://localhost/v1/{request}", data=body, headers={arco.ON_BEHALF: str(caller.uid)}
+            ) as response,
+        ):
+            answer: dict[str, Any] = msgspec.json.decode(await response.read(), type=dict)
+    except (aiohttp.ClientError, OSError, TimeoutError, msgspec.DecodeError) as error:
+        raise DatabaseUnavailable(_unavailable_reason(cell, str(error) or type(error).__name__)) from error
+    if "error" in answer:
+        raise QueryDenied(answer["error"])
+    return answer
+
+
+def _unavailable_reason(cell: Cell, reason: str) -> str:
+    settings = cell.common / arco.SETTINGS_FILE
+    if not settings.exists():
+        return f"This cell has no database: {settings} does not exist. docs/accounting.md describes how to create one."
+    return (
+        f"sge_dbwriter does not answer on this host: {reason}. It runs on the master host, {cell.master_host()}, where "
+        "gridengine start starts it: use the web server of that host for accounting."
+    )
