@@ -19,9 +19,9 @@ from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
-#: the time of the first one that exists is the best estimate of the start of the job
+#: the time of the first existing file is the best estimate of the start of the job
 _RUNTIME_FILES = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
-_ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
+_ROUNDS, _ROUND_S = 50, 0.01  # time that killed processes may keep their cgroup busy
 
 
 def task_directories(spool: Path) -> list[Path]:
@@ -35,13 +35,13 @@ def task_directories(spool: Path) -> list[Path]:
 def _is_of_earlier_boot(directory: Path) -> bool:
     """Whether the task was to start before the host was booted: its files, even `pid`, may not have reached the disk."""
     if directory.name.startswith("."):
-        return False  # it is incomplete, and is removed by the execd
+        return False  # an incomplete task, which the execd removes
     written = _configured_at(directory)
     return 0 < written < process_tree.boot_time()
 
 
 def _configured_at(directory: Path) -> float:
-    """When the task's configuration was written, epoch seconds; 0 without one."""
+    """Return the time at which the task's configuration was written, epoch seconds; 0 without a configuration."""
     return max(_modified_at(directory / CONFIG), _modified_at(directory / PRIVATE_CONFIG))
 
 
@@ -74,7 +74,7 @@ def clear(directory: Path) -> None:
             inode, path = noted
             preparation.remove_directory(owner(config), path, task_files.Trace(directory), inode)
     except (TaskFileError, IdentityError):
-        pass  # then no shepherd has made one
+        pass  # no shepherd has made a scratch directory
     (directory / task_files.SCRATCH).unlink(missing_ok=True)
 
 
@@ -97,8 +97,8 @@ def finalise(directory: Path) -> None:
 
 
 def _last_known_record(directory: Path) -> dict[str, object]:
-    """The record of a job whose end is not known: it ran until now; on a host that was booted, until the last write to its
-    files."""
+    """Return the record of a job whose end is not known: the job ran until now; on a host that was booted, until the last
+    write to its files."""
     sample = task_files.read_usage(directory)
     had_started = bool(sample) or (directory / task_files.JOB_PID).exists()
     failed = _failed_code(directory, had_started)

@@ -39,7 +39,7 @@ class Checkpoints:
         return name in self._running.values()
 
     def started(self, name: str, pid: int) -> None:
-        """A method runs as process `pid`; methods other than those of the interface are ignored."""
+        """A method runs as process `pid`; methods outside the interface are ignored."""
         if name in CKPT_COMMANDS:
             self._running[pid] = name
 

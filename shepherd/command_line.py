@@ -96,7 +96,7 @@ def _binary_in_shell(config: TaskConfig, command: str) -> CommandLine:
 
 
 def _c_shell_parameters(arguments: list[str]) -> str:
-    """All arguments of a C shell unchanged; it would drop the empty ones from `$argv:q`."""
+    """Return all arguments of a C shell unchanged; the shell would drop the empty arguments from `$argv:q`."""
     return " ".join(f"$argv[{number}]:q" if argument else '""' for number, argument in enumerate(arguments, 1))
 
 
@@ -111,7 +111,7 @@ def _through_starter(config: TaskConfig, starter_method: str, what: str) -> Comm
     script_on_stdin = None
     arguments = [what, *config.args]
     if not config.binary and not config.login and config.shell_start_mode == "script_from_stdin":
-        script_on_stdin, arguments[0] = what, "-s"  # what the shell would be called with
+        script_on_stdin, arguments[0] = what, "-s"  # the script is read from stdin, not named as an argument
     return CommandLine(starter[0], [*starter, *arguments], script_on_stdin, interpreter=True, environment=environment)
 
 

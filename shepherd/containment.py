@@ -1,9 +1,9 @@
 """Containment of a job's processes besides their descent: a cgroup, or an additional group id (EX-6).
 
-Both are extras: the shepherd finds all processes by descent. A cgroup adds killing in one operation, exact CPU time and a
-limit on memory, and by both the launcher finds the processes of a job whose shepherd was killed. The group id is claimed
-from gid_range by a link in the spool directory. Unlike in 8.1.9 no process is ever killed for its group alone: another
-execd may use the same range (`adoption` has the further conditions).
+Cgroup and group id are extras: the shepherd finds all processes by descent. A cgroup adds killing in one operation, exact
+CPU time and a limit on memory; by cgroup and group id the launcher finds the processes of a job whose shepherd was killed.
+The group id is claimed from gid_range by a link in the spool directory. Unlike in 8.1.9 no process is ever killed for its
+group alone: another execd may use the same range (`adoption` has the further conditions).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Containment:
             _put(cgroup / "cgroup.procs", "0")
 
     def kill(self) -> None:
-        """Kill all processes in the cgroup; with v1 they are frozen meanwhile, since killing is one by one there."""
+        """Kill all processes in the cgroup; with v1 they are frozen meanwhile, since v1 can only kill them one after the
+        other."""
         for cgroup in self.cgroups:
             if (cgroup / "cgroup.kill").exists():
                 _put(cgroup / "cgroup.kill", "1")
@@ -47,7 +48,7 @@ class Containment:
                 _put(cgroup / "freezer.state", "THAWED")
 
     def cpu_seconds(self) -> float | None:
-        """CPU time of all processes that have ever been in the cgroup; None without one."""
+        """CPU time of all processes that have ever been in the cgroup; None without a cgroup."""
         for cgroup in self.cgroups:
             try:
                 if (cgroup / "cpuacct.usage").exists():
@@ -92,7 +93,7 @@ class Containment:
         return None
 
     def oom_kills(self) -> int:
-        """How many processes the kernel has killed because of the memory limit."""
+        """Return the number of processes that the kernel has killed because of the memory limit."""
         for cgroup in self.cgroups:
             for name in ("memory.events", "memory.oom_control"):
                 try:

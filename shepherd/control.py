@@ -1,6 +1,6 @@
 """When to signal, warn, stop, continue or kill the job: commands, notification, time limits, usage limits.
 
-A pure state machine: monotonic times and measurements come in as arguments, actions go out; `run` carries them out.
+A pure state machine: monotonic times and measurements are arguments, actions are results; `run` carries them out.
 Source: queue_conf(5) suspend_method ..., notify, RESOURCE LIMITS (QC-27, QC-29, RL-2 to RL-5, RL-9), EX-6.
 """
 
@@ -68,7 +68,7 @@ Action = Signal | Kill | RunMethod | Renice | WriteUsage | Measure | Note
 
 
 def pause_s(deadline: float, now: float) -> float:
-    """How long to sleep for `deadline`, both monotonic; for one that is far off there are several sleeps."""
+    """Return the time to sleep for `deadline`, both monotonic; for a distant deadline there are several sleeps."""
     return min(max(0.0, deadline - now), _LONGEST_WAIT_S)
 
 
@@ -89,11 +89,11 @@ class Control:
         self._nice: int | None = None  # by a command that came before the start of the job
         self.suspended = False
         self.migrating = False
-        self.end_reason = ""  # why the job was ended; "" while it may run
+        self.end_reason = ""  # the reason why the job was ended; "" while it may run
         self.limit_enforced = False  # the reason is a hard limit of the queue or the job
 
     def death_reason(self, number: int) -> str:
-        """Why the job was ended, or the soft limit for which it was sent the signal that it died through; "" for neither."""
+        """Return the reason why the job was ended, or the soft limit whose signal the job died of; "" for neither."""
         return self.end_reason or self._sent.get(number, "")
 
     @property
@@ -136,7 +136,7 @@ class Control:
     def command(self, text: str, now: float) -> list[Action]:
         """Carry out a command of the execd. An unknown command is traced and ignored."""
         if text in ("terminate", "kill"):
-            self.migrating = False  # it is not to continue elsewhere
+            self.migrating = False  # the job is not to continue elsewhere
         match text:
             case "suspend":
                 return self._suspend(now)
@@ -228,7 +228,7 @@ class Control:
         return actions
 
     def out_of_memory(self) -> list[Action]:
-        """The kernel has killed a process of the job for the limit of its cgroup: the others are killed, too."""
+        """The kernel has killed a process of the job for the limit of its cgroup: kill the other processes, too."""
         return self._enforce("h_vmem", "bytes")
 
     def killed_by_unknown(self, cpu_s: float) -> None:
@@ -249,9 +249,9 @@ class Control:
     def _exceeded(self, name: str, unit: str) -> str:
         limit = self._config.limits[name]
         assert limit is not None
-        for letter, size in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        for suffix, size in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
             if unit == "bytes" and limit and limit % size == 0:
-                return f"limit {name} of {limit // size:.0f}{letter} exceeded"
+                return f"limit {name} of {limit // size:.0f}{suffix} exceeded"
         return f"limit {name} of {limit} {unit} exceeded"
 
     def _suspend(self, now: float) -> list[Action]:
@@ -273,7 +273,8 @@ class Control:
         return [Signal(self._ckpt_signal)] if isinstance(self._ckpt_signal, int) else []
 
     def _migrate(self, now: float) -> list[Action]:
-        """Save and end the job, to continue elsewhere: migr_command does both; without one the job is ended (CK-4, O)."""
+        """Save and end the job, to continue elsewhere: migr_command does both; without that command the job is ended (CK-4,
+        O)."""
         if self.migrating:
             return []
         self.migrating = True
@@ -289,7 +290,7 @@ class Control:
 
     def _resume(self) -> list[Action]:
         if self.migrating and not self.end_reason:
-            self.migrating = False  # migr_command has not ended the job yet: it may stay
+            self.migrating = False  # migr_command has not ended the job yet: the job may stay
             return []
         self._deadlines.pop("stop", None)
         self.suspended = False

@@ -1,4 +1,4 @@
-"""The suspend, resume and terminate commands and those of a checkpointing interface, while they run.
+"""The suspend, resume and terminate commands and the commands of a checkpointing interface, while they run.
 
 Owns the reports of commands that fail: nothing waits for them, so a report is the only sign. `control` decides when they start.
 Source: queue_conf(5) suspend_method (QC-27).

@@ -1,8 +1,9 @@
 """The scratch directory of a task (queue_conf(5) tmpdir, QC-19): made empty, removed with all in it.
 
-The path is in a directory that all users can write to, so nothing here follows a link that a user could have put there, and a
-path that belongs to another user is not used: the task gets another one. `make` and `remove` run with the effective ids of
-the job's owner; `make_for` and `remove` also as root, where the owner lacks the rights and for files that root's methods left.
+The path is in a directory that all users can write to, so nothing here follows a link that a user could have put there. A
+path that belongs to another user is not used: the task gets another path. `make` and `remove` run with the effective ids of
+the job's owner; `make_for` and `remove` also as root, where the owner lacks the rights and for files that root's methods
+left.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import chain, count
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 16
-_PATIENCE_S = 600.0  # how long removing may take; the rest stays then
+_PATIENCE_S = 600.0  # time that removing may take; the rest stays then
 
 
 Note = Callable[..., None]
@@ -59,11 +60,12 @@ def _make_at_free_path(path: str, owner: int, note: Note) -> str:
 
 
 def remove(path: str, owner: int, inode: int | None = None) -> None:
-    """Remove the directory `path` of user `owner` and all below it, leaving out what cannot be removed.
+    """`inode`: of the directory to be removed, which another host may have replaced by its own; 0 when the inode is not
+    known: then only an empty directory is removed.
 
     `inode`: of the directory to be removed, which another host may have replaced by its own; 0 when it is not known: then
-    only an empty directory is removed. Raises OSError for `path` itself: it is another directory, it does not belong to the
-    owner (or root), or it could not be removed.
+    only an empty directory is removed. Raises OSError for `path` itself: the path is another directory, does not belong to
+    the owner (or root), or could not be removed.
     """
     try:
         target = os.open(path, os.O_PATH | _DIRECTORY)

@@ -1,7 +1,7 @@
 """The file `environment` of a task: variables that a prolog or pe_start passes to the job and to the methods after it.
 
-Owns its format, which is that of 8.1.9: `NAME=value` lines, a backslash doubled, a line feed as backslash and n; which methods
-may write it, and which steps get the variables. Called by `run`. Source: O; adr/0172.
+Owns its format, which is the format of 8.1.9 (`NAME=value` lines, a backslash doubled, a line feed as backslash and n), the
+methods that may write it, and the steps that get the variables. Called by `run`. Source: O; adr/0172.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class EnvironmentFile:
         self._changes: dict[str, str] = {}
 
     def before(self, step: Run, environment: Mapping[str, str]) -> None:
-        """Make the file before the first method, with the environment of the job. It is private to the user of that method, or
-        to root, where it comes after the job."""
+        """Make the file before the first method, with the environment of the job. The file is private to the user of that
+        method, or to root, if the method comes after the job."""
         if self._initial is not None or step.name not in METHODS:
             return
         self._initial = environment
@@ -67,9 +67,11 @@ class EnvironmentFile:
         self._changes = {name: value for name, value in now.items() if self._initial.get(name) != value}
 
     def variables_for(self, step: Run) -> dict[str, str]:
-        """The variables that a step gets: the job all of them, methods only those that cannot make them run other code.
+        """Return the variables that a step gets: the job gets all variables, methods only variables that cannot make them
+        run other code.
 
-        A user other than the job's owner gets those that the owner could not have written, or the names reserved for that.
+        A user other than the job's owner gets the variables that the owner could not have written; from a file that the owner
+        may have written, the variables with METHOD_PREFIX.
         """
         as_owner = step.user is None and not step.awaits_client
         if step.name == "job" and as_owner:

@@ -23,7 +23,7 @@ class IdentityError(Exception):
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Ids of a process. `groups`: supplementary group ids, without the additional one of the job. `home`, `shell`: of the
-    user of a method; the environment of a job contains those of its owner already."""
+    user of a method; the environment of a job already contains the owner's."""
 
     name: str
     uid: int
@@ -90,7 +90,7 @@ def as_user(identity: Identity) -> Iterator[None]:
 
 @contextmanager
 def real_ids(identity: Identity, additional_gid: int | None) -> Iterator[None]:
-    """Groups and real ids of `identity` inside the block: a process that posix_spawn(3) with RESETIDS starts has no others.
+    """Groups and real ids of `identity` inside the block: a process that posix_spawn(3) with RESETIDS starts has no other ids.
 
     Inside, the user may send this process signals, and no more (adr/0122).
     """

@@ -1,9 +1,9 @@
 """The launcher: `python -m shepherd.launcher SPOOL_DIR` finds a shepherd for each task (docs/architecture.md section 5.1).
 
-One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own ones) or pidfd (adopted ones). All of its
-state is in the tasks' directories, so that it may die at any moment: shepherds go on, and the next launcher adopts them. A
-client that connects checks first which tasks have an `exit` file: it is notified of later ends only. Called by sge_execd's
-supervisor; it must stay small, for every shepherd is a copy of it.
+One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own shepherds) or pidfd (adopted shepherds).
+All of its state is in the tasks' directories, so that it may die at any moment: shepherds go on, and the next launcher
+adopts them. A client that connects checks first which tasks have an `exit` file: the launcher reports only later ends to
+it. Called by sge_execd's supervisor; the launcher must stay small, for every shepherd is a copy of it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Launcher:
         self._waiting = WaitingShepherds(spool, self._poll, self._on_task_end)
         self._clearing: dict[int, str] = {}  # children that remove scratch directories of dead shepherds
         self._unfinalised: set[str] = set()  # their shepherd is dead, and the disk is full
-        self._adopted: dict[int, str] = {}  # pidfds of the others
-        self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
+        self._adopted: dict[int, str] = {}  # pidfds of shepherds that are not children
+        self._wrapped: set[str] = set()  # children that are wrappers (shepherd_cmd)
         self._stopping = False
         reading, self._writing = os.pipe()
         os.set_blocking(reading, False)
@@ -86,7 +86,7 @@ class Launcher:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
-        self._reap()  # those that have ended before the handler was there
+        self._reap()  # reap the shepherds that ended before the handler was installed
         self._waiting.open()
         while not self._stopping:
             for descriptor, events in self._poll.poll(_RETRY_S if self._unfinalised else None):
@@ -148,7 +148,7 @@ class Launcher:
         connection.unsent += json.dumps(message).encode() + b"\n"
         self._send(connection)
         if len(connection.unsent) > _UNSENT_LIMIT:
-            self._close(connection)  # it does not read; a client that reconnects requests the list
+            self._close(connection)  # the client does not read; after its reconnection it requests the list
 
     def _send(self, connection: _Connection) -> None:
         if connection.socket.fileno() < 0:
@@ -190,7 +190,7 @@ class Launcher:
         return _failed(directory, f'unknown request "{op}"')
 
     def _start(self, directory: str, wrapper: str, owner: str) -> Message:
-        """Find a shepherd, unless the task has or had one: a task is started once, however often the start is requested.
+        """Find a shepherd, unless the task has or had a shepherd: a task is started once, independent of the number of requests.
 
         `wrapper`: shepherd_cmd of the configuration, "" for none. `owner`: of the task, "" if it is to have a new shepherd.
         """
@@ -209,7 +209,7 @@ class Launcher:
         return {"op": "started", "directory": directory, "pid": pid}
 
     def _assign_shepherd(self, directory: str, wrapper: str, owner: str) -> None:
-        """Assign a shepherd that waits for tasks of this owner, or a new one. Raises OSError."""
+        """Assign a waiting shepherd of this owner, or a new shepherd. Raises OSError."""
         if wrapper or not owner:
             self._fork(directory, wrapper)
         elif pid := self._waiting.hand_over(directory, owner):
@@ -246,8 +246,8 @@ class Launcher:
     def _send_command_signal(self, directory: str) -> None:
         """Tell the shepherd to read its commands. Neither an own child nor a pidfd can mean another process.
 
-        Below a wrapper it is another process, which has not written `pid` or can be seen there. One that is not there
-        yet reads its commands before it starts the job.
+        Below a wrapper it is another process, which has not written `pid` or can be seen there. A shepherd that is not
+        there yet reads its commands before it starts the job.
         """
         for descriptor, adopted in self._adopted.items():
             if adopted == directory:
@@ -289,7 +289,7 @@ class Launcher:
             if pid in self._clearing:
                 directory = self._clearing.pop(pid)
                 if status:
-                    self._unfinalised.add(directory)  # it was killed, or the disk is full
+                    self._unfinalised.add(directory)  # the shepherd was killed, or the disk is full
                 else:
                     self._ended(directory)
             elif pid in self._own:
@@ -316,7 +316,7 @@ class Launcher:
     def _ended(self, directory: str) -> None:
         """A shepherd has ended: notify all clients, after finalising the task if there is no `exit`.
 
-        The scratch directory is removed before: the next attempt of the task may use the same one.
+        The scratch directory is removed before: the next attempt of the task may use the same path.
         """
         if directory in self._clearing.values():
             return
@@ -349,7 +349,7 @@ def _failed(directory: str, reason: str) -> Message:
 
 
 def _execute(wrapper: str, directory: str) -> None:
-    """Execute `shepherd_cmd` in the task's directory; it is to start `sge_shepherd`, which it finds by its PATH.
+    """Execute `shepherd_cmd` in the task's directory; the command is to start `sge_shepherd`, which it finds by its PATH.
 
     The launcher blocks a signal that is for shepherds: a wrapper that does not unblock it passes the mask on.
     """
@@ -360,7 +360,7 @@ def _execute(wrapper: str, directory: str) -> None:
 
 
 def _lock(spool: Path) -> int:
-    """Lock this spool directory for the one launcher while this process lives; -1 when there is one already."""
+    """Lock this spool directory for the one launcher while this process lives; -1 when there is a launcher already."""
     descriptor = os.open(spool / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

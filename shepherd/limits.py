@@ -1,4 +1,4 @@
-"""Resource limits that the kernel enforces: which ones, their values, and setting them.
+"""Resource limits that the kernel enforces: their names, their values, and setting them.
 
 `resource_limits` is pure and read in the plan; `apply` runs in the job's process before it gives up root, or `borrowed` in
 the shepherd for the moment in which it starts that process. The limits that the shepherd enforces itself (h_rt, s_rt and
@@ -34,7 +34,7 @@ _LIMITS = {
     "locks": (_LOCKS, False, True),
 }
 _MEMORY = ("data", "stack", "rss", "vmem")
-# Lower limits are raised to these, with which a shell can start and report an error. Source: O.
+# Lower limits are raised to these minimums, with which a shell can start and report an error. Source: O.
 _LEAST = {"cpu": 2, "fsize": 15 * 2**10, "data": 10 * 2**20, "stack": 2**20, "rss": 10 * 2**20, "vmem": 10 * 2**20}
 # The same for methods that run as the owner: seconds of processor time, and bytes.
 _LEAST_OF_METHODS = {
@@ -62,8 +62,9 @@ def resource_limits(
 ) -> list[ResourceLimit]:
     """The calls for a job with `slots` slots on this host.
 
-    A name that is absent is INFINITY for queue limits, and for those of execd_params the same as its partner: a lone
-    one is set for both (RL-10). A soft limit above the hard one becomes the hard one. None is lower than the least one.
+    A name that is absent is INFINITY for queue limits, and for limits of execd_params the same as its partner: a single
+    value is set for both (RL-10). A soft limit above the hard limit becomes the hard limit. No limit is lower than its
+    minimum.
     """
     result = []
     for name, (_, multiplied, inherited) in _LIMITS.items():
@@ -85,8 +86,8 @@ def resource_limits(
 def method_limits(limits: list[ResourceLimit]) -> list[ResourceLimit]:
     """The limits of a job for a method that runs as its owner, so that the owner's processes cannot escape them beside the job.
 
-    None is so low that a method of the administrator fails because of a job's requests. Processes are not limited: the kernel
-    counts all processes of the user, and a method would fail because of the others.
+    None is so low that a method of the administrator fails because of a job's requests. Processes are not limited: the
+    kernel counts all processes of the user, and a method would fail because of the user's other processes.
     """
     return [
         ResourceLimit(limit.name, _at_least(limit.name, limit.soft), _at_least(limit.name, limit.hard))
@@ -100,9 +101,9 @@ def _at_least(name: str, value: int | None) -> int | None:
 
 
 def apply(limits: list[ResourceLimit], memory: bool) -> None:
-    """Set the limits on memory, or all others, on this process. A refused limit is set as near as the kernel allows.
+    """Set the limits on memory, or all other limits, on this process. A refused limit is set as near as the kernel allows.
 
-    Those on memory come last before exec: the interpreter that sets them may need more than the job is allowed.
+    Limits on memory come last before exec: the interpreter that sets them may need more memory than the job is allowed.
     """
     for limit in limits:
         if (limit.name in _MEMORY) != memory:
@@ -127,8 +128,9 @@ def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
 
 @contextmanager
 def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
-    """Inside the block this process has the limits, if they `can_be_borrowed`. It keeps those that do not affect root if the
-    process that is started inside is the `last` one: without CAP_SYS_RESOURCE it could not restore its own."""
+    """Inside the block this process has the limits, if they `can_be_borrowed`. This process keeps the limits that do not
+    affect root if the process that is started inside is the `last` process of the task: without CAP_SYS_RESOURCE it could
+    not restore its own limits."""
     own = {_LIMITS[limit.name][0]: _own(limit) for limit in _limits_to_restore(limits, last)}
     try:
         apply(limits, memory=False)
@@ -146,7 +148,7 @@ def read_limits() -> dict[int, tuple[int, int]]:
 
 
 def restore_limits(own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """Restore this process's own limits. Returns those that could not be restored, with their values."""
+    """Restore this process's own limits. Returns the limits that could not be restored, with their values."""
     stuck = {}
     for kind, (soft, hard) in own.items():
         if (now := resource.getrlimit(kind)) == (soft, hard):
@@ -168,7 +170,8 @@ def _limits_to_restore(limits: list[ResourceLimit], last: bool) -> list[Resource
 
 
 def _can_raise() -> bool:
-    """Whether this process may raise hard limits, which a container's root may not: tested with one that Linux ignores."""
+    """Return whether this process may raise hard limits, which a container's root may not: tested with a limit that Linux
+    ignores."""
     soft, hard = resource.getrlimit(_LOCKS)
     lower = MAX_LIMIT if hard == resource.RLIM_INFINITY else max(0, hard - 1)
     try:
@@ -188,10 +191,10 @@ def _values(limit: ResourceLimit) -> tuple[int, int]:
     return soft, hard
 
 
-def _lower(wanted: int, ceiling: int) -> int:
+def _lower(requested: int, ceiling: int) -> int:
     if ceiling == resource.RLIM_INFINITY:
-        return wanted
-    return ceiling if wanted == resource.RLIM_INFINITY else min(wanted, ceiling)
+        return requested
+    return ceiling if requested == resource.RLIM_INFINITY else min(requested, ceiling)
 
 
 def _whole(value: int | float) -> int:

@@ -1,8 +1,9 @@
 """Files of 8.1.9 that methods read in the directory of their task: `config`, `pe_hostfile`, `usage`, `error`, `exit_status`.
 
-Owns their formats, mostly `name=value` lines, and which tasks get them: those with methods, a starter or a checkpointing
-interface, so that other tasks do not pay for these files. The task's own configuration is renamed first (docs/architecture.md
-5.2). The product reads none of these files. Called by `run`. Source: O; sge_conf(5) prolog, checkpoint(5).
+Owns their formats, mostly `name=value` lines, and the choice of tasks that get them: tasks with methods, a starter or a
+checkpointing interface, so that other tasks do not pay for these files. The task's own configuration is renamed first
+(docs/architecture.md 5.2). The product reads none of these files. Called by `run`. Source: O; sge_conf(5) prolog,
+checkpoint(5).
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _line(value: object) -> str:
 
 
 def _entries(config: TaskConfig, directory: Path, gid: int | None) -> list[tuple[str, object]]:
-    """Names and values in the order of 8.1.9; without those that only its own programs use."""
+    """Names and values in the order of 8.1.9, without the values that only its own programs use."""
     variables = config.variables
     found: list[tuple[str, object]] = [] if gid is None else [("add_grp_id", gid)]
     found += [(name, value) for name, value in variables.items() if name.startswith("fs_")]

@@ -1,8 +1,8 @@
-"""The next task of a shepherd whose task has ended: it reports the end to the launcher, and waits for a directory.
+"""The next task of a shepherd whose task has ended: the shepherd reports the end to the launcher, and waits for a directory.
 
 Owns which tasks allow a shepherd to be reused, and the connection to the launcher. A waiting shepherd holds no resources of
-a task; it ends when the launcher does, when no task comes for a while, or by a signal. Called by `shepherd_process`; the
-other side is `waiting_shepherds`. Source: adr/0155.
+a task; the shepherd ends when the launcher ends, when no task arrives for a while, or by a signal. Called by
+`shepherd_process`; the other side is `waiting_shepherds`. Source: adr/0155.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shepherd.process_baseline import ProcessBaseline
 SOCKET = "shepherd.sock"
 OVER = b"over"
 MESSAGE_BYTES = 4096
-#: how long a shepherd waits, and how many tasks it runs at most, so that leaks are limited
+#: time that a shepherd waits, and the maximum number of its tasks, so that leaks are limited
 _WAIT = struct.pack("@2l", 20, 0)
 _MOST_TASKS = 1000
 #: tasks between two garbage collections, which the launcher has switched off
@@ -64,7 +64,7 @@ class LauncherConnection:
         self._tasks = 0
 
     def next(self, directory: Path, config: TaskConfig) -> NextTask | None:
-        """Wait for the task after this one, which is not claimed yet; None: this shepherd is to end."""
+        """Wait for the task after this task, and return it unclaimed; None: this shepherd is to end."""
         self._tasks += 1
         if self._tasks == _MOST_TASKS or not self._connect():
             return None
@@ -94,7 +94,7 @@ class LauncherConnection:
         return True
 
     def _wait(self) -> Path | None:
-        """Report that the task has ended, and wait for the directory of another one. Raises OSError."""
+        """Report that the task has ended, and wait for the directory of another task. Raises OSError."""
         assert self._socket is not None
         self._socket.send(OVER)
         blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)

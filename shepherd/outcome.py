@@ -53,7 +53,7 @@ _BY_SIGNAL = range(129, 129 + 64)  # exit statuses of a shell whose child a sign
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended. `exit_status` by the shell's convention: 128 + `signal` when one ended it.
+    """The end of a process. `exit_status` by the shell's convention: 128 + `signal` when a signal ended the process.
 
     `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`). `reason` is also why the
     shepherd ended it.
@@ -67,8 +67,8 @@ class Ended:
 
 
 class Outcome:
-    """Collects the ends of the steps. If the job has run to its end the last failure decides, since a later one tells more about
-    the queue's state; else the one for which the job is rerun.
+    """Collects the ends of the steps. If the job has run to its end the last failure decides, since a later failure is more
+    precise about the queue's state; else the failure for which the job is rerun.
 
     `method`: the prolog, pe_start, pe_stop or epilog that failed, else "". `fault`: the cause (`faults`).
     """
@@ -114,8 +114,8 @@ class Outcome:
         return self.failed in (MIGRATING, RESCHEDULED)
 
     def method_ended(self, name: str, ended: Ended, as_owner: bool = False) -> None:
-        """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: it ran as the job's owner, who can send it signals: its
-        death by a signal is no fault of the queue."""
+        """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: the method ran as the job's owner, who can send it
+        signals: its death by a signal is no fault of the queue."""
         if ended.setup_failed:
             self.fail(name, ended.setup_failed, ended.reason, ended.fault)
         elif ended.exit_status:
@@ -124,9 +124,9 @@ class Outcome:
             self.fail(name, self._special_exits.get(ended.exit_status, IN[name]), reason, fault)
 
     def job_ended(self, ended: Ended, kill_reason: str, migrating: bool = False, limit_enforced: bool = False) -> None:
-        """The job itself has ended. `kill_reason`: why the shepherd ended it, "" if it did not. `migrating`: it was to be saved
-        and ended, and whatever its exit status, it continues elsewhere (CK-4). `limit_enforced`: the shepherd ended it for
-        exceeding h_rt, h_cpu or h_vmem; whatever its exit status, it is not rerun (RL-2)."""
+        """The job itself has ended. `kill_reason`: why the shepherd ended it, "" if it did not. `migrating`: the job was to
+        be saved and ended, and continues elsewhere for any exit status (CK-4). `limit_enforced`: the shepherd ended the
+        job for exceeding h_rt, h_cpu or h_vmem; the job is never rerun, for any exit status (RL-2)."""
         if ended.setup_failed:
             self.fail("job", ended.setup_failed, ended.reason, ended.fault)
             return

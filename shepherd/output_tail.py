@@ -49,7 +49,7 @@ def read_end(path: str, max_bytes: int) -> dict[str, object]:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):  # it was replaced since
+        if not stat.S_ISREG(status.st_mode):  # replaced since the check
             raise OutputFault(f'"{path}" is no plain file')
         begin = max(0, status.st_size - max_bytes)
         data = os.pread(descriptor, min(max_bytes, status.st_size), begin)

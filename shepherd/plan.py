@@ -63,9 +63,9 @@ class Output:
 class Run:
     """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
 
-    `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot be
-    started at all. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it may take. `last`: no other process of
-    the task is started after it.
+    `user`: None for the job's owner; steps of other users have neither the job's environment nor its limits. `error`: the
+    reason why the process cannot be started at all. `before`/`within`: codes of sge_status(5). `timeout_s`: the time that
+    the step may take. `last`: no other process of the task is started after it.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Run:
     user: str | None = None
     limits: list[ResourceLimit] = field(default_factory=list)
     error: str | None = None
-    awaits_client: bool = False  # at a port, to become the daemon that lets it in
+    awaits_client: bool = False  # at a port, to become the daemon that authenticates it
     timeout_s: Number | None = None
     last: bool = False
 
@@ -100,7 +100,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class RemoveDirectory:
-    """Remove the scratch directory with its contents, whatever happened before."""
+    """Remove the scratch directory with its contents, after any outcome of the earlier steps."""
 
     path: str
 
@@ -165,7 +165,8 @@ def control_method_step(config: TaskConfig, name: str, method: Method, variables
 def _method_step(config: TaskConfig, name: str, text: str, needs: tuple[str, ...] = (PREPARATION,)) -> Run:
     """The step of a method; its `error` is set when its text cannot be used.
 
-    Methods read /dev/null and write into the job's files, those of the PE into its own (sge_conf(5) prolog, sge_pe(5)).
+    Methods read /dev/null and write into the job's files, methods of the PE into the PE's own files (sge_conf(5) prolog,
+    sge_pe(5)).
     """
     output = _pe_output(config) if name in ("pe_start", "pe_stop") else _output(config, "/dev/null")
     try:
@@ -235,7 +236,8 @@ def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:
 
 
 def _daemon_step(config: TaskConfig, text: str) -> Run:
-    """The job of a client that connects by a configured daemon: it runs as root, and becomes the user that it lets in (IA-5)."""
+    """The job of a client that connects by a configured daemon: the daemon runs as root, and becomes the user that it
+    authenticates (IA-5)."""
     arguments, error = [""], None
     try:
         arguments = split(text)

@@ -76,8 +76,8 @@ def _make_as_owner_or_root(owner: Identity, path: str, note: ScratchNote) -> str
 
 
 def remove_directory(owner: Identity, path: str, trace: Trace, inode: int | None = None) -> None:
-    """Remove the scratch directory: first as the owner, who may have rights that root lacks (on a file server), then as root.
-    `inode`: as of `directories.remove`."""
+    """Remove the scratch directory: first as the owner, because a file server may give the owner rights that root lacks,
+    then as root. `inode`: as of `directories.remove`."""
     try:
         with as_user(owner):
             directories.remove(path, owner.uid, inode)

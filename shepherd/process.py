@@ -31,16 +31,17 @@ from shepherd.spawning import spawn
 from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
 
-# An ignored signal stays ignored over exec: neither signals that Python ignores nor those that were ignored when the daemon was
-# started (nohup, a background job of a shell) may be ignored in the job. None is ignored later; exec itself resets handlers.
+# An ignored signal stays ignored over exec: neither signals that Python ignores nor signals that were ignored when the
+# daemon was started (nohup, a background job of a shell) may be ignored in the job. None is ignored later; exec itself
+# resets handlers.
 _IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
 _REPORT_BYTES = 4096
 _SYSTEM = frozenset(SAFE_PATH.split(":"))
 
 
 class SetupError(Exception):
-    """The program was not reached: failed code of sge_status(5), reason, cause (`faults`), and the user id of the attempt, the
-    present one by default."""
+    """The program was not reached: failed code of sge_status(5), reason, cause (`faults`), and the user id of the attempt,
+    by default the present user id."""
 
     def __init__(self, failed: int, reason: str, fault: str = BY_CODE, uid: int | None = None) -> None:
         super().__init__(reason)
@@ -85,7 +86,8 @@ class StartedProcess:
 
 
 def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) -> StartedProcess:
-    """Start the process of a step, as a copy of the shepherd where it must be one, or where spawning fails: a copy reports why.
+    """Start the process of a step, as a copy of the shepherd if the step requires a copy, or if spawning fails: a copy
+    reports the reason.
 
     Raises OSError when the host cannot have another process.
     """
@@ -101,7 +103,8 @@ def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) 
 def _must_be_a_copy(run: Run, context: ProcessContext) -> bool:
     """Whether steps have to be taken in the new process before exec; else `spawning` suffices.
 
-    The execution of a program of the user might block; that of root's programs in the directories of the system does not.
+    The execution of a program of the user might block; the execution of root's programs in the directories of the system
+    does not.
     """
     waits = run.awaits_client or (run.name == "job" and context.session is not None)
     enters = run.name == "job" and bool(context.containment.cgroups)
@@ -172,7 +175,7 @@ def _become(run: Run, context: ProcessContext, environment: dict[str, str]) -> N
 def _user_of(run: Run, owner: Identity) -> Identity:
     """Raises IdentityError."""
     if run.awaits_client:
-        return find_identity(pwd.getpwuid(os.geteuid()).pw_name)  # normally root: the daemon becomes the user that it lets in
+        return find_identity(pwd.getpwuid(os.geteuid()).pw_name)  # normally root: the daemon becomes its client's user
     return owner if run.user is None else find_identity(run.user)
 
 

@@ -1,7 +1,8 @@
 """The state of this process before its first task, which is restored after each task.
 
-Owns the attributes of a shepherd that a task may change: limits, umask, directory, descriptors, pending signals, and those that
-cannot be restored: ids, priority, processors, children. Called by `shepherd_process` and `next_task`. Source: adr/0155.
+Owns the attributes of a shepherd that a task may change: limits, umask, directory, descriptors, pending signals, and the
+attributes that cannot be restored: ids, priority, processors, children. Called by `shepherd_process` and `next_task`.
+Source: adr/0155.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class ProcessBaseline:
         self._fixed_attributes = _fixed_attributes()
 
     def restore(self, others: Collection[int]) -> bool:
-        """Restore the state of this process, except the descriptors `others`. False: it cannot be restored, and is to end."""
+        """Restore the state of this process, except the descriptors `others`. False: the state cannot be restored, and the
+        process is to end."""
         if _has_children() or _fixed_attributes() != self._fixed_attributes:
             return False
         os.umask(UMASK)
@@ -37,7 +39,7 @@ class ProcessBaseline:
         self._stuck = limits.restore_limits(self._limits)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         while signal.sigtimedwait(self._mask, 0) is not None:
-            pass  # meant for the task that has ended
+            pass  # sent to the task that has ended
         return True
 
     def can_run(self, config: TaskConfig) -> bool:

@@ -21,7 +21,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _libc = ctypes.CDLL(None, use_errno=True)
 _prctl = _libc.prctl
-_timers = _libc if hasattr(_libc, "timer_create") else ctypes.CDLL("librt.so.1")  # that of glibc before 2.34
+_timers = _libc if hasattr(_libc, "timer_create") else ctypes.CDLL("librt.so.1")  # the library of glibc before 2.34
 _timer_create, _timer_settime, _timer_delete = _timers.timer_create, _timers.timer_settime, _timers.timer_delete
 _CLOCK_MONOTONIC, _SIGEV_SIGNAL = 1, 0
 
@@ -54,7 +54,7 @@ def end_on_failure() -> Iterator[None]:
 
 @contextmanager
 def kill_after(seconds: float) -> Iterator[None]:
-    """The kernel kills this process when the block takes longer, also while it waits for another one or is stopped.
+    """The kernel kills this process when the block takes longer, also while it waits for another process or is stopped.
 
     Raises OSError. Source: timer_create(2), with SIGKILL, which posix_spawn(3) does not block.
     """
@@ -133,7 +133,7 @@ def children(pid: int) -> list[int]:
         for thread in os.listdir(f"/proc/{pid}/task"):
             found += [int(child) for child in read_proc(f"/proc/{pid}/task/{thread}/children").split()]
     except OSError:
-        pass  # it ended meanwhile: its children have a new parent
+        pass  # the process has ended: its children have a new parent
     return found
 
 
@@ -168,7 +168,8 @@ def send(pid: int, above: Collection[int], number: int) -> bool:
 
 
 def signal_tree(root: int, number: int, without: Collection[int] = ()) -> int:
-    """Signal all descendants of `root`, also those that are forked meanwhile; returns how many processes got it.
+    """Signal all descendants of `root`, also processes that are forked meanwhile; return the number of processes that got
+    the signal.
 
     A stop is repeated until no new process appears; other signals are sent once to each process.
     """
@@ -193,7 +194,8 @@ def kill_tree(root: int, without: Collection[int] = ()) -> int:
 
 
 def renice(pids: Iterable[int], nice: int) -> int:
-    """Set the nice value of processes. Returns the number of those changed; one that is gone, or refused, is skipped."""
+    """Set the nice value of processes. Returns the number of changed processes; a process that is gone, or refused, is
+    skipped."""
     count = 0
     for pid in pids:
         try:
@@ -205,7 +207,7 @@ def renice(pids: Iterable[int], nice: int) -> int:
 
 
 def reapers() -> set[int]:
-    """Processes that may have inherited orphans of jobs: this one, all above it, and init."""
+    """Return the processes that may have inherited orphans of jobs: this process, all processes above it, and init."""
     found = {1}
     pid = os.getpid()
     while pid > 1 and pid not in found:

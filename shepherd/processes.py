@@ -1,7 +1,7 @@
 """The processes below a shepherd: which of them belong to the job; reaping, signalling, measuring and killing them.
 
-Owns the system calls for that; `run` decides when. The shepherd is their subreaper: orphans of its children become its
-children.
+Owns the system calls for these actions; `run` decides about their times. The shepherd is their subreaper: orphans of its
+children become its children.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shepherd.containment import Containment
 from shepherd.task_files import Trace
 from shepherd.usage import JobUsage, io_bytes
 
-_PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
+_PATIENCE_S, _ROUND_S = 10.0, 1.0  # time that killed processes may take to disappear; time until they are killed again
 
 
 class Processes:
@@ -26,7 +26,7 @@ class Processes:
     reaped.
 
     `job_pid`: process of the job, 0 before it was started. `awaited`: the process whose end is waited for, of the job or
-    of a method, else 0. `not_job`: processes of methods and of the session, whose trees are not the job's.
+    of a method, else 0. `not_job`: processes of methods and of the session; their trees are not the job's.
     """
 
     def __init__(self, trace: Trace, ended: Callable[[int, int], None]) -> None:
@@ -38,7 +38,7 @@ class Processes:
 
     @property
     def is_job_running(self) -> bool:
-        """Whether the job itself is what is waited for."""
+        """Return whether the awaited process is the job itself."""
         return self.awaited != 0 and self.awaited == self.job_pid
 
     def reap(self) -> bool:
@@ -71,13 +71,13 @@ class Processes:
         process_tree.kill_tree(os.getpid(), self._excluded_roots())
 
     def renice(self, nice: int) -> None:
-        """Give the job's processes a nice value; those that they start later inherit it."""
+        """Give the job's processes a nice value; processes that they start later inherit it."""
         if self.is_job_running:
             count = process_tree.renice(process_tree.descendants(os.getpid(), self.not_job), nice)
             self._trace(f"nice value {nice} for {count} processes")
 
     def measure(self) -> None:
-        """Take a sample of what the job uses."""
+        """Take a sample of the job's usage."""
         if self.is_job_running:
             pids = process_tree.descendants(os.getpid(), self.not_job)
             self.usage.sample(pids, time.monotonic(), self.containment.cpu_seconds())
@@ -93,7 +93,7 @@ class Processes:
         try:
             self.containment.release(directory)
         except OSError as error:
-            self._trace(f"can't give back what held the job's processes together: {plain_fault(error)}")
+            self._trace(f"can't release the cgroup or group id of the job's processes: {plain_fault(error)}")
 
     def end_all(self) -> None:
         """End every process below the shepherd."""

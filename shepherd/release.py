@@ -1,4 +1,5 @@
-"""The release from which a shepherd was loaded stays on disk while it runs, though the host may have a newer one by then.
+"""Lock on the release from which a shepherd was loaded: the release stays on disk while the shepherd runs, though the host
+may have a newer release by then.
 
 Owns that one lock. Called by `shepherd_process`. Source: docs/adr/0149.
 """

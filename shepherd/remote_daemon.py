@@ -28,7 +28,7 @@ class NoConnection(Exception):
 
 
 def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
-    """Write the script with the job's command for the user that the daemon lets in: in the job's directory and environment."""
+    """Write the script with the job's command for the authenticated user: in the job's directory and environment."""
     if config.command is None:
         return  # a login: the daemon starts the shell itself
     exports = [f"export {name}={shlex.quote(value)}" for name, value in config.environment.items() if name.isidentifier()]

@@ -1,7 +1,7 @@
 """The run of one task by its shepherd: the steps of its plan, commands of the execd meanwhile, and the content of `exit`.
 
-It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline.
-Decisions are in `plan`, `control`, `outcome`; its processes are those of `processes`.
+The run waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. Decisions are in
+`plan`, `control`, `outcome`; system calls on its processes are in `processes`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TaskRun:
 
     def __init__(self, directory: Path, config: TaskConfig, owner: Identity, trace: task_files.Trace) -> None:
         self._directory, self._config, self._owner, self._trace = directory, config, owner, trace
-        plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
+        plain = bool(config.session)  # interactive jobs are never run again, for any exit status (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
         self._processes = Processes(trace, self._child_ended)
@@ -230,7 +230,7 @@ class TaskRun:
             self._control.out_of_memory()
             self._usage.note_memory(int(total_limit(self._config, "h_vmem") or 0))
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
-        if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
+        if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell reports of a child
             self._control.killed_by_unknown(self._usage.cpu_s)
         end_reason = task_files.stamped(self._control.death_reason(ended.signal))
         self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
@@ -287,7 +287,7 @@ class TaskRun:
             if command == _END:
                 command = "kill" if self._job_over else "terminate"
             if self._job_over and self._session is not None and command in _ENDING_COMMANDS:
-                self._session.kill()  # it is being closed, and the client takes its time
+                self._session.kill()  # the session is being closed, and the client is slow
             if self._job_over and command not in _AFTER_JOB_COMMANDS:
                 self._trace(f"command {command} left alone: the job has ended already")
                 continue
@@ -394,7 +394,7 @@ class TaskRun:
         self._run_to_end(step)
 
     def _sweep(self) -> None:
-        """Kill and reap the processes that the job has left behind (EX-7); also a command that was to save a job that is deleted:
-        no file may be added to those that clean_command removes (CK-2)."""
+        """Kill and reap the processes that the job has left behind (EX-7), including a command that was to save a job that
+        is deleted: no file may be added to the files that clean_command removes (CK-2)."""
         if self._processes.job_pid:
             self._processes.sweep(self._checkpoints.pids)

@@ -1,8 +1,8 @@
 """The session of an interactive task as its shepherd sees it: starting its process, handing the streams to the job, ending it.
 
 The session is a process of its own beside the job (`session_process`), so that the shepherd can go on waiting for
-signals and deadlines. It has the ids of the job's owner, whose bytes alone it handles; only its socket was made as root,
-so that only the host's daemon can connect. Called by `run`. Source: docs/interactive.md.
+signals and deadlines. The session has the ids of the job's owner, and handles only the owner's bytes; only its socket was
+made as root, so that only the host's daemon can connect. Called by `run`. Source: docs/interactive.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HUNG_UP = 128 + signal.SIGHUP
 #: longer than any address
 _ORIGIN_BYTES = 256
 
-#: why a session process ends while the job runs, by its exit status
+#: reasons for the end of a session process while the job runs, by its exit status
 END_REASONS = {
     1: "no client was connected to the interactive session any longer",
     2: "the client ended the interactive session",
@@ -75,7 +75,7 @@ class Session:
         try:
             os.write(self._control, json.dumps({"outcome": outcome, "linger": linger}).encode() + b"\n")
         except OSError:
-            pass  # it has ended
+            pass  # has ended already
         os.close(self._control)
 
     def kill(self) -> None:

@@ -1,8 +1,8 @@
-"""The process that holds the streams of an interactive task and serves its client, over one connection after another.
+"""The process that holds the streams of an interactive task and serves its client, over a sequence of connections.
 
-Owns the loop between the job's streams and the client's frames (`gridengine.session`). It runs as the job's owner. When the
-client is gone it keeps all data and waits for the next connection, for `session_grace_s`; a job whose output is not taken is
-blocked by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
+Owns the loop between the job's streams and the client's frames (`gridengine.session`). The process runs as the job's owner.
+When the client is gone it keeps all data and waits for the next connection, for `session_grace_s`; a job whose output is
+not taken is blocked by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class SessionProcess:
     # --- the client -----------------------------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        """A new connection replaces the old one. The daemon at the other end has checked the client's ticket."""
+        """A new connection replaces the old connection. The daemon at the other end has checked the client's ticket."""
         connection, _ = self._listener.accept()
         connection.settimeout(_GREETING_S)
         try:
@@ -208,7 +208,7 @@ class SessionProcess:
         self._opener = None
 
     def _answer_greeting(self, greeting: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a greeting: a new client gets a number of its own, and the one before is disconnected."""
+        """Return the answer to a greeting: a new client gets a number of its own, and the previous client is disconnected."""
         if greeting["attempt"] != self._attempt:
             return {"refused": "it is another attempt of the task that runs"}
         client, received = greeting.get("client"), greeting.get("received")
@@ -234,7 +234,7 @@ class SessionProcess:
         try:
             connection.send(self._unsent_bytes + session.encode_frame(session.SUPERSEDED))
         except OSError:
-            return  # it is refused when it reconnects
+            return  # refused when the client reconnects
 
     def _receive(self, connection: socket.socket) -> bool:
         """Take the client's frames; False when it requests the end of the task."""

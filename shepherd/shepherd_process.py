@@ -1,6 +1,6 @@
-"""The process of a shepherd, forked by the launcher: it claims a task, writes its `exit` file, and goes on with the next one.
+"""The process of a shepherd, forked by the launcher: claims a task, writes its `exit` file, and goes on with the next task.
 
-Owns that `exit` is always written, whatever goes wrong. Called by `launcher`; `run` carries the task out.
+Guarantees that `exit` is always written, after any error. Called by `launcher`; `run` carries the task out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from shepherd.usage import JobUsage
 
 
 def shepherd(directory: Path) -> None:
-    """Be the shepherd of the task in `directory`, from its start to its end, and then of others that the launcher has for it.
-    Returns when all have ended.
+    """Be the shepherd of the task in `directory`, from its start to its end, and then of other tasks that the launcher has
+    for it. Returns when all have ended.
 
-    Must run in a process of its own. Whatever happens, no process of a job is left running and its `exit` gets written.
+    Must run in a process of its own. After any error, no process of a job is left running and its `exit` gets written.
     """
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)

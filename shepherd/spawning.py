@@ -1,8 +1,9 @@
 """Starting a process of the task without a copy of the shepherd: posix_spawn(3), which shares the shepherd's pages until exec.
 
-The steps that posix_spawn cannot take in the new process the shepherd takes itself before: the owner's directory, umask and
-limits, then, just for the call, the owner's groups and real ids, which POSIX_SPAWN_RESETIDS makes the only ones of the new
-process. Effective and saved user id of the shepherd stay root's. Called by `process`, which decides when this is possible.
+The shepherd itself takes the steps that posix_spawn cannot take in the new process: before the call it sets the owner's
+directory, umask and limits; for the call alone, the owner's groups and real ids, which POSIX_SPAWN_RESETIDS makes the only
+ids of the new process. Effective and saved user id of the shepherd stay root's. Called by `process`, which decides when
+this is possible.
 Source: adr/0122.
 """
 
@@ -25,7 +26,7 @@ _LONGEST_START_S = 60.0
 def spawn(
     run: Run, environment: dict[str, str], owner: Identity, gid: int | None, location: tuple[str, int], ignored: Sequence[int]
 ) -> int | None:
-    """Start the process of a step as the job's owner; None: it failed, and the reason is found by the start as a copy.
+    """Start the process of a step as the job's owner; None: the start failed, and the start as a copy will find the reason.
     `gid`: additional group id; `location`: working directory and umask; `ignored`: signals that get their default action.
     """
     directory, umask = location

@@ -1,8 +1,8 @@
 """Standard input, output and error of a process of the task.
 
-Called in the new process, with the effective ids of the job's owner, so that a user cannot reach files of others.
-Output is appended to existing files, as in 8.1.9: a rerun keeps the output of the first run. Deviation: output of a method to
-a pipe of the user is lost; else the reader of the pipe could block the method, and keep the job's slots.
+Called in the new process, with the effective ids of the job's owner, so that a user cannot reach files of other users.
+Output is appended to existing files, as in 8.1.9: a rerun keeps the output of the first run. Deviation: output of a method
+to a pipe of the user is lost; else the reader of the pipe could block the method, and keep the job's slots.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def open_files(
 
 
 def _check_differs_from_input(stdin: int, path: str, what: str) -> None:
-    """Refuse a file that is both read and written: it is lost, or fills the disk. Raises OpenError. Source: O."""
+    """Refuse a file that is both read and written: such a file is lost, or fills the disk. Raises OpenError. Source: O."""
     held = os.fstat(stdin)
     with suppress(OSError):  # there is none yet
         if stat.S_ISREG(held.st_mode) and os.path.samestat(held, os.stat(path)):

@@ -1,4 +1,5 @@
-"""The standard streams of an interactive task: a pseudo terminal, or three pipes; one end for the job, one for its session.
+"""The standard streams of an interactive task: a pseudo terminal, or three pipes, with an end for the job and an end for
+its session.
 
 Owns making them. The ends of the session do not block. Source: sge_submit(1) -pty (SO-29), pty(7).
 """
@@ -17,8 +18,8 @@ from gridengine.session import ERROR, OUTPUT, WindowSize
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """`job`: the descriptors that become 0, 1 and 2 of the job. `input`, `outputs`: the session's ends, each output with the kind
-    of its frames; a terminal has one descriptor for both."""
+    """`job`: the descriptors that become 0, 1 and 2 of the job. `input`, `outputs`: the session's ends, each output with
+    the kind of its frames; a terminal has one descriptor for all streams."""
 
     job: tuple[int, int, int]
     input: int

@@ -77,7 +77,7 @@ def drop_claim(spool: Path, pid: int) -> None:
 
 
 def drop_claims(spool: Path) -> None:
-    """Remove all kept `pid` files: a new launcher assigns no task to a shepherd of an earlier one."""
+    """Remove all kept `pid` files: a new launcher assigns no task to a shepherd of an earlier launcher."""
     with suppress(OSError):
         for name in os.listdir(f"{spool}/{SHEPHERDS}"):
             os.unlink(f"{spool}/{SHEPHERDS}/{name}")
@@ -122,7 +122,7 @@ def write_checkpoint(directory: Path, pid: int) -> None:
 
 
 def read_checkpoint(directory: Path) -> int:
-    """The process id in the job's checkpoint, 0 without one."""
+    """Return the process id in the job's checkpoint, 0 without a checkpoint."""
     try:
         return int((directory / CHECKPOINT).read_text())
     except (OSError, ValueError):
@@ -130,15 +130,16 @@ def read_checkpoint(directory: Path) -> int:
 
 
 class ScratchNote:
-    """The file `scratch`, a line `INODE PATH` for each path at which the scratch directory was to be made; the last one is that
-    of the directory. The inode is 0 until the directory is made, so that no crash leaves a directory without a record.
+    """The file `scratch`, a line `INODE PATH` for each path at which the scratch directory was to be made; the last line is
+    the directory's own. The inode is 0 until the directory is made, so that no crash leaves a directory without a record.
     """
 
     def __init__(self, directory: Path) -> None:
         self._descriptor = _open_new(directory, SCRATCH)
 
     def __call__(self, path: str, inode: int = 0) -> None:
-        """Note the path of a directory that is about to be made, or with its inode of one that is. Raises OSError."""
+        """Note the path of a directory that is about to be made, or the path of a made directory with its inode. Raises
+        OSError."""
         line = f"{inode} {path}\n".encode()
         if os.write(self._descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -148,7 +149,7 @@ class ScratchNote:
 
 
 def read_scratch(directory: Path) -> tuple[int, str] | None:
-    """Inode and path of the scratch directory that a shepherd has made or was making; None without one."""
+    """Return inode and path of the scratch directory that a shepherd has made or was making; None without a directory."""
     try:
         lines = (directory / SCRATCH).read_text(errors="surrogateescape").split("\n")[:-1]
         inode, path = lines[-1].split(" ", 1)
@@ -166,8 +167,8 @@ def running(path: Path) -> int | None:
 
 
 def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -> None:
-    """Write a file by rename. `durable`: it is on disk before the name appears, and the name when this returns. `mode`: of a new
-    one."""
+    """Write a file by rename. `durable`: the data is on disk before the name appears, and the name when this function
+    returns. `mode`: of a new file."""
     temporary = f"{path}{DRAFT}"
     os.close(_write(temporary, data, durable, mode))
     os.rename(temporary, path)
@@ -183,13 +184,13 @@ def add_fault(directory: Path, text: str) -> None:
 
 
 def write_usage(directory: Path, usage: dict[str, float]) -> None:
-    """Write `usage`, if there is room: the next measurement may find some."""
+    """Write `usage`, if the disk has space: the next measurement may find some."""
     with suppress(OSError):
         replace(directory / USAGE, json.dumps(usage).encode() + b"\n")
 
 
 def read_usage(directory: Path) -> dict[str, float]:
-    """The last measurement; empty without one."""
+    """Return the last measurement; empty without a measurement."""
     return {name: float(value) for name, value in _read_json(directory / USAGE).items()}
 
 
@@ -318,7 +319,7 @@ def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
 class Trace:
     """The `trace` file: one line for each action of the shepherd. Losing lines never stops a job.
 
-    It shows the arguments of the job and its methods, which no other user may read.
+    The file contains the arguments of the job and its methods, which no other user may read.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -335,7 +336,7 @@ class Trace:
 
 
 def _open_new(directory: Path, name: str) -> int:
-    """Open a file to append lines to: the existing one, else the recycled one of an earlier task, emptied, else a new one."""
+    """Open a file to append lines to: the existing file, else the recycled file of an earlier task, emptied, else a new file."""
     path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
     try:
         os.rename(f"{path}{DRAFT}", path)
@@ -345,7 +346,8 @@ def _open_new(directory: Path, name: str) -> int:
 
 
 def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> int:
-    """Overwrite an existing file rather than make a new one: see `daemons.execd.recycled_directories`. Returns its descriptor."""
+    """Overwrite an existing file rather than make a new file: see `daemons.execd.recycled_directories`. Returns its
+    descriptor."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         if os.write(descriptor, data) < len(data):

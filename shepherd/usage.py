@@ -15,8 +15,8 @@ from shepherd.process_tree import read_proc, stat_fields
 GIGABYTE = 2**30
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# When every job is measured, in seconds since its start, so that records of short ones contain their memory; later measurements
-# are those that limits need or that the execd requests (EX-8).
+# Times at which every job is measured, in seconds since its start, so that records of short jobs contain their memory;
+# later measurements are required by limits or requested by the execd (EX-8).
 EARLY_S = (1, 3, 7, 15, 31)
 _SUMMED = (
     "ru_utime ru_stime ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals "
@@ -25,11 +25,12 @@ _SUMMED = (
 
 
 class JobUsage:
-    """Usage of one job between `began` and `ended`. `add_reaped` for each process that ended, `sample` for those that run."""
+    """Usage of one job between `began` and `ended`. `add_reaped` for each process that ended, `sample` for the running
+    processes."""
 
     def __init__(self) -> None:
         self._rusage: dict[str, float] = dict.fromkeys(_SUMMED, 0.0) | {"ru_maxrss": 0.0}
-        # a program inherits the peak of the process that executes it, which is a copy of this one
+        # a program inherits the peak of the process that executes it, and that process is a copy of this process
         self._shepherds_maxrss = getrusage(RUSAGE_SELF).ru_maxrss
         self._ended_io = 0
         self._io = 0
@@ -47,7 +48,7 @@ class JobUsage:
         self._early = [now + seconds for seconds in EARLY_S]
 
     def deadline(self) -> float | None:
-        """Monotonic time of the next early measurement; None: there is no further one."""
+        """Monotonic time of the next early measurement; None: there is no further early measurement."""
         return self._early[0] if self._early else None
 
     def due(self, now: float) -> bool:
@@ -75,13 +76,13 @@ class JobUsage:
         self.cpu_s = max(self.cpu_s, self._rusage["ru_utime"] + self._rusage["ru_stime"])
 
     def sample(self, pids: Iterable[int], now: float, cgroup_cpu_s: float | None = None) -> None:
-        """Measure the running processes at monotonic time `now`. A cgroup's CPU time is exact where there is one."""
+        """Measure the running processes at monotonic time `now`. A cgroup's CPU time is exact if there is a cgroup."""
         cpu_s, vmem, rss, io = self._rusage["ru_utime"] + self._rusage["ru_stime"], 0, 0, 0
         for pid in pids:
             fields = stat_fields(pid)
             if fields is None:
                 continue
-            cpu_s += sum(int(ticks) for ticks in fields[11:15]) * _TICK_S  # own time and that of waited-for children
+            cpu_s += sum(int(ticks) for ticks in fields[11:15]) * _TICK_S  # own time and the time of waited-for children
             vmem += int(fields[20])
             rss += int(fields[21]) * _PAGE
             io += io_bytes(pid)
@@ -94,7 +95,7 @@ class JobUsage:
         self.cpu_s = max(self.cpu_s, cpu_s if cgroup_cpu_s is None else cgroup_cpu_s)
 
     def note_memory(self, size: int) -> None:
-        """The job used at least `size` bytes at a time, though no sample may have seen that."""
+        """The job used at least `size` bytes at a time, though perhaps no sample contains that size."""
         self.maxvmem = max(self.maxvmem, size)
 
     def current_values(self) -> dict[str, float]:

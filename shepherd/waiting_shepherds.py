@@ -1,8 +1,9 @@
 """Shepherds that wait for their next task, in the launcher: which may wait, which are waiting, and which gets a task.
 
 Owns the socket on which they report (docs/architecture.md section 5.1). A shepherd serves one owner alone, from its first
-task to its last. It is a child of this launcher, which is how the launcher knows of its death; connections of other processes
-are closed. Must not know files of tasks. Called by `launcher`; the other side is `next_task`. Source: adr/0155.
+task to its last. The shepherd is a child of this launcher, which is how the launcher knows of its death; connections of
+other processes are closed. Must not know files of tasks. Called by `launcher`; the other side is `next_task`. Source:
+adr/0155.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _CREDENTIALS = struct.Struct("3i")  # process, user, group: struct ucred of unix
 
 
 def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """Listen on a socket for this user alone, in place of that of an earlier launcher. Raises OSError."""
+    """Listen on a socket for this user alone, in place of the socket of an earlier launcher. Raises OSError."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK)
     before = os.umask(0o177)
@@ -37,7 +38,7 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 
 def max_waiting() -> int:
-    """How many shepherds may wait on this host; if there are more, the one that has waited longest ends."""
+    """Return the number of shepherds that may wait on this host; if there are more, the shepherd that has waited longest ends."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(_MIN_WAITING, min(int(memory * _SHARE / _SIZE), _MAX_WAITING))
 
@@ -59,7 +60,7 @@ class WaitingShepherds:
         self._poll.register(self._listener, select.EPOLLIN)
 
     def close(self) -> None:
-        """Close all connections: waiting shepherds end, and the others when their task has ended."""
+        """Close all connections: waiting shepherds end, and the other shepherds when their task has ended."""
         for descriptor in list(self._connections):
             self._drop(descriptor)
         if self._listener is not None:
@@ -83,7 +84,7 @@ class WaitingShepherds:
             descriptor = self._waiting.pop(pid)
             try:
                 self._connections[descriptor][1].send(directory.encode(errors="surrogateescape"))
-            except OSError:  # it is about to end
+            except OSError:  # the shepherd is about to end
                 self._drop(descriptor)
                 return self.hand_over(directory, owner)
             self._reused.add(pid)
@@ -111,7 +112,7 @@ class WaitingShepherds:
         assert self._listener is not None
         try:
             connection, _ = self._listener.accept()
-        except OSError:  # it has left, or there is no descriptor for it
+        except OSError:  # the shepherd has left, or there is no descriptor for it
             return
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid = _CREDENTIALS.unpack(credentials)[0]

@@ -1,1 +1,1 @@
-"""sge_execd: what one execution host does for the cell."""
+"""sge_execd: the services of one execution host for the cell."""

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.execd.site import PID_FILE, link_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor

@@ -91,7 +91,7 @@ def create(
         config = task_config(start, site, configuration, account, find_home, restraint)
         if not recycled_directories.take(site.recycled_jobs, draft):
             _make_empty(draft)
-        # it contains the environment: no other user may read it
+        # the file contains the environment: no other user may read it
         recycled_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
         write_record(draft, start, restraint, confinement(restraint, config.limits))
         if start.pe_name:
@@ -107,7 +107,7 @@ def create(
 
 
 def read_tasks(site: HostSite) -> dict[TaskKey, TaskRecord]:
-    """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
+    """Return every task that has a complete directory here, except kept directories; remnants of broken starts are removed."""
     found: dict[TaskKey, TaskRecord] = {}
     for directory in sorted(site.active_jobs.iterdir()):
         if not _NAME.fullmatch(directory.name):
@@ -123,8 +123,9 @@ def read_tasks(site: HostSite) -> dict[TaskKey, TaskRecord]:
 
 
 def _read_known(site: HostSite, directory: Path) -> TaskRecord | None:
-    """The record of the task there, None if it cannot be read. Where the host lost its power before the task's own file was on
-    disk, that file is empty or of an earlier task; the record of the end of the job, if there is one, was on disk before."""
+    """The record of the task there, None if it cannot be read. If the host lost its power before the task's own file was on
+    disk, that file is empty or belongs to an earlier task; the record of the end of the job, if there is one, was on disk
+    before."""
     for read in (read_record_at_end, read_record):
         try:
             known = read(directory)
@@ -169,7 +170,8 @@ def read_holder(directory: Path) -> tuple[str, float]:
 
 
 def running_seconds(directory: Path, since_boot_s: float) -> float:
-    """How long the job has been running, 0 before its start. By its start in ticks since boot: that clock is never set."""
+    """Return the time for which the job has been running, 0 before its start. By its start in ticks since boot: that clock
+    is never set."""
     try:
         ticks = int((directory / "job_pid").read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,8 +1,8 @@
 """The Ray actor of an exec host: receives instructions, reports to the qmaster.
 
-Owns nothing that it could not read again from disk: it may be killed at any moment. A plain class with async methods;
-the qmaster makes it an actor (`ray.remote(ExecdActor)`), named `execd-HOST`, pinned to the host's node.
-Source: docs/architecture.md section 5.
+Owns no data except copies of data on disk: the actor may be killed at any moment. A plain class with async methods; the
+qmaster makes it an actor (`ray.remote(ExecdActor)`), named `execd-HOST`, pinned to the host's node. Source:
+docs/architecture.md section 5.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ExecdActor:
     async def deliver(self, data: bytes) -> bytes:
         """Carry out a `Batch` of instructions; the answer holds an acknowledgement for each, in order.
 
-        A batch that comes after a later one, or from an earlier qmaster, is refused as a whole.
+        A batch that arrives after a later batch, or from an earlier qmaster, is refused as a whole.
         """
         batch = decode(data)
         if not self._attempt_log.obey(batch.master):
@@ -225,7 +225,7 @@ class ExecdActor:
         forgetting.add_done_callback(self._background.discard)
 
     def _read_sensors(self) -> load.SensorValues:
-        """Values that load sensors report for this host, and for others by their unique names."""
+        """Return values that load sensors report for this host, and for other hosts by their unique names."""
         others: dict[str, dict[str, str]] = {}
         for name, values in self._sensors.figures().items():
             others.setdefault(self._names.unique(name), {}).update(values)
@@ -283,7 +283,7 @@ class ExecdActor:
 
 
 def _lock_alone(path: Path) -> int:
-    """Wait until no other actor of this host lives, and lock others out while this process does.
+    """Wait until no other actor of this host lives, and keep other actors out while this process lives.
 
     An actor whose node has been killed dies with it; until then two actors would change the same files.
     """

@@ -1,11 +1,11 @@
-"""The attempts that have ended on this host, and the last instructions of the qmaster: why no task starts a second time.
+"""The attempts that have ended on this host, and the last instructions of the qmaster, so that no task starts twice.
 
-Owns the file `tries` of the host's spool. It holds the stamp of the last message of a master that was obeyed, and every attempt
-whose directory was removed, with the revision from which on the master knows of its end. Messages of masters are ordered by
-(incarnation, revision); one older than the last is refused. So an attempt may be forgotten once a message of its revision or a
-later one has come: any start of it would be older. The file is only appended to, and rewritten when this process starts and when
-most of its lines are obsolete. Must not know Ray. Called by `tasks`, `reporter` and the actor. Source: docs/architecture.md
-section 5, adr/0090.
+Owns the file `tries` of the host's spool. The file contains the stamp of the last message of a master that was obeyed, and
+every attempt whose directory was removed, with the revision from which on the master knows of its end. Messages of masters
+are ordered by (incarnation, revision); one older than the last is refused. An attempt may therefore be forgotten once a
+message of its revision or later arrives: any start of that attempt would be older. The file is only appended to, and
+rewritten when this process starts and when most of its lines are obsolete. Must not know Ray. Called by `tasks`, `reporter`
+and the actor. Source: docs/architecture.md section 5, adr/0090.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MASTER, _LIFE, _ATTEMPT = "master", "life", "try"
 
 @dataclass(frozen=True, slots=True)
 class _EndedAttempt:
-    """An attempt that has ended. `submitted`: epoch seconds, distinguishes its job from another of the same number; `revision`:
-    of the master's state, from which on the master knows of the end."""
+    """An attempt that has ended. `submitted`: epoch seconds, distinguishes its job from another job of the same number;
+    `revision`: of the master's state, from which on the master knows of the end."""
 
     submitted: float
     revision: int
@@ -46,7 +46,7 @@ class AttemptLog:
     def __init__(self, path: Path, now_ms: int) -> None:
         self._path = path
         self.master: Stamp = (0, 0)
-        self._heard_revision = 0  # highest revision in any message of the master: it knows all up to that one
+        self._heard_revision = 0  # highest revision in any message of the master, which knows all revisions up to that number
         self._ended: dict[TaskKey, _EndedAttempt] = {}
         self._unwritten: list[str] = []
         self._lines = 0
@@ -57,7 +57,8 @@ class AttemptLog:
     # --- messages of the master -----------------------------------------------------------------------------------
 
     def obey(self, stamp: Stamp) -> bool:
-        """Whether a message of the master may be obeyed: no later one was. Forgets attempts that can no longer be started."""
+        """Return whether the message of the master may be obeyed: no later message was obeyed. Forgets attempts that can no
+        longer be started."""
         if not self.is_current(stamp):
             return False
         newer = stamp[0] > self.master[0]
@@ -83,8 +84,8 @@ class AttemptLog:
         return Batch(reports=reports, master=self.master, host=(self._life, self._number))
 
     def accept_answer(self, answer: Batch, with_inventory: bool) -> bool:
-        """Whether the answer to reports is valid. `with_inventory`: they held an inventory, so that instructions from before the
-        answer are no longer obeyed."""
+        """Whether the answer to reports is valid. `with_inventory`: the reports contained an inventory, so that
+        instructions from before the answer are no longer obeyed."""
         if answer.master[0] < self.master[0]:
             return False
         if with_inventory or answer.master[0] > self.master[0]:
@@ -116,7 +117,7 @@ class AttemptLog:
         return json.dumps([_ATTEMPT, list(key), ended.submitted, ended.revision])
 
     def _append(self, lines: list[str]) -> None:
-        """Add lines durably; lines that do not fit on a full disk stay in memory, and are written before the next ones."""
+        """Add lines durably; lines that do not fit on a full disk stay in memory, and are written before the next lines."""
         self._unwritten += lines
         data = "".join(f"{line}\n" for line in self._unwritten).encode()
         try:

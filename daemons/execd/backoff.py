@@ -1,4 +1,4 @@
-"""Exponential backoff with jitter: how long an exec host waits before it retries what has failed.
+"""Exponential backoff with jitter: the time for which an exec host waits before it retries a failed action.
 
 A hundred hosts lose the same master at the same moment; without jitter they would all reconnect in the same moment.
 Called by the supervisor, the execd actor and `ray_head`.
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 10.0
 STABLE_S = 30.0
-"""Work that lasted this long was stable: the next pause is the first one again, and its next failure is logged."""
+"""Work that lasted this long was stable: the next pause is the first pause again, and its next failure is logged."""
 
 _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 
@@ -27,7 +27,7 @@ _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 def backoff_s(failures: int, jitter: float, first_s: float, longest_s: float) -> float:
     """Seconds to wait after so many failures in a row (1 or more): between half and all of a time that doubles from `first_s`.
 
-    `jitter`: from 0 to 1, a different one for each host and each attempt. No pause is longer than `longest_s`.
+    `jitter`: from 0 to 1, different for each host and each attempt. No pause is longer than `longest_s`.
     """
     whole = min(longest_s, first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
     return whole * (1.0 + jitter) / 2.0

@@ -1,8 +1,8 @@
 """Where this host lets the daemon make cgroups, and whether they limit memory and processes (execd_params USE_CGROUPS).
 
-Owns examining the kernel's hierarchies (v2, else v1) and making the cell's own directory in each, in which shepherds
-make one for each task. Gives the reason when there is none: jobs are then limited by other means. Called by the execd actor.
-Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8) SGE_CGROUP_DIR (the name `sge.CELL`); EX-6.
+Owns the examination of the kernel's hierarchies (v2, else v1) and the cell's own directory in each hierarchy, in which
+shepherds make a cgroup for each task. Gives the reason when there is none: jobs are then limited by other means. Called by
+the execd actor. Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8) SGE_CGROUP_DIR (the name `sge.CELL`); EX-6.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class HostCgroups:
 
 
 def find_cgroups(cell: str, mount: Path = MOUNT, own: Path = _OWN) -> HostCgroups:
-    """Make the cell's directories. `own`: the file that says in which cgroups this process is."""
+    """Make the cell's directories. `own`: the file that lists the cgroups of this process."""
     name = f"sge.{cell}"
     unified = mount / "unified" if (mount / "unified" / "cgroup.procs").exists() else mount
     v2 = HostCgroups()
@@ -98,7 +98,7 @@ def _reason_for_none(mount: Path) -> str:
 
 
 def _own_cgroup(own: Path, controller: str) -> str:
-    """Path of this process in a hierarchy, "" for that of v2."""
+    """Return the path of this process in a hierarchy, "" for the v2 hierarchy."""
     for line in own.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):

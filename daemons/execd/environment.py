@@ -1,7 +1,8 @@
-"""The environment of a job. Pure: everything comes in as arguments.
+"""The environment of a job. Pure: all data are arguments.
 
-Called by `task_config`. The shepherd adds what it alone knows (SGE_STDOUT_PATH, SGE_STDERR_PATH, SGE_STARTER_*).
-Source: sge_submit(1) ENVIRONMENTAL VARIABLES; statements EN-1 to EN-5, EN-7, SO-39; precedence as seen in 8.1.9 (O).
+Called by `task_config`. The shepherd adds the variables that only the shepherd knows (SGE_STDOUT_PATH, SGE_STDERR_PATH,
+SGE_STARTER_*). Source: sge_submit(1) ENVIRONMENTAL VARIABLES; statements EN-1 to EN-5, EN-7, SO-39; precedence as seen in
+8.1.9 (O).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from daemons.runtime import identity
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 
-#: PATH of a job unless the user exports another. Source: O (the manual's /usr/ucb is not there).
+#: PATH of a job unless the user exports another PATH. Source: O (the manual's /usr/ucb is not there).
 DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
 #: JOB_SCRIPT of interactive jobs (O)
 _INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh": "INTERACTIVE"}
@@ -53,9 +54,9 @@ def job_environment(
 ) -> dict[str, str]:
     """The complete environment of a task.
 
-    In order, the later ones winning: the environment that the daemon inherited (INHERIT_ENV), defaults, the variables that the
-    user exported (for a slave task first with the job, then with it), and those of Grid Engine and of the password database,
-    which no user may override.
+    In order, later entries winning: the environment that the daemon inherited (INHERIT_ENV), defaults, the variables that
+    the user exported (for a slave task the exports with the job first, then the exports with the task), and the variables
+    of Grid Engine and of the password database, which no user may override.
     """
     inherited = _daemon_variables(site, configuration)
     library_path = inherited.pop(_LIBRARY_PATH, "")
@@ -78,11 +79,11 @@ def job_environment(
 def method_environment(
     start: Start, site: HostSite, configuration: HostConfiguration, paths: TaskPaths
 ) -> dict[str, str]:
-    """The environment of a method that runs as another user than the job's owner: variables of Grid Engine, and those of the
-    user with METHOD_PREFIX. The shepherd adds PATH and the variables of the method's user.
+    """The environment of a method that runs as another user than the job's owner: variables of Grid Engine, and variables
+    of the user with METHOD_PREFIX. The shepherd adds PATH and the variables of the method's user.
 
-    No TMPDIR: it belongs to the owner, who could place links for another user there.
-    Deviation: 8.1.9 passes on all of the job's but a list of names (adr/0098). Source: sge_conf(5) SECURITY (EX-20).
+    There is no TMPDIR: the directory belongs to the owner, who could place links for another user there. Deviation: 8.1.9
+    passes on all of the job's but a list of names (adr/0098). Source: sge_conf(5) SECURITY (EX-20).
     """
     chosen = {name: value for name, value in start.environment.items() if name.startswith(METHOD_PREFIX)}
     result = {"TZ": site.inherited["TZ"]} if "TZ" in site.inherited else {}
@@ -162,7 +163,7 @@ def _job_variables(start: Start, paths: TaskPaths) -> dict[str, str]:
 
 
 def _array_variables(start: Start) -> dict[str, str]:
-    """Source: EN-1, EN-2; not to be overridden, although the manual says so (O)."""
+    """Source: EN-1, EN-2; not to be overridden, contrary to the manual (O)."""
     names = ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE")
     array = start.job.array
     if array is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from daemons.execd.standard_files import StandardFiles
 from gridengine.state.jobs import Job
 
-_LETTERS = {"stdin": "i", "stdout": "o", "stderr": "e"}
+_STREAM_FLAGS = {"stdin": "i", "stdout": "o", "stderr": "e"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +32,23 @@ def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[
     prolog until after the epilog.
     """
     found = {}
-    for stream, letter in _LETTERS.items():
+    for stream, flag in _STREAM_FLAGS.items():
         paths = getattr(job, stream)
-        if letter in job.transfer_files and paths and not (stream == "stderr" and job.merge):
+        if flag in job.transfer_files and paths and not (stream == "stderr" and job.merge):
             host, path = paths[0]
             found[stream] = StagedStream(host or job.submit_host, expand(path), f"{tmpdir}/{stream}")
     return found
 
 
 def redirect_staged(files: StandardFiles, staged: dict[str, StagedStream]) -> StandardFiles:
-    """The files, the staged ones at their temporary paths."""
+    """Return the files, with staged files at their temporary paths."""
     return dataclasses.replace(files, **{stream: each.tmp_path for stream, each in staged.items()})
 
 
 def staging_variables(staged: dict[str, StagedStream]) -> dict[str, str]:
-    """All `$fs_*` variables; those of streams that are not staged are empty, and their flag is 0."""
+    """Return all `$fs_*` variables; variables of streams that are not staged are empty, and their flag is 0."""
     result: dict[str, str] = {}
-    for stream in _LETTERS:
+    for stream in _STREAM_FLAGS:
         each = staged.get(stream, StagedStream("", "", ""))
         result |= {
             f"fs_{stream}_host": each.host,

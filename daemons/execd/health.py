@@ -1,6 +1,6 @@
 """Whether this host can run tasks at all: its spool directory must be writable.
 
-Owns the check and the report; the qmaster decides what follows for queue instances. Called by the execd actor.
+Owns the check and the report; the qmaster decides about the queue instances. Called by the execd actor.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _log = logging.getLogger(__name__)
 
 #: the space that a task's directory takes, with the files that its shepherd writes; bytes
 _PROBE_BYTES = 65536
-#: seconds between two checks: while there is no fault, and while there is one
+#: seconds between two checks: without a fault, and with a fault
 _PAUSE_S, _FAULTY_PAUSE_S = 20.0, 1.0
 
 
 def spool_fault(site: HostSite) -> str:
-    """Why no files can be written to the spool directory, "" if they can. Blocks for a moment."""
+    """Return the reason why no files can be written to the spool directory, "" if files can be written. Blocks for a moment."""
     for directory in (site.active_jobs, site.spool):  # either may be a mount of its own
         probe = directory / ".probe"
         try:

@@ -1,4 +1,4 @@
-"""How often a running task's usage is measured: an idle task costs a host nearly nothing.
+"""Frequency of usage measurements of a running task: an idle task costs a host nearly nothing.
 
 Pure. Called by `tasks` once a round, a round being the load report interval (EX-8).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gridengine.state.jobs import Usage
 
-#: an idle task is measured every so many rounds; one that was active since the last measurement, in each
+#: an idle task is measured once in so many rounds; a task that was active since the last measurement, in each round
 _MOST_ROUNDS = 4
 #: CPU seconds below which a task is idle: a clock tick of the kernel
 _IDLE_CPU_S = 0.01

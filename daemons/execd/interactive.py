@@ -13,13 +13,13 @@ from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_file import TaskConfig
 
 _NO_FILE = "/dev/null"
-#: attributes of sge_conf(5) with the daemon that lets the client in (IA-5)
+#: attributes of sge_conf(5) with the daemon that authenticates the client (IA-5)
 _DAEMONS = {"qrsh": "rsh_daemon", "qrlogin": "rlogin_daemon", "qlogin": "qlogin_daemon"}
 _BUILTIN = "builtin"
 
 
 def interactive_config(config: TaskConfig, start: Start, configuration: HostConfiguration, account: Account) -> TaskConfig:
-    """`config` of a batch job, changed to that of an interactive one."""
+    """`config` of a batch job, changed to the configuration of an interactive job."""
     job = start.job
     stderr = config.stderr if job.stderr else _NO_FILE  # the job has none of its own; the file of -e is for its methods
     config = replace(config, stdin=_NO_FILE, stdout=_NO_FILE, stderr=stderr, pe_stdout=_NO_FILE, pe_stderr=_NO_FILE)
@@ -50,7 +50,7 @@ def _wants_terminal(start: Start) -> bool:
 
 
 def _xterm(config: TaskConfig, start: Start, configuration: HostConfiguration) -> TaskConfig:
-    """A terminal window on the user's display; it runs their shell (IA-3)."""
+    """A terminal window on the user's display, which runs their shell (IA-3)."""
     job = start.job
     title = f"SGE Interactive Job {job.id} on {start.granted[0].host} in Queue {start.granted[0].queue}"
     return replace(

@@ -1,10 +1,10 @@
-"""The scripts of jobs on this host: `job_scripts/JOB`, one for all tasks of a job.
+"""The scripts of jobs on this host: `job_scripts/JOB`, one file for all tasks of a job.
 
 Owns these files. Under root they belong to root, readable for the job's owner alone by an access list (acl(5)), so that a job
 cannot change the script of its later tasks, nor have the daemon read a script that it has changed; where the file system has no
-such lists, for the group that the job runs with. A file that the daemon has written itself and whose status has not changed since
-is trusted without reading it. Blocking file work, all of it short. Called by `tasks`.
-Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
+such lists, for the group that the job runs with. A file that the daemon has written itself and that has an unchanged status
+is trusted without reading it. Blocking file work, all of it short. Called by `tasks`. Source: statements QC-21 to QC-23;
+docs/architecture.md 5.2.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
 
 
 def _grant_access(path: Path, uid: int) -> None:
-    """Let this user, beside the file's own, read and execute it, and neither its group nor others. Raises OSError.
+    """Let this user, beside the file's own user, read and execute the file, but neither its group nor others. Raises OSError.
 
     Source: acl(5), linux/posix_acl_xattr.h: version 2, then tag, permissions and id of each entry.
     """

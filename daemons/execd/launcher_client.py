@@ -55,7 +55,7 @@ class LauncherClient:
     async def start(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
         """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError.
 
-        `owner`: of the task, which may get a shepherd that has run others of this owner; "": it gets a new one.
+        `owner`: of the task, which may get a shepherd that has run other tasks of this owner; "": the task gets a new shepherd.
         """
         answer = await self._request({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd, "owner": owner})
         if answer.get("op") != "started":

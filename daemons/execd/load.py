@@ -1,8 +1,8 @@
 """The load values of a host: their names, their meaning and their number formats.
 
-`load_values` is pure arithmetic over a `Reading`; only `read` uses psutil and /sys. `LoadReporter` finds the values, those
-of load sensors included, that have changed. Called by the execd actor.
-Source: load_parameters(5), LS-1; number formats O.
+`load_values` is pure arithmetic over a `Reading`; only `read` uses psutil and /sys. `LoadReporter` finds the values that
+have changed, including the values of load sensors. Called by the execd actor. Source: load_parameters(5), LS-1; number
+formats O.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def load_values(reading: Reading, cores_in_use: Collection[Core] = ()) -> dict[s
 
 
 SensorValues = tuple[dict[str, str], dict[str, dict[str, str]]]
-"""Values of load sensors for the own host, and for others and the cluster ("global"): host -> values."""
+"""Values of load sensors for the own host, and for other hosts and the cluster ("global"): host -> values."""
 
 
 def _no_sensor_values() -> SensorValues:
@@ -92,9 +92,9 @@ def _no_sensor_values() -> SensorValues:
 
 
 class LoadReporter:
-    """Makes load reports: all values at first and on demand, later only those that have changed.
+    """Makes load reports: all values at first and on demand, later only changed values.
 
-    `sensed()`: the values of load sensors; one for the own host replaces the host's own of that name.
+    `sensed()`: the values of load sensors; a sensor's value for the own host replaces the host's own value of that name.
     """
 
     def __init__(
@@ -118,7 +118,8 @@ class LoadReporter:
         return Load(now, dict(self._last_reported), full=True, incarnation=self._incarnation, others=others)
 
     def changes(self, now: float) -> Load:
-        """The values that have changed since the last report; it is sent even when none has: the host lives."""
+        """Return the values that have changed since the last report; a report without changes is sent, too: it shows that
+        the host lives."""
         self._reading = self._reader()
         return self.sensed(now)
 
@@ -154,7 +155,7 @@ class LoadReporter:
 
 
 def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Values that are new or have changed, and the names of those that have ceased."""
+    """Return the values that are new or have changed, and the names of the values that have ceased."""
     return {name: value for name, value in now.items() if before.get(name) != value}, [n for n in before if n not in now]
 
 

@@ -25,13 +25,13 @@ Figures = dict[str, dict[str, str]]
 """Host as the sensor names it, or "global" -> load value -> its text."""
 
 PATIENCE_S = 60.0
-"""How long a sensor may take to answer: long enough for one that asks a slow license server."""
+"""Time that a sensor may take to answer: long enough for a sensor that asks a slow license server."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S, STABLE_S = 1.0, 300.0, 60.0
 """Pauses before a restart, doubled each time; after a process that lived STABLE_S the first pause is used again."""
 MAX_LINES, MAX_LINE_BYTES = 10_000, 4096
 """Limits of the output of a sensor between two requests."""
 _QUIT_S = 1.0
-#: a process that ends closes its pipes first; one that has only closed them lives longer than this
+#: an ending process closes its pipes first; a process that has only closed its pipes lives longer than this time
 _STATUS_S = 1.0
 
 
@@ -105,7 +105,8 @@ class LoadSensor:
         self._recent_kinds: set[str] = set()  # kinds of faults that were seen since the last report
 
     def ask(self) -> None:
-        """Request a report, and check whether the program was replaced. A request that is pending already counts for both."""
+        """Request a report, and check whether the program was replaced. A request that is pending already counts for both
+        purposes."""
         self._asked.set()
 
     def note_fault(self, kind: str, text: str) -> None:
@@ -190,7 +191,7 @@ class LoadSensor:
             except TimeoutError:
                 return f"has not answered for {self._patience_s:g} s"
             except OSError:
-                await asyncio.sleep(2 * _STATUS_S)  # one that has ended does not read either: its exit status tells more
+                await asyncio.sleep(2 * _STATUS_S)  # an ended process does not read either: its exit status is more precise
                 return "does not listen"
 
     async def _read_reports(self, process: Process, reader: ReportReader) -> str:
@@ -246,7 +247,7 @@ async def start_process(path: str, user: str, environment: Mapping[str, str]) ->
 
 
 async def _quit(process: Process) -> None:
-    """Have a process quit; one that does not is killed with all its children."""
+    """Have a process quit; a process that does not quit is killed with all its children."""
     try:
         if process.returncode is None:
             with suppress(OSError, RuntimeError, TimeoutError):

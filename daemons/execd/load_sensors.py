@@ -1,7 +1,7 @@
 """The load sensors of a host: the list of them, and their values together.
 
-Owns the list: those of `load_sensor` in the configuration in force, `qloadsensor` of the cell's common directory, and
-`qidle` of it where USE_QIDLE says so. Called by the execd actor. Source: sge_conf(5) load_sensor, USE_QIDLE; LS-3, LS-4.
+Owns the list: the sensors of `load_sensor` in the configuration in force, `qloadsensor` of the cell's common directory, and
+`qidle` there if USE_QIDLE is set. Called by the execd actor. Source: sge_conf(5) load_sensor, USE_QIDLE; LS-3, LS-4.
 Deviation: 8.1.9 looks for the two in the directory of the host's binaries.
 """
 
@@ -57,7 +57,7 @@ class LoadSensors:
         self._ending: set[asyncio.Task[None]] = set()
 
     def ask(self) -> None:
-        """Request a report of all; new sensors are started, those that are no longer configured end."""
+        """Request a report of all sensors; new sensors are started, sensors that are no longer configured end."""
         configured_paths = self._configured_paths()
         for path in self._sensors.keys() - set(configured_paths):
             ending = self._running.pop(path)
@@ -88,8 +88,8 @@ class LoadSensors:
         await asyncio.gather(*running, return_exceptions=True)
 
     def figures(self) -> Figures:
-        """The values of all sensors, by hosts as they name them; of two for the same value that of the later sensor in the list
-        is used."""
+        """Return the values of all sensors, by hosts as the sensors name them; if two sensors report the same value, the
+        later sensor in the list wins."""
         found: Figures = {}
         for sensor in self._sensors.values():
             for host, values in sensor.figures.items():
@@ -114,9 +114,10 @@ def write_faults(spool: Path, faults: list[str]) -> None:
 
 
 class SensorHostNames:
-    """Resolves the host names of sensors: the own host by any of its names and addresses, others by the cell's aliases (GC-5).
+    """Resolves the host names of sensors: the own host by any of its names and addresses, other hosts by the cell's aliases
+    (GC-5).
 
-    No resolver is used, whose silence would block the daemon: the addresses are those of the host's own interfaces.
+    No resolver is used, since a silent resolver would block the daemon: the addresses are those of the host's own interfaces.
     """
 
     def __init__(self, cell: Cell, host: str) -> None:
@@ -130,7 +131,7 @@ class SensorHostNames:
         if name.lower() == GLOBAL:
             return GLOBAL
         unique = self._cell.unique_name(name)
-        # a machine may be several hosts of a cell: an alias of another host is not a name of this one
+        # a machine may be several hosts of a cell: an alias of another host is not a name of this host
         if unique.lower() == self._host.lower() or name in self._addresses or (unique == name and self._is_own(name.lower())):
             return self._host
         return unique

@@ -22,13 +22,13 @@ from gridengine.delivery import OutputRequest, OutputTail, decode_output_request
 from gridengine.task_key import TaskKey
 
 MAX_READINGS, MAX_READINGS_PER_OWNER = 16, 4
-"""Readings at a time, in all and of one owner. One that a file server blocks counts until its process has ended."""
+"""Readings at a time, in all and of one owner. A reading that a file server blocks counts until its process has ended."""
 TIMEOUT_S = 4.0
 _KILL_S = 0.5
-"""How long to wait for a killed process before the request is answered without it."""
+"""Time to wait for a killed process before the request is answered without it."""
 
 ReadProcess = Callable[[list[str]], Awaitable[asyncio.subprocess.Process]]
-"""Arguments of `shepherd.output_tail` -> its process, whose stdout can be read."""
+"""Arguments of `shepherd.output_tail` -> its process, with a readable stdout."""
 
 
 async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:

@@ -15,7 +15,7 @@ import socket
 from daemons.execd.backoff import backoff_s
 
 _CONNECT_S = 4.0
-#: a connection that lasted longer than this was a good one: the head closes idle ones after minutes
+#: a connection that lasted longer than this time was good: the head closes idle connections after minutes
 _GOOD_S = 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 #: a host that lost its power closes nothing: keepalive probes after this many seconds of silence, so many of them

@@ -1,9 +1,9 @@
 """Recycled directories of tasks that have ended, kept with their files for later tasks.
 
-Why: ext4 does not reuse an inode for five minutes after a deletion, and scans all such inodes before each new file. On a host
-whose tasks are short that scan is most of the cost of a task (adr/0155). A recycled file bears the name under which the next
-shepherd, or the execd, overwrites it from its first byte; nothing reads it before that. Only files that every task has are kept.
-Blocking file work. Called by `active_jobs`.
+Reason: ext4 does not reuse an inode for five minutes after a deletion, and scans all such inodes before each new file. On a
+host whose tasks are short that scan is most of the cost of a task (adr/0155). A recycled file has the name under which the
+next shepherd, or the execd, overwrites it from its first byte; no process reads the file before that. Only files that every
+task has are kept. Blocking file work. Called by `active_jobs`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ORDINARY = _WRITTEN_IN_PLACE | _BY_RENAME | _LINKS | {f"{name}{DRAFT}" for name
 
 
 def take(recycled: Path, directory: Path) -> bool:
-    """Move a recycled directory to `directory`, which must not exist. Returns False when there is no recycled one."""
+    """Move a recycled directory to `directory`, which must not exist. Returns False when there is no recycled directory."""
     try:
         with os.scandir(recycled) as entries:
             entry = next(entries, None)
@@ -55,7 +55,7 @@ def recycle(recycled: Path, directory: Path) -> None:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Write a file for root alone, over that of a recycled directory. Raises OSError."""
+    """Write a file for root alone, over the file of a recycled directory. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         view = memoryview(data)

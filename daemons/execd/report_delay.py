@@ -1,6 +1,6 @@
-"""How long a report waits for others that are likely to come, so that one call carries them.
+"""Delay of a report: it waits for other reports that are likely to come, so that one call carries them.
 
-Owns the rule alone, which is pure: times come in. Called by `reporter`. Why: docs/adr/0169.
+Owns the rule alone, which is pure: times are arguments. Called by `reporter`. Reason: docs/adr/0169.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ReportDelay:
         return 0.0
 
     def _forget_old(self, now: float) -> None:
-        """They are in the order of their starts."""
+        """Drop old tasks; tasks are in the order of their starts."""
         for key, began in list(self._young.items()):
             if now - began <= YOUNG_S:
                 return

@@ -64,7 +64,7 @@ class Reporter:
         self._in_touch_s = configuration.reschedule_unknown_s or INFINITY
 
     def add(self, *reports: Report) -> None:
-        """Send these soon: at once, or with others that are likely to come (`ReportDelay`)."""
+        """Send these reports soon: at once, or with other reports that are likely to come (`ReportDelay`)."""
         self._pending += reports
         loop = asyncio.get_running_loop()
         delay_s = min((self._delay.delay_s(report, loop.time()) for report in reports), default=0.0)
@@ -83,8 +83,8 @@ class Reporter:
         """Return at a moment when the qmaster has answered the inventory. A task that started while an inventory is being sent
         would not be in it, and the qmaster would take it for lost.
 
-        When nothing was answered for so long that a task may be placed elsewhere, the inventory is sent first: instructions from
-        before its answer are no longer obeyed, also those that are still being delivered.
+        If no report was answered for so long that a task may be placed elsewhere, the inventory is sent first: instructions
+        from before its answer are no longer obeyed, including instructions that are still being delivered.
         """
         if self._inventoried.is_set() and asyncio.get_running_loop().time() - self._answered_at > self._in_touch_s:
             self.send_everything()
@@ -98,7 +98,7 @@ class Reporter:
             await self._news.wait()
             self._news.clear()
             if not self._pending and not self._full_requested:
-                continue  # it was sent together with others
+                continue  # sent together with others
             if await self._deliver():
                 pause_s = _FIRST_PAUSE_S
             else:
@@ -119,7 +119,7 @@ class Reporter:
             answer = decode(await self._send(encode(self._attempt_log.make_batch([*first, *batch]))))
             if not self._attempt_log.accept_answer(answer, with_inventory=bool(first)):
                 raise _NotTaken("another qmaster is there, or these reports came late")
-        except Exception as error:  # whatever Ray raises: qmaster, its node or the network is down
+        except Exception as error:  # any exception of Ray: qmaster, its node or the network is down
             _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), describe_call_fault(error))
             # reports that came meanwhile are newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending

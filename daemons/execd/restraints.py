@@ -114,7 +114,8 @@ class Restraints:
 
 
 def _of_attempt(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | None:
-    """The assignment of the job's master or another slave task of it here: it covers all of its slots."""
+    """Return the assignment of the job's master or of another slave task of the job here: the assignment covers all of its
+    slots."""
     return next((numbers for other, numbers in given.items() if other.master == key.master), None)
 
 

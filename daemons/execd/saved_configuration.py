@@ -1,7 +1,7 @@
 """The configuration of an exec host that is in force, kept in its spool.
 
-Owns that file. Separate from `site`, which the supervisor imports as well: the types of all configuration objects would double
-what it loads. Called by the execd actor. Source: sge_conf(5).
+Owns that file. Separate from `site`, which the supervisor imports as well: the types of all configuration objects would
+double the supervisor's imports. Called by the execd actor. Source: sge_conf(5).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _FILE = "configuration.json"
 
 
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
-    """Save the configuration in force: an actor that restarts uses it until the qmaster sends one."""
+    """Save the configuration in force: an actor that restarts uses it until the qmaster sends a new configuration."""
     replace_json(spool / _FILE, dict(text))
 
 
 def read_configuration(spool: Path) -> HostConfiguration | None:
-    """Return the configuration that was in force last, None on a host that never had one."""
+    """Return the configuration that was in force last, None on a host that never had a configuration."""
     try:
         return HostConfiguration.of(json.loads((spool / _FILE).read_text()))
     except (OSError, ValueError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""The start of a load sensor's process: it takes the admin user's ids, is made to end with its parent, and executes the sensor.
+"""The start of a load sensor's process: takes the admin user's ids, ends with its parent, and executes the sensor.
 
 A program of its own because these steps must not be taken between fork and exec of a process with threads. Started by
 `daemons.execd.load_sensor` as `python -m daemons.execd.sensor_process PARENT USER PATH`. Source: sge_execd(8) LOAD SENSORS.

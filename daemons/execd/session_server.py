@@ -32,7 +32,8 @@ from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
-#: how long a client waits here for a task that has just been dispatched to the host, and the polling interval; then it may retry
+#: time that a client waits here for a task that has just been dispatched to the host, and the polling interval; then the
+#: client may retry
 _SESSION_TIMEOUT_S, _POLL_S = 2.0, 0.01
 _CHUNK = 2**17
 _LINE_BYTES = 4096
@@ -62,16 +63,16 @@ class SessionServer:
         listener = self._listener()
         self.port = listener.getsockname()[1]
         tls = self._keys.server_context(callers_need_keys=False)
-        door = Listener(self._limiter, listener, self._protocol, MAX_PER_ADDRESS, tls)
+        session_listener = Listener(self._limiter, listener, self._protocol, MAX_PER_ADDRESS, tls)
         try:
             await asyncio.Event().wait()
         finally:
-            door.close()
+            session_listener.close()
             for task in self._serving:
                 task.cancel()
 
     def _listener(self) -> socket.socket:
-        """On this host's own address, at the port that it had before or the first free one."""
+        """Listen on this host's own address, at the previous port or the first free port."""
         address = self._cell.address(self._host)
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:

@@ -61,7 +61,7 @@ class HostSite:
 
 
 def incarnation() -> str:
-    """The identity of the boot: it differs with each boot of the host (EX-10). In a container the start of its first process."""
+    """The identity of the boot, different for each boot of the host (EX-10). In a container the start of its first process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
     return f"{boot}-{started}"
@@ -70,7 +70,7 @@ def incarnation() -> str:
 def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
     """A quarter of the processes and threads that this host can have at a time; None where the kernel does not show them.
 
-    Deviation: 8.1.9 leaves processes unlimited; one job can then take all of them, and no daemon starts another.
+    Deviation: 8.1.9 leaves processes unlimited; a single job can then take all of them, and no daemon starts another process.
     """
     try:
         return min(int((kernel / name).read_text()) for name in ("pid_max", "threads-max")) // 4
@@ -107,7 +107,8 @@ def link_programs(root: Path, binary_path: str) -> None:
 
 
 def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str) -> None:
-    """Keep the daemon's start environment for the actor, which Ray starts in another one. Source: EN-5 INHERIT_ENV."""
+    """Keep the daemon's start environment for the actor, since Ray starts the actor in another environment. Source: EN-5
+    INHERIT_ENV."""
     kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMON_VARIABLES)}
     replace_json(spool / _STATE, {"environment": kept, "binary_path": binary_path})
 
@@ -123,7 +124,7 @@ def replace_json(path: Path, content: object) -> None:
 
 
 def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
-    """Return the site with the environment that the supervisor saved; an empty one if there is none."""
+    """Return the site with the environment that the supervisor saved; an empty environment if there is none."""
     try:
         saved = json.loads((spool / _STATE).read_text(encoding="utf-8", errors="surrogateescape"))
         environment, binary_path = dict(saved["environment"]), str(saved["binary_path"])
@@ -133,7 +134,7 @@ def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
 
 
 def read_cell_id(spool: Path) -> str:
-    """The cell that the host joined first, "" if it never joined one. Raises OSError."""
+    """Return the cell that the host joined first, "" if the host never joined a cell. Raises OSError."""
     try:
         return (spool / CELL_ID_FILE).read_text().strip()
     except FileNotFoundError:
@@ -141,7 +142,8 @@ def read_cell_id(spool: Path) -> str:
 
 
 def join_cell(spool: Path, cell_id: str) -> str:
-    """Why a host may not join a master of this cell, "" if it may; a host belongs to the cell of the first master that it joins.
+    """Return the reason why a host may not join a master of this cell, "" if it may; a host belongs to the cell of the
+    first master that it joins.
 
     Tasks on this host are of the cell that it belongs to: the master of another cell must not decide about them. Raises OSError.
     """

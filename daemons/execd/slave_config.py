@@ -1,4 +1,4 @@
-"""The shepherd's configuration of a slave task, where it differs from that of its job: the command, and the streams.
+"""The shepherd's configuration of a slave task, where it differs from the configuration of its job: the command, and the streams.
 
 Pure. Called by `task_config`. Source: sge_submit(1) qrsh -inherit, sge_pe(5) control_slaves; statements TI-2, RL-8, QC-28.
 """
@@ -16,7 +16,7 @@ _NO_FILE = "/dev/null"
 
 
 def slave_config(config: TaskConfig, start: Start, slave: SlaveTask, account: Account) -> TaskConfig:
-    """`config` for a slave task of its job. Its streams are those of its client, and it ends with its client.
+    """`config` for a slave task of its job. Its streams connect to its client, and the task ends with its client.
 
     Methods run on the host of the job's master alone (QC-28): a slave task is stopped, continued and ended by signals.
     """

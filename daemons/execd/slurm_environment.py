@@ -1,7 +1,7 @@
 """The variables that a Slurm script expects, for jobs that were submitted by sbatch. Pure; called by `environment`.
 
-They are set before the job starts, whatever interprets the script; no script is changed.
-Source: sbatch(1) of 22.05 OUTPUT ENVIRONMENT VARIABLES; adr/0160.
+The variables are set before the job starts, for every interpreter of the script; no script is changed. Source: sbatch(1) of
+22.05 OUTPUT ENVIRONMENT VARIABLES; adr/0160.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from gridengine.delivery import Start
 from gridengine.slurm import array_offset, node_list
 from gridengine.state.jobs import Job
 
-#: Open MPI takes a job with SLURM_JOB_ID for a Slurm job and would start its daemons by srun; it knows Grid Engine as well
+#: Open MPI takes a job with SLURM_JOB_ID for a Slurm job and would start its daemons by srun, but also knows Grid Engine
 _NO_SRUN = {"OMPI_MCA_plm": "^slurm", "OMPI_MCA_ras": "^slurm", "HYDRA_BOOTSTRAP": "sge", "I_MPI_HYDRA_BOOTSTRAP": "sge"}
 
 
 def slurm_environment(start: Start, site: HostSite) -> dict[str, str]:
-    """The variables known on the host; {} for other jobs. Those known to sbatch are in the job's own environment."""
+    """The variables known on the host; {} for other jobs. Variables known to sbatch are in the job's own environment."""
     job, granted = start.job, start.granted
     offset = array_offset(job.context)
     if offset is None:

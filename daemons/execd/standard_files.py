@@ -13,7 +13,7 @@ from posixpath import join
 from gridengine.slurm import array_offset
 from gridengine.state.jobs import Job, PathOnHost
 
-#: As in 8.1.9, a name is replaced whatever follows it: `$JOB_IDx` is the id and an x.
+#: As in 8.1.9, a name is replaced before any character: `$JOB_IDx` is the id and an x.
 _VARIABLE = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _TILDE = re.compile(r"~([^/]*)")
 
@@ -32,7 +32,7 @@ class StandardFiles:
 
 
 def path_for(entries: Sequence[PathOnHost], host: str) -> str | None:
-    """The path given for this host, else the one given for all hosts, else None."""
+    """Return the path given for this host, else the path given for all hosts, else None."""
     by_host = {name.lower(): path for name, path in reversed(entries)}
     return by_host.get(host.lower(), by_host.get("")) or None
 

@@ -1,7 +1,7 @@
 """The supervisor of an exec host: keeps its Ray node, launcher, gateway and session server running, and sends hellos.
 
-Owns their lives; imports no Ray and knows no job. Its child processes end with it, except shepherds and jobs: these go on
-whatever happens here. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
+Owns their lives; imports no Ray and knows no job. Its child processes end with it, except shepherds and jobs: shepherds and
+jobs always go on. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ExecdSupervisor:
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster has changed
         self._node_id, self._pace_s = "", _HELLO_S
-        self._hello_wanted = asyncio.Event()
+        self._hello_requested = asyncio.Event()
         self._last_error, self._silent_since = "", 0.0
         self._noted_message: str | None = None
         self._copy = CellCopy(cell.common)
@@ -169,7 +169,7 @@ class ExecdSupervisor:
                 _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
         finally:
             self._node_id = ""
-            self._hello_wanted.set()
+            self._hello_requested.set()
             headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
             if (headless or not node.alive) and self._cluster == cluster:
                 self._cluster = None  # wait until the qmaster names the cluster again
@@ -186,7 +186,7 @@ class ExecdSupervisor:
         if info.session != cluster.session:
             raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
         self._node_id = info.node_id
-        self._hello_wanted.set()
+        self._hello_requested.set()
         master = cluster.head.rpartition(":")[0]
         _log.info("host %s has joined the cell, master at %s", self._host, master, extra=about("host_joined"))
         while node.alive and self._cluster == cluster:
@@ -204,11 +204,11 @@ class ExecdSupervisor:
     # --- the qmaster ----------------------------------------------------------------------------------------------
 
     async def _hello(self) -> None:
-        """Send hellos to the qmaster, whose answers name the Ray cluster to join: every 2 s, once joined at the interval of the
-        answer."""
+        """Send hellos to the qmaster, whose answers name the Ray cluster to join: every 2 s, after joining at the interval
+        of the answer."""
         failures = 0
         while True:
-            self._hello_wanted.clear()
+            self._hello_requested.clear()
             try:
                 self._set_cluster(await self._say_hello())
                 failures, wait_s = 0, self._pace_s if self._node_id else _HELLO_S
@@ -223,7 +223,7 @@ class ExecdSupervisor:
                     self._note_message(str(error))
             try:
                 async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
-                    await self._hello_wanted.wait()
+                    await self._hello_requested.wait()
             except TimeoutError:
                 continue
 

@@ -85,7 +85,8 @@ def task_config(
 def _working_directory(
     start: Start, site: HostSite, account: Account, home_of: Callable[[str], str | None]
 ) -> str:
-    """The working directory: that of the job, relative to the home directory and with the variables of paths; else home (DM-2).
+    """The working directory: the job's directory, relative to the home directory and with the variables of paths; else home
+    (DM-2).
 
     Deviation: 8.1.9 takes relative paths, and variables, as they are.
     """
@@ -132,8 +133,8 @@ def task_paths(start: Start, site: HostSite, cwd: str, files: StandardFiles) -> 
 def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | None]:
     """The limits in force, per slot: seconds or bytes, None for none.
 
-    The smallest of the job's request, the queue's value (RL-1) and the time left of its reservation (AR-93); those of
-    execd_params as they are (RL-10).
+    The smallest of the job's request, the queue's value (RL-1) and the time left of its reservation (AR-93); limits of
+    execd_params unchanged (RL-10).
     """
     result: dict[str, float | None] = {}
     for name, parse in LIMITS.items():
@@ -154,7 +155,7 @@ def _program(start: Start, configuration: HostConfiguration, paths: TaskPaths, h
     job = start.job
     mode = slurm_start_mode(job) or start.queue.shell_start_mode or configuration.shell_start_mode
     if job.kind != "batch":
-        mode = None  # it applies to scripts, and there is none (QC-24)
+        mode = None  # the mode applies to scripts, and there is no script (QC-24)
     return Program(
         binary=job.binary,
         script=None if job.binary else paths.script,
@@ -184,7 +185,8 @@ def _streams(files: StandardFiles) -> StreamPaths:
 
 
 def _methods(start: Start, configuration: HostConfiguration) -> Methods:
-    """Methods; prolog and epilog of the queue override those of host and cluster. Source: QC-25, QC-27, PE-10."""
+    """Return the methods; prolog and epilog of the queue override prolog and epilog of host and cluster. Source: QC-25,
+    QC-27, PE-10."""
     queue = start.queue
     return Methods(
         prolog=queue.prolog or configuration.prolog,
@@ -198,7 +200,8 @@ def _methods(start: Start, configuration: HostConfiguration) -> Methods:
 
 
 def _checkpointing(start: Start) -> Checkpointing:
-    """The checkpointing environment of a checkpointing job; defaults for others. Source: checkpoint(5) (CK-2 to CK-7)."""
+    """Return the checkpointing environment of a checkpointing job; defaults for other jobs. Source: checkpoint(5) (CK-2 to
+    CK-7)."""
     environment = start.checkpoint
     if environment is None:
         return Checkpointing()
@@ -277,9 +280,9 @@ def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFi
 
 
 def pe_hostfile(start: Start, restraint: Restraint = _UNRESTRAINED) -> str:
-    """The lines of $pe_hostfile: `host slots queue@host processors`, one a grant. Source: sge_pe(5) (PE-9), O.
+    """The lines of $pe_hostfile: `host slots queue@host processors`, one line a grant. Source: sge_pe(5) (PE-9), O.
 
-    With -binding pe the last column names the cores, `0,0:0,1`, those of the master host on every line.
+    With -binding pe the last column names the cores, `0,0:0,1`: the cores of the master host on every line.
     """
     cores = ":".join(f"{socket},{core}" for socket, core in restraint.cores) if restraint.kind == "pe" else ""
     return "".join(

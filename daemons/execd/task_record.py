@@ -58,7 +58,8 @@ def write_record(directory: Path, start: Start, restraint: Restraint, confinemen
 
 
 def read_record(directory: Path) -> TaskRecord:
-    """The record of the task in `directory`. Raises OSError or msgspec.DecodeError: it is not the directory of a task."""
+    """The record of the task in `directory`. Raises OSError or msgspec.DecodeError: `directory` is not the directory of a
+    task."""
     try:
         return _decode((directory / EXECD).read_bytes())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The tasks on this host: carrying out instructions, noticing ends, handing both to the reporter.
+"""The tasks on this host: carries out instructions, notices ends, passes both to the reporter.
 
 Owns the set of tasks here, in memory a mirror of `active_jobs`: after any restart it is read again from disk, which is
 authoritative. Must not know Ray. Called by the execd actor. Source: docs/architecture.md section 5 (EX-9).
@@ -50,16 +50,16 @@ _Answer = TypeVar("_Answer")
 
 #: the shepherd's command for a command of the qmaster
 _SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate", "end": "end"}
-#: how long a shepherd may take to write its usage file, and to find out that a method cannot be executed, seconds
+#: time that a shepherd may take to write its usage file, and to find out that a method cannot be executed, seconds
 _USAGE_WAIT_S, _METHOD_S = 0.5, 2.0
-#: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
+#: time that an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
 _PATIENCE_S, _RETRY_S = 5.0, 0.1
-#: how long the script of a job without tasks here is kept for its next one, seconds
+#: time for which the script of a job without tasks here is kept for its next task, seconds
 _SCRIPT_KEPT_S = 5.0
 
 
 class NotNow(Exception):
-    """The instruction is valid, but cannot be carried out at the moment: it has to be repeated."""
+    """The instruction is valid, but cannot be carried out at the moment: the sender has to repeat it."""
 
 
 class Tasks:
@@ -98,10 +98,10 @@ class Tasks:
     # --- instructions ---------------------------------------------------------------------------------------------
 
     async def start(self, start: Start, stamp: Stamp, script: bytes | None = None) -> Acknowledgement:
-        """Run a task, once: an attempt that is here is acknowledged again, one that has ended here is answered `over`.
+        """Run a task, once: a running attempt is acknowledged again, an attempt that has ended here is answered `over`.
 
-        `stamp`: of the qmaster's message; `script`: that of the job, None if the host should have it already. Not `ok`: it
-        cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotNow.
+        `stamp`: of the qmaster's message; `script`: of the job, None if the host should have the script already. Not `ok`:
+        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotNow.
         """
         key, configuration = start.key, self.configuration
         if configuration is None:
@@ -180,7 +180,7 @@ class Tasks:
         )
 
     async def remove_earlier_attempts(self, start: Start) -> None:
-        """Before a start: remove the remains of other attempts; one that still runs is killed. Raises NotNow."""
+        """Before a start: remove the remains of other attempts; an attempt that still runs is killed. Raises NotNow."""
         key, until = start.key, time.monotonic() + _PATIENCE_S
         if self._is_outdated(start):
             return
@@ -192,7 +192,7 @@ class Tasks:
                 await asyncio.sleep(_RETRY_S)
 
     async def signal(self, instruction: Signal) -> Acknowledgement:
-        """Carry out a command on a running task; on one that has ended it has no effect, its end will be reported.
+        """Carry out a command on a running task; a command on an ended task has no effect, since the end will be reported.
 
         Not `ok`: the task is not here. Raises NotNow.
         """
@@ -233,7 +233,7 @@ class Tasks:
         Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotNow.
         """
         for key in list(self.directories):
-            if key in self.directories:  # one may end while the command is passed to another
+            if key in self.directories:  # a task may end while the command is passed to another task
                 await self._command(key, "shutdown")
         until = time.monotonic() + within_s
         while self.directories and time.monotonic() < until:
@@ -243,7 +243,7 @@ class Tasks:
         directory = self.directories.get(key)
         if directory is None:
             return
-        self._forgotten.add(key)  # it is removed when its shepherd has ended
+        self._forgotten.add(key)  # removed when its shepherd has ended
         if active_jobs.read_end(key, directory) is not None or not await self._command(key, "kill"):
             if key in self.directories:
                 self._remove([key])
@@ -281,7 +281,7 @@ class Tasks:
         return Inventory(keys, incarnation, [self._origins.get(key, Origin()) for key in keys])
 
     def keep_orphans(self, keys: Iterable[TaskKey]) -> None:
-        """Tasks that the qmaster does not know: they go on, and their ends stay here until a qmaster takes them."""
+        """Keep tasks that the qmaster does not know: they go on, and their ends stay here until a qmaster takes them."""
         for key in keys:
             if key in self.directories and key not in self._orphans:
                 self._orphans.add(key)
@@ -350,7 +350,7 @@ class Tasks:
         self._release_script(key[0])
 
     def _release_script(self, job_id: int) -> None:
-        """Remove the script of a job that has no tasks here, unless one comes soon."""
+        """Remove the script of a job that has no tasks here, unless a task arrives soon."""
         if not self._has_tasks(job_id):
             asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, job_id)
 

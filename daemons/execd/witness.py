@@ -1,7 +1,7 @@
 """A witness: an exec host that votes when candidate hosts campaign to become the leader.
 
 Owns the listener for them and this host's vote record; `gridengine.lease` decides on votes. A cell without failover has no
-witnesses, unless it had failover once: a master that starts may ask for earlier votes (adr/0174).
+witnesses, unless it had failover once: a starting master may request earlier votes (adr/0174).
 Called by the supervisor. Source: docs/adr/0146.
 """
 
@@ -40,7 +40,7 @@ class Witness:
             await asyncio.sleep(_POLL_S)
 
     def _is_witness(self) -> bool:
-        """Whether other hosts are candidates, or were when this one has voted. Raises CellFault."""
+        """Return whether other hosts are candidates, or were candidates when this host voted. Raises CellFault."""
         candidate_hosts = self._cell.candidate_hosts()
         return self._host not in candidate_hosts and bool(candidate_hosts or self._voter.record.epoch)
 

@@ -24,7 +24,7 @@ from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.desired_command import UNSURE, desired_command
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.host import TriesForgotten
+from gridengine.state.machines.host import AttemptsForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
@@ -190,7 +190,7 @@ def acknowledgement_events(
         elif isinstance(instruction, Forget) and answer.ok:
             forgotten.append(instruction.key)
     if forgotten:
-        events.append(TriesForgotten(host, forgotten))
+        events.append(AttemptsForgotten(host, forgotten))
     return events, failures
 
 

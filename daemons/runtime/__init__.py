@@ -1,1 +1,1 @@
-"""What the daemons share: cell files, keys, the `messages` log, being a daemon, Ray nodes. Imports no daemon."""
+"""Parts that all daemons share: cell files, keys, the `messages` log, the life of a daemon, Ray nodes. Imports no daemon."""

@@ -1,4 +1,4 @@
-"""Why a call of another daemon failed, in one line for people: Ray's own texts are long and meant for programmers.
+"""Describe a failed call of another daemon in one line for people: Ray's own texts are long and meant for programmers.
 
 Knows Ray's exceptions by their names, so that it does not import Ray. Called by all code that logs a failed call.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gridengine.errors import plain_fault
 
-#: name of an exception of Ray, or of a base class of one -> the reason in plain words
+#: name of an exception of Ray, or of a base class of an exception -> the reason in plain words
 _REASONS = {
     "ActorUnavailableError": "its process does not answer at the moment",
     "ActorDiedError": "its process has ended",

@@ -26,7 +26,7 @@ class CellFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What users may ask of a daemon: bytes of a request, and of one that carries a script; connections of one user."""
+    """Limits on the requests of users: bytes of a request, bytes of a request with a script, connections of one user."""
 
     max_request_size: int = 2**20
     max_submit_size: int = 2**24
@@ -38,7 +38,8 @@ USUAL_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The settings of one cell. Ports are TCP ports (`execd_port` 0: one of `ray_ports`, a first and a last one).
+    """The settings of one cell. Ports are TCP ports (`execd_port` 0: a free port of `ray_ports`, which is a first and a
+    last port).
 
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
     backups that are kept, 0 for none. `shadow_port`: where candidate hosts and voters reach each other; `answers_wait_for`: how
@@ -87,12 +88,12 @@ class Cell:
 
     @property
     def dbwriter_spool(self) -> Path:
-        """Beside the qmaster's: what sge_dbwriter keeps, its own database among it."""
+        """The directory of sge_dbwriter, beside the qmaster's spool; it contains the dbwriter's own database."""
         return self.qmaster_spool_dir.parent / "dbwriter"
 
     @property
     def web_spool(self) -> Path:
-        """Beside the qmaster's, on the host of the web server: what sge_web keeps."""
+        """The directory of sge_web, beside the qmaster's spool, on the host of the web server."""
         return self.qmaster_spool_dir.parent / "web"
 
     @property
@@ -118,14 +119,14 @@ class Cell:
         return hosts if len(hosts) > 1 else ()
 
     def listed_masters(self) -> tuple[str, ...]:
-        """Return the hosts that the file names now, though it may be one alone. Raises CellFault."""
+        """Return the hosts that the file names now, possibly a single host. Raises CellFault."""
         lines = _read(self.shadow_masters).splitlines() if self.shadow_masters.exists() else []
         names = (line.partition("#")[0].strip() for line in lines)
         return tuple(dict.fromkeys(self.unique_name(name) for name in names if name))
 
     @property
     def cell_id_file(self) -> Path:
-        """Holds the id that distinguishes the cell from all others, whatever their names are."""
+        """The file of the id that distinguishes the cell from all others, independent of their names."""
         return self.common / "cell_id"
 
     @property
@@ -162,17 +163,17 @@ class Cell:
         return self.unique_name(socket.gethostname())
 
     def master_host(self) -> str:
-        """Return the master host as act_qmaster names it now; it may change at any time. Raises CellFault."""
+        """Return the master host that act_qmaster names now; the master may change at any time. Raises CellFault."""
         try:
             return cell_files.master_named(_read(self.act_qmaster), self.act_qmaster)
         except SyntaxFault as fault:
             raise CellFault(str(fault)) from None
 
     def address(self, host: str) -> str:
-        """Return an IPv4 address of a host: that of an alias that is one, else what a resolver knows. Raises CellFault."""
+        """Return an IPv4 address of a host: an alias that is an address, else the resolver's answer. Raises CellFault."""
         unique = self.unique_name(host)
         aliases = (alias for alias, known in self.aliases.items() if known == unique)
-        # an alias in digits and dots needs no resolver; one that does not answer costs 10 s
+        # an alias in digits and dots needs no resolver; a resolver that does not answer costs 10 s
         for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdecimal()):
             try:
                 addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
@@ -213,7 +214,8 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
 
 
 def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dict[str, str]:
-    """Return the `key value` lines of a file, `required` ones among them. Raises CellFault with position and reason."""
+    """Return the `key value` lines of a file; the `required` keys must be among them. Raises CellFault with position and
+    reason."""
     try:
         return cell_files.parse_settings(text, path, required)
     except SyntaxFault as fault:

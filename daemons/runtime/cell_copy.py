@@ -1,9 +1,9 @@
 """The files of `common/` that every host needs: the qmaster owns them, and a host with a copy of its own follows.
 
 Owns the digests, the choice of the files that a host lacks, and the writing: known names only, limited in size, replaced by
-rename. A host that shares `common/` with the master writes nothing: it recognises the master's mark by inode and change time.
-Called by the qmaster and the leader of the shadow hosts (they offer), sge_execd and sge_shadowd (they take). Source:
-docs/adr/0173.
+rename. A host that shares `common/` with the master writes nothing: the host recognises the master's mark by inode and
+change time. Called by the qmaster and the leader of the shadow hosts (they offer), sge_execd and sge_shadowd (they take).
+Source: docs/adr/0173.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 LOCAL_SETTINGS = ("qmaster_spool_dir", "execd_spool_dir", "run_dir", "execd_port")
 """Settings of bootstrap that may differ from host to host: a host keeps its own lines."""
 LARGEST = 65536
-"""Bytes of one file; a longer one is not offered."""
+"""Largest size of an offered file, in bytes; longer files are not offered."""
 MARK = ".shared_with_master"
 _READ_S = 1.0
 #: seconds: a file written more recently may change again without a new time of change
@@ -49,7 +49,7 @@ class CellTexts:
         self._known: dict[str, tuple[tuple[int, ...], str | None]] = {}
 
     def read(self) -> Texts:
-        """The files that can be offered: not those that are too long, not text, or unreadable at the moment."""
+        """Return the files that can be offered: files that are too long, not text, or unreadable at the moment are left out."""
         read = ((name, self._text(name)) for name in HOST_FILES)
         return {name: text for name, text in read if text is not None}
 
@@ -75,7 +75,7 @@ class CellTexts:
 
 
 class OfferedFiles:
-    """The files of `common/` that the master, `host`, offers; they are read once a second at most."""
+    """The files of `common/` that the master, `host`, offers; each file is read once a second at most."""
 
     def __init__(self, common: Path, host: str) -> None:
         self._common, self._host, self._reader = common, host, CellTexts(common)
@@ -83,7 +83,8 @@ class OfferedFiles:
         self._mark, self._read_at, self._lock = "", -math.inf, asyncio.Lock()
 
     async def select_files(self, digests: Mapping[str, str], mark: str) -> Texts:
-        """The files that a host with these digests and this mark has to take; {}: they are equal, or the same files.
+        """Return the files that a host with these digests and this mark has to take; {}: the host has equal files, or the
+        same files.
 
         A host of an earlier release sends no digests, and is offered nothing.
         """
@@ -140,9 +141,9 @@ def read_mark(common: Path) -> str:
 
 
 def follow(common: Path, offered: object) -> list[str]:
-    """Take the files that the master offers; returns the names of the changed ones. Raises OSError, CellFault: none was changed.
+    """Take the files that the master offers; return the names of the changed files. Raises OSError, CellFault: none was changed.
 
-    The previous file is kept as `NAME.replaced`: somebody may have edited it on this host.
+    The previous file is kept as `NAME.replaced`: an administrator may have edited it on this host.
     """
     texts = _check_offered(common, offered)
     # the name of the master last: its readers rely on the other files
@@ -186,7 +187,7 @@ def _fits(text: str) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    """The text, "" for a file that does not exist, None for one that cannot be offered."""
+    """Return the text, "" for a file that does not exist, None for a file that cannot be offered."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -1,8 +1,9 @@
 """Child processes of a daemon's event loop: started completely or not at all, and ended even if something holds their pipes.
 
-Owns what asyncio leaves open (Python 3.11): it reports the end of a process only when all of its pipes are closed. A grandchild
-that lives on, or a buffer that is no longer emptied, would make the wait endless; so would a cancellation during the start. Used
-by all code that talks to a child through pipes, above all to an administrator's own program: load sensors, verifiers, mailers.
+Closes a gap of asyncio (Python 3.11): asyncio reports the end of a process only when all of its pipes are closed. A
+grandchild that lives on, or a buffer that is no longer emptied, would make the wait endless; so would a cancellation during
+the start. Used by all code that talks to a child through pipes, above all to an administrator's own program: load sensors,
+verifiers, mailers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from gridengine.executables import start_soon
 
 KILLED_S = 2.0
-"""How long a killed process may take to disappear: a file server may delay it."""
+"""Time that a killed process may take to disappear: a file server may delay its end."""
 
 
 async def begin(*command: str, **options: Any) -> Process:

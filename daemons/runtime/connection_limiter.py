@@ -4,9 +4,9 @@ Owns the counts of one process, over all its listeners. Knows no sockets: caller
 A peer is a user of this host as the kernel names them (`user 1001`, at a port `user 1001 (TCP)`) or an address.
 Called by `listener`.
 
-A peer at its limit loses its oldest connection without a request, else the one that has been idle for longest. So a peer with
-thousands of connections still gets new ones, and an attacker at the address of a gateway does not lock the gateway out. A
-connection whose request is being answered is never ended for a newer one.
+A peer at its limit loses its oldest connection without a request, else the connection that has been idle for longest. A
+peer with thousands of connections therefore still gets new connections, and an attacker at the address of a gateway does
+not lock the gateway out. A connection whose request is being answered is never ended for a newer connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from daemons.runtime.log_throttle import LogThrottle
 
 #: connections of one process, even if it may have more descriptors: each costs memory
 MAX_CONNECTIONS = 8192
-#: one in so many descriptors is reserved for the daemon's own files
+#: of so many descriptors one is reserved for the daemon's own files
 _RESERVED = 4
 
 
@@ -35,8 +35,9 @@ def _is_in_use() -> bool:
 
 class Connection:
     """One connection of a peer. `abort`: ends it at once, in any state; `deadline`: ends it while it is `unused`, that is, before
-    the first request. The listener sets both. `is_idle`: whether all requests are answered, according to the protocol.
-    `is_logged_in`: its requests are of a user who is logged in. `is_authenticated`: see `note_authenticated`."""
+    the first request. The listener sets `abort` and `deadline`. `is_idle`: whether all requests are answered, according to
+    the protocol. `is_logged_in`: its requests are of a user who is logged in. `is_authenticated`: see
+    `note_authenticated`."""
 
     def __init__(self, peer: str, limiter: ConnectionLimiter) -> None:
         self.peer = peer
@@ -69,17 +70,18 @@ class Connection:
 
 
 class ConnectionLimiter:
-    """The connections of one process. `max_connections`: their limit, by default what its descriptors allow."""
+    """The connections of one process. `max_connections`: the limit on their number, by default the number that the process
+    has descriptors for."""
 
     def __init__(self, max_connections: int = 0, log_throttle: LogThrottle | None = None) -> None:
         self._max_connections = max_connections or max_by_descriptors()
         self._peers: dict[str, dict[Connection, None]] = {}  # by the time of the last request, or of the connection
-        self._authenticated: set[Connection] = set()  # these are not counted for a peer
+        self._authenticated: set[Connection] = set()  # not counted for a peer
         self.count = 0
         self.log_throttle = log_throttle or LogThrottle()
 
     def acquire(self, peer: str, max_per_peer: int) -> Connection | None:
-        """Admit one more connection, if necessary in place of an unused one; None when the limit is reached.
+        """Admit another connection, if necessary in place of an unused connection; None when the limit is reached.
 
         `max_per_peer`: the limit of such a peer; a quarter of all connections if that is less.
         """
@@ -95,7 +97,7 @@ class ConnectionLimiter:
         return connection
 
     def count_of_peer(self, peer: str) -> int:
-        """How many connections are counted for a peer."""
+        """Return the number of connections that are counted for a peer."""
         return len(self._peers.get(peer, ()))
 
     def note_use(self, connection: Connection) -> None:
@@ -124,7 +126,7 @@ class ConnectionLimiter:
         return True
 
     def _evict_unused(self, peer: str) -> bool:
-        """End the oldest connection of a peer without a request, else an idle one, those without a login first."""
+        """End the oldest connection of a peer without a request, else an idle connection, preferably without a login."""
         connections = self._peers.get(peer, {})
         unused = (each for each in connections if each.unused)
         idle = (each for login in (False, True) for each in connections if each.is_logged_in is login and each.is_idle())
@@ -138,6 +140,6 @@ class ConnectionLimiter:
 
 
 def max_by_descriptors() -> int:
-    """How many connections this process can have with enough descriptors left for its files."""
+    """Return the number of connections that this process can have with enough descriptors left for its files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(MAX_CONNECTIONS, soft - soft // _RESERVED)

@@ -30,7 +30,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
 _Result = TypeVar("_Result")
 
-#: users reach a daemon's sockets and accounting, whatever umask it was started with; secret files have modes of their own
+#: users reach a daemon's sockets and accounting, independent of its inherited umask; secret files have modes of their own
 UMASK = 0o022
 
 _ENDING = "ending"
@@ -52,12 +52,12 @@ class PidFile:
 
     All users may read it; the lock is on a separate file that others cannot open, and therefore cannot lock.
 
-    The start time in clock ticks distinguishes the daemon from a later process with the same number. `ending` in place of the
-    release means that the daemon was asked to end: a new one may be started, and waits for its end.
+    The start time in clock ticks distinguishes the daemon from a later process with the same number. `ending` in place of
+    the release means that the daemon was asked to end: a new daemon may be started, and waits for its end.
     """
 
     def __init__(self, path: Path, program: str, patience_s: float = ENDING_S) -> None:
-        """Take the lock; if its daemon is ending, wait for that.
+        """Take the lock; if the daemon that has the lock is ending, wait for its end.
 
         DaemonFault: another process keeps it, or has it for longer than `patience_s`, or the file cannot be written.
         """
@@ -221,10 +221,10 @@ def notify(state: str) -> None:
 def run_until_stopped(
     main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile, renewal: Renewal | None = None
 ) -> _Result:
-    """Run `main(stop)` on a new event loop and return what it returns.
+    """Run `main(stop)` on a new event loop and return its result.
 
     SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file notes it at once. With a `renewal`,
-    SIGHUP replaces the program by that of the installed release; then this does not return. Raises OSError.
+    SIGHUP replaces the program by the program of the installed release; then this function does not return. Raises OSError.
     """
     stop_requested = False
 
@@ -265,7 +265,7 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def become_user(name: str, *paths: Path) -> None:
-    """Change from root to a user, who becomes the owner of these files. Raises DaemonFault, OSError."""
+    """Change from root to a user, and make the user the owner of these files. Raises DaemonFault, OSError."""
     if os.geteuid() != 0:
         return
     try:
@@ -292,7 +292,8 @@ def module_command(module: str) -> list[str]:
 def module_environment(base: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return `base` with the path to our modules for a child, whether they are installed or in a checkout.
 
-    No inherited variable decides what Python loads, as for our programs (-I): `su -m` and `sudo -E` keep another user's.
+    No inherited variable decides which modules Python loads, as for our programs (-I): `su -m` and `sudo -E` keep another
+    user's variables.
     """
     kept = {name: value for name, value in base.items() if not name.startswith("PYTHON")}
     top = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-"""How often a daemon with a large state runs the garbage collector.
+"""Frequency of the garbage collector in a daemon with a large state.
 
 Called by the actors that hold the state, and by their replacements in tests.
 """
@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: new objects before a collection of the youngest generation; such collections before one of the middle generation; and so on.
-#: A collection takes up to a microsecond an object: 4 ms for 10,000 young ones, 35 ms for five times as many of the middle one.
+#: A collection takes up to a microsecond an object: 4 ms for 10,000 young objects, 35 ms for five times as many of the
+#: middle generation.
 _THRESHOLDS = (10_000, 5, 10_000)
 #: while a program loads, as its launcher has it (tools/launchers.py)
 _LOADING = 50_000
@@ -23,7 +24,8 @@ def tune_collection_for_service() -> None:
 
 
 def tune_collection_for_loading() -> None:
-    """Collect seldom while modules load: that makes some 100,000 lasting objects, and collecting them is a tenth of its time."""
+    """Collect seldom while modules load: loading makes some 100,000 lasting objects, and collecting them is a tenth of its
+    time."""
     gc.set_threshold(_LOADING)
 
 

@@ -1,8 +1,8 @@
 """The gateway: commands on an exec host reach the qmaster through it, with an identity that the kernel confirms.
 
-Owns `run_dir/gateway.sock` and the identity of callers (SO_PEERCRED). Forwards requests and answers unchanged; it answers one
-request itself: whether it reaches the master. Runs in the supervisor's event loop.
-Source: docs/architecture.md section 4.
+Owns `run_dir/gateway.sock` and the identity of callers (SO_PEERCRED). Forwards requests and answers unchanged, and answers
+one request itself: whether this host reaches the master. Runs in the supervisor's event loop. Source: docs/architecture.md
+section 4.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Gateway:
             return await self._forward_answer(request, answer)
 
     async def _forward_answer(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        """Forward the answer as it arrives: it may be a stream of lines that lasts as long as a job."""
+        """Forward the answer as it arrives: the answer may be a stream of lines that lasts as long as a job."""
         response = web.StreamResponse(status=answer.status)
         response.content_type = answer.content_type
         response.content_length = answer.content_length
@@ -94,7 +94,7 @@ class Gateway:
                 async with asyncio.timeout(WRITE_TIMEOUT_S):
                     await response.write(chunk)
             await finish_answer(request, response)
-        except (ConnectionError, TimeoutError):  # aiohttp's own exception for a failed write is both
+        except (ConnectionError, TimeoutError):  # a failed write: aiohttp raises an exception that is both
             abort_answer(request)  # the client has disconnected, or does not read
         except aiohttp.ClientError:
             self._limiter.log_throttle.note("broken answer", "the qmaster went away in the middle of an answer")
@@ -114,7 +114,7 @@ class UnknownCaller(Exception):
 async def _find_caller(request: web.BaseRequest) -> LocalCaller:
     """The user at the other end of the connection."""
     if request.transport is None:
-        raise ConnectionError("the client has gone")
+        raise ConnectionError("the client has disconnected")
     # the names may come from a directory server
     user_and_group = peer_credentials(request.transport.get_extra_info("socket"))
     return await asyncio.get_running_loop().run_in_executor(None, _caller_of, *user_and_group)

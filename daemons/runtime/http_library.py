@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_authorities() -> Iterator[None]:
-    """TLS contexts made meanwhile trust no certificate: a connection that uses one by mistake is refused."""
+    """TLS contexts made meanwhile trust no certificate: a connection that uses such a context by mistake is refused."""
     load = ssl.SSLContext.set_default_verify_paths
     ssl.SSLContext.set_default_verify_paths = _nothing  # type: ignore[assignment,method-assign]
     try:

@@ -1,7 +1,8 @@
 """HTTP listeners: requests on limited connections, and answers with a write timeout.
 
-Owns the transport and its timeouts. The meaning of requests and the rights of callers belong to the server that uses this: the
-GDI endpoint of the qmaster, the gateway of an exec host, the web server. Source: docs/architecture.md section 4.
+Owns the transport and its timeouts. The meaning of requests and the rights of callers belong to the server that uses the
+listeners: the GDI endpoint of the qmaster, the gateway of an exec host, the web server. Source: docs/architecture.md
+section 4.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Tls = SSLContext | Callable[[], SSLContext] | None
 
 
 class HttpListeners:
-    """A server of `POST /v1/NAME` at one or more sockets, on the running event loop.
+    """A server of `POST /v1/NAME` at one socket or several, on the running event loop.
 
     `cancel_abandoned`: the work for a client that has disconnected is cancelled at once.
     """
@@ -52,7 +53,7 @@ class HttpListeners:
         self._listeners.append(Listener(self._limiter, listening_socket, self._protocol, max_per_peer, tls, refusal))
 
     async def close(self) -> None:
-        """Accept no more connections, and end the existing ones."""
+        """Accept no more connections, and end the existing connections."""
         for listener in self._listeners:
             listener.close()
         self._server.pre_shutdown()
@@ -140,7 +141,7 @@ class _CountedHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to a malformed request (400), or to one whose handler failed.
+        """The answer to a malformed request (400), or to a request whose handler failed.
 
         A client that disconnects in the middle of a request, with any network error, is not a failure.
         """
@@ -156,7 +157,8 @@ class _CountedHandler(web.RequestHandler):
 
 
 class _AppHandler(_CountedHandler):
-    """One connection to an application, whose handlers wait for the client to read; the kernel ends it on a write stall."""
+    """One connection to an application; its handlers wait for the client to read, and the kernel ends the connection on a
+    write stall."""
 
     __slots__ = ()
 
@@ -177,7 +179,7 @@ async def finish_answer(request: web.BaseRequest, response: web.StreamResponse) 
     except TimeoutError:
         abort_answer(request)
     except ConnectionError:
-        pass  # disconnected already; aiohttp notices that, too
+        pass  # disconnected already; aiohttp notices the disconnection, too
 
 
 def abort_answer(request: web.BaseRequest) -> None:

@@ -18,7 +18,7 @@ class MalformedKey(ValueError):
 
 
 def key_of(headers: Mapping[str, str]) -> str:
-    """The key of a request, "" without one. Raises MalformedKey."""
+    """Return the idempotency key of a request, "" without a key. Raises MalformedKey."""
     key = headers.get(HEADER, "")
     if HEADER in headers and not _KEY.fullmatch(key):
         raise MalformedKey(f"denied: malformed {HEADER}: it has 1 to 128 printable ASCII characters and no blanks")

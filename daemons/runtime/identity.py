@@ -37,7 +37,7 @@ class LocalUser:
         return self.uid == os.geteuid()
 
     def environment(self, daemons: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Variables for a program of this user: the inherited ones, the user's home directory and names."""
+        """Variables for a program of this user: inherited variables, the user's home directory and names."""
         return inherited(daemons) | {"HOME": self.home, "USER": self.name, "LOGNAME": self.name, "SHELL": self.shell}
 
     def process(self, environment: Mapping[str, str] | None = None) -> dict[str, Any]:

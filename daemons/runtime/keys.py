@@ -108,7 +108,7 @@ def exec_host_keys(cell: Cell, host: str) -> Keys:
 
 
 def own_keys(cell: Cell, host: str) -> Keys:
-    """Return the keys with which a daemon of this host authenticates its users: those of an exec host, else the master's."""
+    """Return the keys with which a daemon of this host authenticates its users: the keys of an exec host, else the master's."""
     keys = exec_host_keys(cell, host)
     return keys if keys.directory.exists() or host != cell.master_host() else master_keys(cell)
 
@@ -121,8 +121,8 @@ def known_hosts(cell: Cell) -> Path:
 def install_offered_keys(cell: Cell, host: str) -> None:
     """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError.
 
-    A shared directory that root may not read (NFS with root_squash) has none for it: they were copied by hand. Called by every
-    daemon that authenticates its host's users: the qmaster, sge_shadowd and sge_execd.
+    A shared directory that root may not read (NFS with root_squash) has no keys for the host: an administrator copied them
+    by hand. Called by every daemon that authenticates its host's users: the qmaster, sge_shadowd and sge_execd.
     """
     offered, own = cell.secrets / host, cell.execd_spool(host) / "keys"
     try:

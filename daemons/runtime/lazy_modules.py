@@ -1,8 +1,8 @@
 """Libraries that are loaded at their first use, not when they are imported.
 
-Owns the list for Ray: it imports them for clouds, containers, labels and debuggers, which are not used here.
-They take a third of the time of `import ray`, in each process of a node. Called before Ray is imported, by `ray_program`
-and `ray_session`.
+Owns the list for Ray: Ray imports them for clouds, containers, labels and debuggers, which are not used here. These imports
+take a third of the time of `import ray`, in each process of a node. Called before Ray is imported, by `ray_program` and
+`ray_session`.
 """
 
 from __future__ import annotations

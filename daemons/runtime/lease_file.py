@@ -1,9 +1,9 @@
 """The time until which this host is the master, as a number that all processes of the host can read at any moment.
 
 Owns the file `run_dir/lease`: that time and the epoch, written by the participant at each renewal of the lease, and mapped by the
-actor of the qmaster, which checks it before each answer. It is a file and not a message: a process that was stopped for a while
-(SIGSTOP, swapping, a debugger) must know at once when it continues. Times are of CLOCK_BOOTTIME, which counts sleep too. Source:
-adr/0146.
+actor of the qmaster, which checks it before each answer. The time is in a file and not in a message: a process that was
+stopped for a while (SIGSTOP, swapping, a debugger) must know at once when it continues. Times are of CLOCK_BOOTTIME, which
+counts sleep too. Source: adr/0146.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The voter of a host: its vote record is on disk before a response is sent.
 
-Owns the file `promise` and the responses to requests that arrive as bytes; the rules are those of `gridengine.lease`. Does not
-decide which hosts may send requests: the listener authenticates its callers and passes their names. Called by the participant of
-each candidate, and by sge_execd on a witness. Source: adr/0146.
+Owns the file `promise` and the responses to requests that arrive as bytes; the rules are in `gridengine.lease`. Does not
+decide which hosts may send requests: the listener authenticates its callers and passes their names. Called by the
+participant of each candidate, and by sge_execd on a witness. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def _no_position() -> tuple[int, int]:
 
 
 class LeaseVoter:
-    """Responds to vote requests, one at a time. `other`: the record file of this host's other role (witness or candidate); the
-    host is one voter in both. Raises CellFault, at the start, for a record that cannot be read: a voter without its record could
-    help to elect a second master."""
+    """The voter of this host, which responds to vote requests one at a time. `other`: the record file of this host's other
+    role (witness or candidate); the host is one voter in both roles. Raises CellFault, at the start, for a record that
+    cannot be read: a voter without its record could help to elect a second master."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = boottime, other: Path | None = None) -> None:
         self._path, self._other = path, other
@@ -60,12 +60,12 @@ class LeaseVoter:
         return 200, msgspec.json.encode(self.record)
 
     async def answer(self, body: bytes, position: Callable[[], tuple[int, int]] = _no_position, caller: str = "") -> bytes:
-        """Return the response to a vote request, both as JSON. A malformed request is refused, and so is one whose grant cannot
-        be written.
+        """Return the response to a vote request; request and response are JSON. Malformed requests are refused, and so are
+        requests whose grant cannot be written.
 
-        `position()`: of this host's copy of the spool, (0, 0) without one; it is called in a thread, and only for a later epoch,
-        so that no disk delays the renewal of a master. Raises what that raises. `caller`: the host that sent the request,
-        according to its certificate; "" if the listener has checked it.
+        `position()`: of this host's copy of the spool, (0, 0) without a copy; called in a thread, and only for a later
+        epoch, so that no disk delays the renewal of a master. Raises the exceptions of `position`. `caller`: the host that
+        sent the request, according to its certificate; "" if the listener has checked it.
         """
         # a caller that disconnects must not leave a record half written
         return msgspec.json.encode(await asyncio.shield(self._vote_in_order(body, position, caller)))
@@ -91,7 +91,7 @@ class LeaseVoter:
                 # a slow disk must not keep this host from renewing its own lease
                 await asyncio.to_thread(_write, self._path, self._voter.record)
             except OSError as error:
-                self._voter = Voter(known, self._clock())  # as after a restart: the record on disk is the valid one
+                self._voter = Voter(known, self._clock())  # as after a restart: the record on disk is valid
                 return _refusal(known, f"cannot write {self._path}: {error.strerror}")
         return vote
 
@@ -101,7 +101,7 @@ def _refusal(record: VoteRecord, reason: str) -> VoteResponse:
 
 
 def _read(path: Path) -> VoteRecord:
-    """Return the record in a file, an empty one if there is no file. Raises CellFault."""
+    """Return the record in a file, an empty record if there is no file. Raises CellFault."""
     try:
         record = msgspec.json.decode(path.read_bytes(), type=VoteRecord)
     except FileNotFoundError:

@@ -28,7 +28,8 @@ FIRST_REQUEST_S = 10.0
 #: connections that one address, or one user of this host, may have while they are not authenticated
 MAX_PER_ADDRESS = 128
 _BACKLOG = 512
-#: connections accepted at a time, so that others are served in between; seconds without accepting when descriptors run out
+#: connections accepted at a time, so that other tasks are served in between; seconds without accepting when descriptors run
+#: out
 _ACCEPTS_AT_ONCE, _PAUSE_S = 64, 1.0
 _CREDENTIALS = struct.Struct("3i")
 
@@ -57,7 +58,7 @@ class Listener:
         self._start_accepting()
 
     def close(self) -> None:
-        """Accept no more connections; existing ones stay."""
+        """Accept no more connections; existing connections stay open."""
         self._loop.remove_reader(self._socket)
         if self._pause is not None:
             self._pause.cancel()
@@ -97,7 +98,7 @@ class Listener:
         task = self._loop.create_task(self._shake_hands(accepted, connection))
         self._handshakes.add(task)
         task.add_done_callback(lambda task: self._finish_handshake(task, accepted, connection))
-        connection.abort = lambda: _shut_down_socket(accepted)  # which makes the handshake fail: see there
+        connection.abort = lambda: _shut_down_socket(accepted)  # the handshake then fails: see there
         connection.deadline = self._loop.call_later(FIRST_REQUEST_S, lambda: connection.abort())
 
     async def _shake_hands(self, accepted: socket.socket, connection: Connection) -> None:

@@ -9,7 +9,7 @@ import fcntl
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file for this process alone; False when another one has it. Closing the file releases it."""
+    """Lock an open file for this process alone; False when another process has the lock. Closing the file releases it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

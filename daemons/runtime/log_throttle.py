@@ -19,7 +19,8 @@ _MOST_KINDS = 256
 
 
 class LogThrottle:
-    """Logs refusals. The first of each kind is logged at once; the others of the interval are a number in the next line."""
+    """Logs refusals. The first refusal of each kind is logged at once; further refusals of the interval are a number in the
+    next line."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

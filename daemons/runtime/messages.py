@@ -1,9 +1,9 @@
 """The `messages` file of a daemon: `MM/DD/YYYY HH:MM:SS|thread|host|level|text`, a line each; and optionally `messages.json`.
 
-Owns both forms and the handlers; the daemons log through the standard `logging`, with `about` for the fields of the second one.
-Tracebacks of program errors go to `tracebacks` beside it: people read `messages`. Never raises: a daemon
-must not end because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it; adr/0167.
-Deviation: the second form is ours.
+Owns both forms and the handlers; the daemons log through the standard `logging`, with `about` for the fields of the second
+form. Tracebacks of program errors go to `tracebacks` beside it: people read `messages`. Never raises: a daemon must not end
+because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it; adr/0167. Deviation: the
+second form is ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOG_LEVELS = {"log_err": logging.ERROR, "log_warning": logging.WARNING, "log_inf
 _LEVELS = ((logging.CRITICAL, "C", "critical"), (logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"))
 _INFO = (logging.INFO, "I", "info")
 
-#: Beside `messages`. A file of tracebacks that is larger than this, in bytes, is put aside as `tracebacks.old`.
+#: Beside `messages`. A file of tracebacks that is larger than this limit, in bytes, is renamed to `tracebacks.old`.
 TRACEBACKS = "tracebacks"
 _MOST_TRACEBACKS = 1_000_000
 
@@ -65,9 +65,9 @@ class MessageFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         thread = str(getattr(record, "ge_thread", self._thread))
-        letter = next((level for level in _LEVELS if record.levelno >= level[0]), _INFO)[1]
+        level_code = next((level for level in _LEVELS if record.levelno >= level[0]), _INFO)[1]
         when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(record.created))
-        return f"{when}|{thread[:6]:>6}|{self._host}|{letter}|{_text(record)}"
+        return f"{when}|{thread[:6]:>6}|{self._host}|{level_code}|{_text(record)}"
 
 
 class JsonFormatter(logging.Formatter):
@@ -99,7 +99,7 @@ class JsonFormatter(logging.Formatter):
 def printable(text: str) -> str:
     """`text` with all characters escaped that a terminal could take for a command or a reader for the end of a line.
 
-    These are the unprintable ones of `str.isprintable`: control characters of both sets, line separators, writing directions.
+    Unprintable characters by `str.isprintable` are control characters of both sets, line separators, writing directions.
     """
     if text.isprintable():
         return text
@@ -157,7 +157,7 @@ class MessagesHandler(logging.Handler):
             sys.stderr.buffer.write(line)
             sys.stderr.buffer.flush()
         except (OSError, ValueError, AttributeError):
-            pass  # a detached daemon has no stderr: there is nowhere left to report this
+            pass  # a detached daemon has no stderr: the failure cannot be reported
 
 
 class TracebacksHandler(logging.Handler):

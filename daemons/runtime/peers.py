@@ -32,18 +32,18 @@ PeerHandler = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable
 #: seconds: default timeout of an answer, timeout of a connect, keep-alive of a connection, lifetime of a resolved address
 ANSWER_S, _CONNECT_S, _KEEPALIVE_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
 _POLL_S = 2.0
-#: seconds to wait for a port that another daemon holds, and between two tries
+#: seconds to wait for a port that another daemon holds, and between two attempts
 _PORT_S, _PORT_RETRY_S = 10.0, 0.2
 #: characters of a host name that fit into the subject of a certificate
 _MAX_COMMON_NAME = 64
 
 
 class PeerAway(Exception):
-    """A host did not answer; the text says why."""
+    """A host did not answer; the text is the reason."""
 
 
 class Peers:
-    """Calls from this host to others of the cell, for one event loop; `close` at the end. Raises CellFault without keys."""
+    """Calls from this host to other hosts of the cell, for one event loop; `close` at the end. Raises CellFault without keys."""
 
     def __init__(self, cell: Cell, keys: Keys) -> None:
         self._cell = cell

@@ -1,8 +1,8 @@
 """The TCP ports that one node of a cell listens on: a block of the cell's range, reserved while the node lives.
 
 Owns the division of the range (`ray_ports` in bootstrap). A host with one node uses the first block; where several
-nodes share a machine each takes a free block. Called by `ray_node`, by the session server of sge_execd, whose
-port is the last of a block, and by the supervisor of the master, whose ports are configured one by one. Source: docs/security.md.
+nodes share a machine each takes a free block. Called by `ray_node`, by the session server of sge_execd, whose port is the
+last of a block, and by the supervisor of the master, whose ports are configured individually. Source: docs/security.md.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class PortBlock:
     lock: int
 
     def release(self) -> None:
-        """Leave the block to others."""
+        """Release the block for other nodes."""
         os.close(self.lock)
 
 
 def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
-    """Take the first block that no node of this machine has and whose ports are free.
+    """Take the first block that no other node of this machine has and whose ports are free.
 
     `address`: where the node will listen; `directory`: of the locks, private to the cell on this machine.
     Raises CellFault when there is none, OSError.
@@ -47,7 +47,8 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
 
 
 def explain_taken_port(cell: Cell, address: str) -> str:
-    """Which port of the master another program has, as a sentence; "" if none. `address`: where it will listen."""
+    """Return a sentence that names the port of the master that another program has; "" if all ports are free. `address`:
+    where it will listen."""
     for key, port in (("qmaster_port", cell.qmaster_port), ("ray_port", cell.ray_port)):
         if not _can_listen(address, port):
             return f"port {port} is taken by another program: end it, or name another {key} in bootstrap (is it another cell's?)"
@@ -55,7 +56,7 @@ def explain_taken_port(cell: Cell, address: str) -> str:
 
 
 def session_ports(cell: Cell) -> list[int]:
-    """Return the ports at which sge_execd may let clients of sessions in, in the order in which it tries them."""
+    """Return the ports at which sge_execd may accept clients of sessions, in the order in which it tries them."""
     low, high = cell.ray_ports
     return [cell.execd_port] if cell.execd_port else list(range(low + PORT_BLOCK - 1, high + 1, PORT_BLOCK))
 

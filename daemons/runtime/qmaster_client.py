@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoQmaster(Exception):
-    """The qmaster cannot be reached; the text is a line for the user. `sent`: it may have received the request."""
+    """The qmaster cannot be reached; the text is a line for the user. `sent`: the qmaster may have received the request."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
@@ -51,7 +51,8 @@ class LocalCaller:
 
 @dataclass(frozen=True, slots=True)
 class HostCredentials:
-    """How a host authenticates to the qmaster. `key`: authenticates its users; `tls`: presents its certificate."""
+    """The credentials by which a host authenticates to the qmaster. `key`: authenticates its users; `tls`: presents its
+    certificate."""
 
     key: str
     tls: ssl.SSLContext
@@ -66,8 +67,8 @@ def read_credentials(cell: Cell, host: str) -> HostCredentials:
 class QmasterClient:
     """TLS connections to the current master, for one event loop; `close` at the end.
 
-    Candidate hosts are tried in turn, the last master first. It is tried even if the files of this host no longer name it,
-    since it offers their current contents (adr/0173).
+    Candidate hosts are tried in turn, the last master first. The last master is tried even if the files of this host no
+    longer name it, since it offers their current contents (adr/0173).
     """
 
     def __init__(self, cell: Cell, host: str, credentials: HostCredentials) -> None:
@@ -87,8 +88,8 @@ class QmasterClient:
     ) -> aiohttp.ClientResponse:
         """Send a request; return the answer when its head has arrived. `total_s`: limit for all of it. Raises NoQmaster.
 
-        A request is never sent twice: the qmaster may have carried out one whose answer was lost. A caller with an idempotency
-        `key` can repeat it.
+        A request is never sent twice: the qmaster may have carried out a request whose answer was lost. A caller with an
+        idempotency `key` can repeat it.
         """
         fault = NoQmaster("unable to contact qmaster", sent=False)
         for master in self._possible_masters():
@@ -159,7 +160,8 @@ class QmasterClient:
         self._order = [*(host for host in self._order if host != master), master]
 
     async def _try_first(self, master: str) -> None:
-        """Try this host first from now on. Requests pending on the old master are aborted: it may be dead and never answer."""
+        """Try this host first from now on. Requests pending on the old master are aborted: the old master may be dead and
+        never answer."""
         if self._last_master not in ("", master):
             _log.warning("the master is host %s now", master)
             earlier, self._session = self._session, self._connections()
@@ -174,7 +176,7 @@ class QmasterClient:
 
     @property
     def _patience_s(self) -> float:
-        """How long a connection may take to be made."""
+        """Return the time that a connection may take to be made."""
         return _CONNECT_S if self.has_one_candidate else _CONNECT_S / 2
 
     def _connections(self) -> aiohttp.ClientSession:
@@ -204,7 +206,7 @@ class QmasterClient:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why a connection to another host failed, in plain words."""
+    """Describe in plain words the failure of a connection to another host."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):

@@ -1,8 +1,8 @@
 """A Ray node as a child process: started, watched and ended by a supervisor that does not import Ray.
 
-Owns the environment and the life of the child; what runs in it is `ray_process`. The kernel ends the child and all of
-its daemons with the supervisor, so a supervisor that was killed leaves nothing behind. Called by the supervisors of
-`sge_qmaster` (a head) and `sge_execd` (a worker node). Source: docs/architecture.md 5.
+Owns the environment and the life of the child; the code that runs in the child is `ray_process`. The kernel ends the child
+and all of its daemons with the supervisor, so a supervisor that was killed leaves nothing behind. Called by the supervisors
+of `sge_qmaster` (a head) and `sge_execd` (a worker node). Source: docs/architecture.md 5.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from daemons.runtime.ports import PortBlock, claim_block
 #: seconds that a node may take to come up and to end
 START_S = 90.0
 STOP_S = 10.0
-#: the signal that ends a node without deregistering, and the seconds for that
+#: the signal that ends a node without deregistering, and the time that its end may take, in seconds
 END_NOW = signal.SIGUSR1
 STOP_NOW_S = 2.0
 
@@ -71,12 +71,12 @@ _SOCKET_PATH_BYTES = 107
 
 
 class RayNodeFault(Exception):
-    """The node did not come up; one line with the reason."""
+    """The node did not start; one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """What to start. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
+    """The specification of a node. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
 
     `directory` is private to the node and emptied at its start; Ray makes it and its contents accessible to all users, so
     its parent must not be. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
@@ -92,7 +92,7 @@ class NodeSpec:
 
     @property
     def token(self) -> Path:
-        """The file of the token that every process needs to join the cluster; each head has a new one."""
+        """The file of the token that every process needs to join the cluster; each head has a new token."""
         return Path(f"{self.directory}.token")
 
 
@@ -152,7 +152,7 @@ def _spec(
 class RayNode:
     """One node, for a supervisor's event loop: `start`, then `wait` until it is gone, or `stop` it.
 
-    `token`: of the cluster that a worker node joins; a head makes a new one.
+    `token`: of the cluster that a worker node joins; a head makes a new token.
     """
 
     def __init__(self, cell: Cell, spec: NodeSpec, token: str = "") -> None:
@@ -188,7 +188,7 @@ class RayNode:
             return NodeInfo(**json.loads(line))
         except (TimeoutError, ValueError, TypeError):
             await self.stop(immediately=True)
-            raise RayNodeFault(f"the Ray node {self._spec.name} did not come up: see {log}") from None
+            raise RayNodeFault(f"the Ray node {self._spec.name} did not start: see {log}") from None
         except asyncio.CancelledError:
             await self.stop(immediately=True)
             raise
@@ -199,7 +199,7 @@ class RayNode:
         return self._child is not None and self._child.returncode is None
 
     async def wait(self) -> None:
-        """Return when the node has ended, for whatever reason."""
+        """Return when the node has ended, for any reason."""
         if self._child is not None:
             await self._child.wait()
 

@@ -34,7 +34,7 @@ from daemons.runtime.ray_node import END_NOW
 
 _OBJECT_STORE_BYTES = 80_000_000  # Ray's least
 _CHECK_S = 5.0
-"""Seconds between two checks of the processes, whose ends the kernel signals at once."""
+"""Seconds between two checks of the processes; the kernel signals their ends at once."""
 _NOTICES = 4096
 
 #: The raylet insists on two agents and ends when one of them does. These hold its pipe and end with it.
@@ -53,7 +53,7 @@ class PlainNode(Node):  # type: ignore[misc]
         """Start the raylet with placeholders for the ports that its agents would report: none of them runs."""
         for name in (METRICS_AGENT_PORT_NAME, METRICS_EXPORT_PORT_NAME, DASHBOARD_AGENT_LISTEN_PORT_NAME):
             persist_port(self._session_dir, self._node_id, name, -1)
-        # the raylet requires a valid number for this port; it is not used, since no actor has a runtime environment
+        # the raylet requires a valid number for this port, which is not used, since no actor has a runtime environment
         persist_port(self._session_dir, self._node_id, RUNTIME_ENV_AGENT_PORT_NAME, 1)
         super().start_raylet(*arguments, **options)
 
@@ -92,7 +92,7 @@ def start_node(spec: dict[str, Any]) -> PlainNode:
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Remove what a killed node left: Ray would not start over its sockets."""
+    """Remove the files that a killed node left: Ray would not start over its sockets."""
     for leftover in directory.iterdir():
         if leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -107,7 +107,7 @@ def _end(node: PlainNode | None, status: int) -> NoReturn:
 
 
 def _signals() -> Callable[[float], None]:
-    """Start to note signals, the end of a child among them; returns the function that waits for the next one, or a timeout."""
+    """Start to note signals, including the end of a child; return the function that waits for the next signal, or a timeout."""
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)

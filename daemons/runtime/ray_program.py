@@ -1,4 +1,4 @@
-"""Runs a module that imports Ray, without what Ray would load and not use: `ray_program.py [FLAGS] MODULE ARGUMENTS`.
+"""Runs a module that imports Ray, without the unused imports of Ray: `ray_program.py [FLAGS] MODULE ARGUMENTS`.
 
 Started by `ray_node` for the node (`ray_process`), and by the raylet for each actor, instead of Ray's own `setup_worker.py`:
 that imports all of Ray only to set up an environment, which no actor has here, and has a shell start the worker, which imports it

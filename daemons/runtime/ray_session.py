@@ -3,7 +3,7 @@
 Ray reads its settings when it is imported. So `connect` imports it, and nothing may have done so before, unless the
 process was started with `ray_node.ray_environment`. Joining takes about 0.3 s, the import included.
 
-How a short-lived process makes an actor that outlives it, pinned to a node, and how any process finds it again
+A short-lived process makes an actor that outlives it, pinned to a node, and any process finds the actor again as follows
 (`resources`: `qmaster` on the head, `host-NAME` on the worker node of an exec host):
 
     connect(cell, info.head)
@@ -32,8 +32,8 @@ KEPT: dict[str, Any] = {
     "max_restarts": -1,
     "max_task_retries": 0,
 }
-"""Options of every actor of a cell: Ray always restarts its process, and repeats no call to it. After a lost call the caller
-checks whether it was carried out, and repeats only what the state still requires."""
+"""Options of every actor of a cell: Ray always restarts its process, and repeats no call to it. After a lost call the
+caller checks whether the call was carried out, and repeats only the actions that the state still requires."""
 
 
 def connect(cell: Cell, head: str) -> None:

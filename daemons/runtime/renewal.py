@@ -1,7 +1,8 @@
-"""How a daemon restarts as the program of the installed release: the same process executes it (execve).
+"""Restart of a daemon as the program of the installed release: the same process executes it (execve).
 
 Its process number, start time and parent (systemd) stay; its files and sockets are closed before. First the new program is
-tested: it must load completely and print its release. Called on SIGHUP, and on request of the qmaster. Source: docs/adr/0149.
+tested: the program must load completely and print its release. Called on SIGHUP, and on request of the qmaster. Source:
+docs/adr/0149.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bodies of requests: the largest size of one, and the memory budget of all that are being read or answered.
+"""Bodies of requests: their largest size, and the memory budget of all bodies that are being read or answered.
 
 Owns the limits; the contents are the caller's. A body over its limit is refused by its Content-Length, or as soon as
 it passes the limit, and never buffered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.1.
@@ -19,7 +19,7 @@ from daemons.runtime.cell import Limits
 LARGE = frozenset(("submit", "dry_run"))
 #: a body of at most so many bytes is not counted in the budget: there are no more of them than connections
 SMALL_BYTES = 2**16
-#: all bodies together, and those of one user, in bodies of the largest size
+#: all bodies together, and the bodies of one user, in bodies of the largest size
 _TOTAL, _SHARE = 4, 2
 #: seconds without a byte after which a body counts as aborted, and the slowest rate in bytes a second
 _IDLE_S, _SLOWEST_RATE = 10.0, 2**18
@@ -51,9 +51,10 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read(self, name: str, length: int | None, content: Content, client: Hashable) -> AsyncIterator[bytes]:
-        """The body of a request. `length`: its Content-Length, None without one; `client`: whose share it is counted in.
+        """The body of a request. `length`: its Content-Length, None without that header; `client`: the body is counted in
+        the share of this client.
 
-        It is counted until the end of the context: decoding a body takes as much memory again. Raises RequestBodyError.
+        The body is counted until the end of the context: decoding takes as much memory again. Raises RequestBodyError.
         """
         parameter = "max_submit_size" if name in LARGE else "max_request_size"
         limit: int = getattr(self._limits, parameter)
@@ -103,7 +104,7 @@ async def read_pieces(content: Content) -> AsyncIterator[bytes]:
             async with asyncio.timeout_at(began + _IDLE_S + size / _SLOWEST_RATE):
                 part = await content.readany()
         except TimeoutError:
-            raise RequestBodyError("denied: the request did not come in time") from None
+            raise RequestBodyError("denied: the request did not arrive in time") from None
         if not part:
             return
         size += len(part)

@@ -1,7 +1,8 @@
 """The user of this host at the other end of a TCP connection. Called by the listeners.
 
-One query to the kernel (NETLINK_SOCK_DIAG) about one socket: its cost does not grow with the number of sockets, unlike that of
-/proc/net/tcp. Source: sock_diag(7); `struct inet_diag_req_v2` and `struct inet_diag_msg` of linux/inet_diag.h.
+A single query to the kernel (NETLINK_SOCK_DIAG) concerns a single socket: its cost does not grow with the number of
+sockets, unlike the cost of /proc/net/tcp. Source: sock_diag(7); `struct inet_diag_req_v2` and `struct inet_diag_msg` of
+linux/inet_diag.h.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _MAX_REPLY = 4096
 
 
 def socket_owner(accepted: socket.socket) -> int | None:
-    """The user id of the other end of an accepted connection. None: it is on another host, has been closed, or the kernel cannot
-    say. Raises OSError when this end is gone."""
+    """The user id of the other end of an accepted connection. None: the other end is on another host, has been closed, or
+    is unknown to the kernel. Raises OSError when this end is gone."""
     remote, local = accepted.getpeername(), accepted.getsockname()
     ends = _ENDS.pack(remote[1], local[1], _pack_address(accepted, remote[0]), _pack_address(accepted, local[0])) + _ANY
     query = _QUERY.pack(accepted.family, socket.IPPROTO_TCP, 0, _ALL_STATES) + ends

@@ -1,10 +1,10 @@
-"""Tickets: the bearer of one may connect to the streams of one attempt of one task, and nothing else.
+"""Tickets: the bearer of a ticket may connect to the streams of one attempt of one task, and to nothing else.
 
 A ticket is a code over the task's key, the job's owner and its time of submission, made with the key of the task's host:
-the qmaster gives it to the job's owner alone, and the host can check it without a message from the qmaster. It holds owner and
-time because job numbers are reused: they distinguish the job from an earlier one, whose ticket must not be valid for it. It is
-valid only while the attempt runs. Called by the qmaster's service and the session server of sge_execd.
-Source: adr/0060; IA-10.
+the qmaster gives it to the job's owner alone, and the host can check it without a message from the qmaster. The code covers
+owner and time because job numbers are reused: owner and time distinguish the job from an earlier job, whose ticket must not
+be valid for it. A ticket is valid only while the attempt runs. Called by the qmaster's service and the session server of
+sge_execd. Source: adr/0060; IA-10.
 """
 
 from __future__ import annotations

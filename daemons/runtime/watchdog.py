@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from daemons.runtime.daemon import notify
 
 _HEARTBEATS = 4
-"""Heartbeats in the time that systemd waits for one: a check that takes a whole interval does no harm."""
+"""Heartbeats in the time that systemd waits for a heartbeat: a check that takes a whole interval does no harm."""
 
 
 def interval_s(environment: Mapping[str, str] = os.environ) -> float:

@@ -1,1 +1,1 @@
-"""The scheduler: in which order jobs run, and where. It changes no state: it sends orders to the qmaster."""
+"""The scheduler: in which order jobs run, and where. The scheduler changes no state: it sends orders to the qmaster."""

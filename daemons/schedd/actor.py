@@ -1,8 +1,8 @@
 """The schedd actor: one method for the qmaster, a mirror inside.
 
 Owns the translation between bytes and the scheduler (`Schedd`), and the set-up of its process (`ScheddActor`). The qmaster
-wraps the latter as a Ray actor; nothing here needs Ray. The process may be killed and restarted at any moment: it then asks
-for a snapshot.
+wraps the latter as a Ray actor; nothing here needs Ray. The process may be killed and restarted at any moment: the new
+process requests a snapshot.
 """
 
 from __future__ import annotations

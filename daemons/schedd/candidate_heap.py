@@ -1,7 +1,8 @@
 """Candidate heaps: the queue instances that match the same categories and have free slots, best rank first.
 
-Owns the heap and its updates. Heaps are copy-on-write: categories with the same candidates share one until a candidate has
-free slots that one of them cannot use; that category continues with a copy. Called by `daemons.schedd.categories` and the view.
+Owns the heap and its updates. Heaps are copy-on-write: categories with the same candidates share a heap until a candidate
+has free slots that one of the categories cannot use; that category continues with a copy. Called by
+`daemons.schedd.categories` and the view.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ HeapEntry = tuple[int, Rank, InstanceRow]
 
 
 class CandidateHeap:
-    """`rows`: instance -> row, all that match. `heap`: those with free slots, by soft violations and rank.
+    """`rows`: instance -> row, all that match. `heap`: the rows with free slots, by soft violations and rank.
 
-    A row whose rank got worse is moved when it reaches the top; one whose rank improved must be added again. A row may be in
-    the heap twice: that costs one comparison more, the order stays correct.
+    A row whose rank got worse is moved when it reaches the top; a row whose rank improved must be added again. A row may be
+    in the heap twice: that costs one comparison more, the order stays correct.
     """
 
     __slots__ = ("rows", "heap", "rank", "violations")

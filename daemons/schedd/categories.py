@@ -1,4 +1,4 @@
-"""Categories: jobs that placement cannot tell apart, with their candidate instances, kept over cycles.
+"""Categories: jobs that placement cannot distinguish, with their candidate instances, kept over cycles.
 
 Owns the data of a category for one configuration, and the placement of one more task of it. An instance without capacity for
 the category is not examined again before something has changed there (CX-62 … CX-64), so a category that cannot run costs
@@ -70,7 +70,7 @@ class Category:
         self.candidate_heap = self._find_candidate_heap(candidate_heaps)
 
     def _find_candidate_heap(self, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> CandidateHeap:
-        """The heap of other categories with the same candidates, or a new one."""
+        """Return the heap of other categories with the same candidates, or a new heap."""
         request, instance_table = self.request, self.instance_table
         key = self._suiting_kinds() if host_refusal(self.config_snapshot, request, CLUSTER) is None else ()
         common = candidate_heaps.get(key)
@@ -198,7 +198,7 @@ class Category:
         def order() -> Iterator[str]:
             best, number = self.candidate_heap.best(), 0
             while True:
-                while number < len(suiting):  # also those that another iteration (for slots, or for a master) has found
+                while number < len(suiting):  # also candidates of another iteration (for slots, or for a master)
                     yield suiting[number]
                     number += 1
                 for row in best:

@@ -24,8 +24,8 @@ DECAY_STEP_S = 10.0
 
 
 def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
-    """Orders for the current state. now: epoch seconds; zone: that of calendars. Deterministic: the same view, state and
-    `now` give the same orders."""
+    """Orders for the current state. now: epoch seconds; zone: of calendars. Deterministic: the same view, state and `now`
+    give the same orders."""
     view.begin()
     adjustments = view.instance_table.adjustments
     corrections = view.corrections.at(now, view.changed) if adjustments else None
@@ -43,7 +43,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     for _, _, _, job, category in found.pending:
         try:
             dispatch.run(job, category)
-        except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+        except Exception as error:  # noqa: BLE001 - one job must not keep the other jobs from running
             found.faults.append(JobFault.of(job, error))
             view.invalidate()
     decays = ledger.corrections and any(category.is_blocked for category in view.categories.values())

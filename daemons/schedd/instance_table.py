@@ -39,7 +39,7 @@ class HostRow:
 
 
 class InstanceRow:
-    """A queue instance. `has_consumables`: it has consumables besides its slots. `index`: its position by name."""
+    """A queue instance. `has_consumables`: the instance has consumables besides its slots. `index`: its position by name."""
 
     __slots__ = ("name", "holder", "host", "config", "capacity", "has_consumables", "index", "seq_no", "free", "open")
 

@@ -1,9 +1,10 @@
 """Job groups, kept over cycles: a job to which nothing has happened is not examined again.
 
-Owns the groups: jobs of one category and one -p, which priorities cannot tell apart, in the order in which they are served. The
-cost of a cycle follows from the changed jobs, the groups and the started tasks, not from the number of waiting jobs. This needs
-jobs whose own record determines everything; the others, `rechecked`, are examined in every cycle. Called by the view, which
-passes on the jobs that events have changed, and by `daemons.schedd.survey`. Why: docs/adr/0156.
+Owns the groups: jobs of one category and one -p, which priorities cannot distinguish, in the order in which they are
+served. The cost of a cycle follows from the changed jobs, the groups and the started tasks, not from the number of waiting
+jobs. This requires jobs whose own record determines everything; all other jobs, `rechecked`, are examined in every cycle.
+Called by the view, which passes on the jobs that events have changed, and by `daemons.schedd.survey`. Reason:
+docs/adr/0156.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gridengine.state.state import State
 
 
 class GroupMember:
-    """A job in its group. `waits`: it has a pending task to start; else all its tasks are dispatched."""
+    """A job in its group. `waits`: the job has a pending task to start; else all its tasks are dispatched."""
 
     __slots__ = ("time", "job_id", "group", "waits", "is_removed")
 

@@ -1,8 +1,8 @@
 """Look-ahead: the earliest start of a job that cannot start now, and its grants then.
 
 Owns which tasks get a reservation in a cycle, and when. Candidates are queue instances that are open, or closed by their
-calendar alone; the time line gives the use, and the cycle adds its starts and reservations to it; load values are the current
-ones. Called by dispatch. Source: sge_sched_conf(5) max_reservation, default_duration; SC-7, SC-9, AR-52.
+calendar alone; the time line gives the use, and the cycle adds its starts and reservations to the time line; load values
+are the current values. Called by dispatch. Source: sge_sched_conf(5) max_reservation, default_duration; SC-7, SC-9, AR-52.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from gridengine.state.reservations import JobReservation
 from gridengine.state.state import State
 
 LINEAR_LOOKS = 8
-"""So many moments are examined one by one before binary search begins: with a thousand running jobs each one costs."""
+"""So many moments are examined in sequence before binary search begins: with a thousand running jobs each examination is
+costly."""
 
 
 class Fit(NamedTuple):
@@ -58,7 +59,7 @@ class Reservation(NamedTuple):
 
 
 class LookAhead:
-    """The `reservations` of one cycle, at most `max_reservations`. `timeline`: that of the ledger, with the started tasks."""
+    """The `reservations` of one cycle, at most `max_reservations`. `timeline`: of the ledger, with the started tasks."""
 
     def __init__(self, view: View, ledger: Ledger, timeline: Timeline, zone: tzinfo) -> None:
         self.view, self.ledger, self.timeline, self.zone = view, ledger, timeline, zone

@@ -1,10 +1,10 @@
 """The order of queue instances by a site's own function, for the parallel jobs of an environment.
 
-Owns the loading of these functions. They run inside the scheduler, so only managers name them, in `qsort_args` of a PE:
-`/absolute/path.py function [argument …]`. The function is called as `function(instances, arguments)` with names
-`queue@host` in the scheduler's order and returns those that may be used, in its own order; `$complex` in an argument is
-replaced by the job's request for it, "" if there is none. If a function fails the order stays, and the error is logged once.
-Called by `daemons.schedd.categories`. Source: sge_pe(5) qsort_args, PE-16.
+Owns the loading of these functions. The functions run inside the scheduler, so only managers name them, in `qsort_args` of
+a PE: `/absolute/path.py function [argument …]`. The function is called as `function(instances, arguments)` with names
+`queue@host` in the scheduler's order and returns the names that may be used, in its own order; `$complex` in an argument is
+replaced by the job's request for it, "" if there is none. If a function fails the order stays, and the error is logged
+once. Called by `daemons.schedd.categories`. Source: sge_pe(5) qsort_args, PE-16.
 Deviation: a Python file instead of a C library, as this is a Python system.
 """
 

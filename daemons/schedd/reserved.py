@@ -29,7 +29,7 @@ class ReservedCategory:
         self.is_blocked = False
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
-        """Grants for one more task and its PE; without grants the category is blocked. `ledger`: that of the cycle."""
+        """Grants for one more task and its PE; without grants the category is blocked. `ledger`: of the cycle."""
         if not self.reservation.is_usable:
             self.is_blocked = True
             return [], ""

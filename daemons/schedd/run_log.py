@@ -24,7 +24,7 @@ _STOP = "--------------STOP-SCHEDULER-RUN-------------"
 
 
 def run_log(view: View, orders: Orders, now: float, zone: tzinfo) -> list[str]:
-    """The lines of the run that made these orders. now: epoch seconds; zone: that of the times."""
+    """The lines of the run that made these orders. now: epoch seconds; zone: of the times."""
     time = datetime.fromtimestamp(now, zone).strftime("%a %b %e %H:%M:%S %Y")
     closed = _closed_instances(view)
     texts = [_START, *closed, *_jobs(view, orders, now, frozenset(closed)), _STOP]
@@ -32,14 +32,14 @@ def run_log(view: View, orders: Orders, now: float, zone: tzinfo) -> list[str]:
 
 
 def _closed_instances(view: View) -> list[str]:
-    """Why instances accept no job at all."""
+    """Return the reasons why instances accept no job at all."""
     config_snapshot, ledger = PlacementConfig.of(view.state), Ledger(view.state)
     reasons = [obstacle(config_snapshot, ledger, instance) for _, instance in sorted(view.state.instances.items())]
     return [reason.text for reason in reasons if reason is not None]
 
 
 def _jobs(view: View, orders: Orders, now: float, closed: frozenset[str]) -> Iterator[str]:
-    """Why pending jobs were not started. `closed`: sentences that are reported already."""
+    """Return the reasons why pending jobs were not started. `closed`: sentences that are reported already."""
     started = {order.job_id for order in orders.starts}
     jobs = view.state.jobs.values()
     pending = [job for job in jobs if job.waits]

@@ -19,7 +19,7 @@ from gridengine.state.jobs import Grant
 from gridengine.units import INFINITY
 
 INTERVAL = "::::::::"
-_LETTERS: dict[Kind, str] = {"pe": "P", "cluster": "G", "host": "H", "instance": "Q"}
+_LEVEL_CODES: dict[Kind, str] = {"pe": "P", "cluster": "G", "host": "H", "instance": "Q"}
 END_OF_TIME = 0xFFFFFFFF
 
 
@@ -55,14 +55,14 @@ def _lines(config_snapshot: PlacementConfig, head: str, granted: list[Grant], ch
     """The PE first, then from the cluster down to the queues; only consumables of each level."""
     taken = Bookings()
     taken.book(bookings_of(granted, charged, pe))
-    for kind, letter in _LETTERS.items():
+    for kind, level_code in _LEVEL_CODES.items():
         for holder, name, amount in taken.entries():
             if holder.kind == kind and _consumed(config_snapshot, holder, name):
-                yield f"{head}:{letter}:{holder.name}:{name}:{amount:f}"
+                yield f"{head}:{level_code}:{holder.name}:{name}:{amount:f}"
 
 
 def _consumed(config_snapshot: PlacementConfig, holder: Holder, name: str) -> bool:
-    """Whether the holder has a capacity of the consumable; a PE always has one, of slots."""
+    """Return whether the holder has a capacity of the consumable; a PE always has a capacity of slots."""
     if holder.kind == "instance" and holder.name not in config_snapshot.state.configs:
         return False
     return holder.kind == "pe" or name in config_snapshot.capacities[holder].fixed

@@ -40,8 +40,8 @@ REPORT_MORE_S = 0.1
 
 @dataclass(slots=True)
 class Survey:
-    """The active jobs, the pending ones in order, and the priorities to report. `looks`: how many jobs were examined. Fields
-    with the names of fields of `Orders` go there."""
+    """The active jobs, the pending jobs in order, and the priorities to report. `looks`: the number of examined jobs.
+    Fields with the names of fields of `Orders` go there."""
 
     active: list[Active] = field(default_factory=list)
     pending: Iterable[Pending] = ()
@@ -111,7 +111,7 @@ def _report_groups(view: View, found: Survey, groups: Iterable[tuple[JobGroup, P
 
 
 def _report_jobs(view: View, found: Survey, unreported: set[int], shown: Callable[[int], Priority]) -> None:
-    """Report as many of these jobs as still fit; take out those whose priority the qmaster knows."""
+    """Report as many of these jobs as still fit; take out jobs whose priority the qmaster knows."""
     known, in_sync = view.state.priorities, []
     for number in unreported:
         if len(found.priorities) >= MAX_REPORTED:
@@ -130,7 +130,7 @@ def _survey_all(view: View, now: float) -> Survey:
     found = _select_active(view, view.state.jobs.values(), now)
     try:
         priorities, found.tickets = _priorities(view, found.active, now)
-    except Exception:  # noqa: BLE001 - one job must not keep the others from running
+    except Exception:  # noqa: BLE001 - one job must not keep the other jobs from running
         faults = [_fault(view, one, now) for one in found.active]
         found.active = [one for one, fault in zip(found.active, faults, strict=True) if fault is None]
         found.faults += [fault for fault in faults if fault is not None]
@@ -141,7 +141,7 @@ def _survey_all(view: View, now: float) -> Survey:
 
 
 def _select_pending(view: View, found: Survey, priorities: list[Priority]) -> list[Pending]:
-    """The pending ones of the active jobs, in order; changed priorities are added to the survey."""
+    """Return the pending jobs of the active jobs, in order; changed priorities are added to the survey."""
     reported = view.state.scheduler.report_pjob_tickets
     known = view.state.priorities
     pending: list[Pending] = []
@@ -175,11 +175,11 @@ def _select_active(view: View, jobs: Iterable[Job], now: float) -> Survey:
                     found.next_time = earlier(found.next_time, when)
             if is_pending or runs:
                 found.active.append((job, view.category(job), is_pending))
-        except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+        except Exception as error:  # noqa: BLE001 - one job must not keep the other jobs from running
             found.faults.append(JobFault.of(job, error))
             continue
         if job.now and not is_pending and not job.tasks:
-            found.give_up.append(job.id)  # held or dependent: it cannot start at once (SO-22)
+            found.give_up.append(job.id)  # held or dependent: the job cannot start at once (SO-22)
         if not (is_pending or runs) and state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             found.priorities[job.id] = NO_PRIORITY
     return found
@@ -192,10 +192,10 @@ def _priorities(view: View, active: list[Active], now: float) -> tuple[list[Prio
 
 
 def _fault(view: View, one: Active, now: float) -> JobFault | None:
-    """Why the policies cannot deal with the job, None if they can."""
+    """Return the reason why the policies cannot deal with the job, None if they can."""
     try:
         _priorities(view, [one], now)
-    except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+    except Exception as error:  # noqa: BLE001 - one job must not keep the other jobs from running
         return JobFault.of(one[0], error)
     return None
 

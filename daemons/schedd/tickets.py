@@ -26,7 +26,7 @@ SCOPES = ("user", "project", "department", "job")
 
 
 class TicketHolder(NamedTuple):
-    """A job in the policies: its number of running tasks, and whether another may start. At least one of both holds."""
+    """A job in the policies: its number of running tasks, and whether another task may start. At least one of both holds."""
 
     job: Job
     running: int
@@ -42,10 +42,10 @@ def in_force(state: State) -> bool:
 
 
 def tickets(state: State, ticket_holders: Sequence[TicketHolder], now: float) -> list[Tickets]:
-    """The tickets of a running task of each job, or of its next pending one: finite numbers. now: epoch seconds.
+    """The tickets of a running task of each job, or of its next pending task: finite numbers. now: epoch seconds.
 
     The policies are applied in the order of policy_hierarchy: each sorts jobs of the same user, project and department by the
-    tickets of the earlier policies. A policy that is not listed there also gives tickets, independent of the others (O).
+    tickets of the earlier policies. A policy outside policy_hierarchy also gives tickets, independent of the other policies (O).
     """
     policies: dict[str, Callable[[list[float]], list[float]]] = {
         "O": lambda before: _override(state, ticket_holders, before),
@@ -54,10 +54,10 @@ def tickets(state: State, ticket_holders: Sequence[TicketHolder], now: float) ->
     }
     total = nothing = [0.0] * len(ticket_holders)
     found = {}
-    for letter in state.scheduler.policy_hierarchy:
-        found[letter] = policies[letter](total)
-        total = [before + more for before, more in zip(total, found[letter], strict=True)]
-    found.update((letter, policies[letter](nothing)) for letter in policies if letter not in found)
+    for policy_code in state.scheduler.policy_hierarchy:
+        found[policy_code] = policies[policy_code](total)
+        total = [before + more for before, more in zip(total, found[policy_code], strict=True)]
+    found.update((policy_code, policies[policy_code](nothing)) for policy_code in policies if policy_code not in found)
     return [Tickets(*map(finite, each)) for each in zip(found["O"], found["F"], found["S"], strict=True)]
 
 
@@ -121,8 +121,8 @@ class _Shares:
 
     With share_functional_shares an owner's shares are divided among the owner's jobs, else each job counts with all of them.
     Jobs are ranked by their part of the shares of all owners with jobs (`worth`); a job's tickets are its part of the shares of
-    the owners whose jobs run or were ranked before it (`tickets_of`). For running jobs, a scope without any shares leaves its
-    weight to the others (`of_running`). Source: O.
+    the owners whose jobs run or were ranked before it (`tickets_of`). For running jobs, a scope without any shares leaves
+    its weight to the other scopes (`of_running`). Source: O.
     """
 
     def __init__(self, state: State, ticket_holders: Sequence[TicketHolder]) -> None:
@@ -165,7 +165,7 @@ class _Shares:
         return self._part(job, 0, self._active)
 
     def of_running(self, job: Job) -> float:
-        """The tickets of one of the job's tasks, before any pending one is taken."""
+        """The tickets of one of the job's tasks, before any pending task is taken."""
         in_use = sum(weight for weight, active in zip(self.weights, self._active, strict=True) if active)
         return self.tickets_of(job) / in_use if in_use else 0.0
 
@@ -217,15 +217,15 @@ def _rank_pending(
     take: Callable[[int], None],
     most: float = inf,
 ) -> None:
-    """Rank the pending jobs one by one, at most `most`: the job with the greatest worth is taken and counts for the next ones, so
-    jobs of equal users alternate. Jobs of one `kind` have the same worth; earlier policies give their order."""
+    """Rank the pending jobs in sequence, at most `most`: the job with the greatest worth is taken and counts for the next
+    jobs, so jobs of equal users alternate. Jobs of one `kind` have the same worth; earlier policies give their order."""
     queues: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
     for index, each in enumerate(ticket_holders):
         if each.is_pending:
             queues[kind(each.job)].append(index)
     for queue in queues.values():
         queue.sort(key=lambda index: _rank_key(ticket_holders[index], before[index]), reverse=True)
-    # worth only decreases while others are ranked: a top entry with unchanged worth is the best
+    # worth only decreases while other jobs are ranked: a top entry with unchanged worth is the best
     heap = [(-worth(ticket_holders[queue[-1]].job), queue[-1], queue) for queue in queues.values()]
     heapify(heap)
     while heap and most > 0:
@@ -244,10 +244,10 @@ def _rank_pending(
 
 
 def _share(state: State, ticket_holders: Sequence[TicketHolder], before: list[float], now: float) -> list[float]:
-    """The tickets of each leaf divided among its jobs: of leaves with running jobs among the running ones.
+    """The tickets of each leaf divided among its jobs: of leaves with running jobs among the running jobs.
 
-    Pending jobs get the tickets that they would get if all leaves with jobs counted: the next of a leaf as if it ran, the one
-    after it as if both ran, and so on.
+    Pending jobs get the tickets that they would get if all leaves with jobs counted: the next job of a leaf as if it ran,
+    the job after it as if both jobs ran, and so on.
     """
     found = [0.0] * len(ticket_holders)
     if not state.scheduler.weight_tickets_share or not state.has("share_tree", ""):

@@ -1,7 +1,7 @@
 """The scheduler's view: the mirrored state and the data that dispatch derives from it, updated by events.
 
-Owns the derived data and its invalidation. `observe` must get what all events affected.
-Called by the mirror and by `daemons.schedd.cycle`.
+Owns the derived data and its invalidation. `observe` must get everything that events affected. Called by the mirror and by
+`daemons.schedd.cycle`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class View:
         self.state = state
         self.cached = cached
         self.suspended_at: dict[str, float] = {}
-        self._suspended_in = set(state.tasks_in)  # a superset: the first use removes the others
+        self._suspended_in = set(state.tasks_in)  # a superset: the first use removes the other tasks
         self._derive()
 
     def _derive(self) -> None:
@@ -57,7 +57,7 @@ class View:
         self._stale = False
 
     def observe(self, affected: Affected) -> None:
-        """Note what applied events have made stale."""
+        """Note the data that applied events have made stale."""
         self._stale = self._stale or affected.members or bool(affected.reservations) or not affected.kinds <= UNCONCERNED
         self.changed |= affected.hosts | affected.lost | affected.returned - {GLOBAL}
         self._suspended_in |= affected.stopped
@@ -72,7 +72,7 @@ class View:
                 self._load_changed.add(host)
 
     def refresh(self, ledger: Ledger) -> None:
-        """Update instance table and categories from the state. `ledger`: that of the cycle, without grants yet."""
+        """Update instance table and categories from the state. `ledger`: of the cycle, without grants yet."""
         self.changed |= self.corrections.moved
         closed = {row.name for name in self._load_changed for row in self.instance_table.rows_of(name) if not row.open}
         free = self.instance_table.refresh(self.changed, ledger)
@@ -103,7 +103,7 @@ class View:
             category.reorder(rows)
 
     def begin(self) -> None:
-        """Start a cycle: derive again what a change of configuration made stale."""
+        """Start a cycle: derive the data again that a change of configuration made stale."""
         if self._stale or not self.cached or any(name not in self.state.instances for name in self.instance_table.rows):
             self._derive()
         for category in self.categories.values():

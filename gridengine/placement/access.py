@@ -25,7 +25,7 @@ def users_allowed(sets: frozenset[str], allowed: tuple[str, ...], denied: tuple[
 
 
 def project_allowed(project: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> bool:
-    """The same for a project; a job without one ("") has no access if `allowed` names any. Source: QC-32."""
+    """The same for a project; a job without a project ("") has no access if `allowed` names any. Source: QC-32."""
     if project and project in denied:
         return False
     return not allowed or project in allowed

@@ -13,7 +13,7 @@ from gridengine.state.queues import InstanceConfig
 from gridengine.state.state import State
 
 FARTHEST_S = 10 * 366 * 86_400.0
-"""How far ahead a calendar is examined for a job without a limit."""
+"""Time that a calendar is examined ahead for a job without a limit."""
 
 
 class CalendarWindows:

@@ -1,6 +1,6 @@
 """Causes: why a pending job does not start, by kind, the longest lasting first.
 
-Owns the kinds, their order and their sentences, and the advice for the user who asks. Called by
+Owns the kinds, their order and their sentences, and the advice for the user of the request. Called by
 `gridengine.placement.explanation`.
 """
 
@@ -29,7 +29,7 @@ KINDS = (
 """Kinds of causes, the longest lasting first. `never`: no queue instance would accept the job even in an empty cluster;
 `away`: hosts are unreachable; `load`: no host reports such values now."""
 Asker = Literal["operator", "owner", "other"]
-"""The user who asks: only actions that they may take are advised."""
+"""The user of the request: only actions that they may take are advised."""
 _QUEUE_STATES = frozenset(
     (
         *("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned"),
@@ -37,7 +37,7 @@ _QUEUE_STATES = frozenset(
     )
 )
 EXAMPLES = 5
-"""Reasons that are listed for each kind; the others are counted."""
+"""Reasons that are listed for each kind; further reasons are counted."""
 #: message of the shepherd -> option of the request that caused it
 _REQUESTS = {
     "can't open output file": "-o PATH",
@@ -47,19 +47,19 @@ _REQUESTS = {
     "unable to find shell": "-S SHELL",
 }
 _TEXTS = {
-    "away": "hosts that could take it do not answer",
-    "load": "no host reports now what it requests",
-    "quota": "resource quotas leave nothing for it",
-    "calendar": "calendars close queues that could take it",
-    "kept": "what it requests is kept for reservations",
-    "queue": "queues that could take it are not open",
-    "busy": "what it requests is in use",
+    "away": "suitable hosts are unreachable",
+    "load": "no host reports the requested resources now",
+    "quota": "blocked by resource quota",
+    "calendar": "suitable queues are closed by their calendars",
+    "kept": "requested resources are reserved",
+    "queue": "suitable queues are unavailable",
+    "busy": "requested resources are in use",
 }
 
 
 class Cause(Struct, omit_defaults=True):
-    """One kind of cause: a sentence, some of its reasons, and their number; `holders`: some of the tasks that hold the missing
-    resource, and their number."""
+    """A kind of cause: a sentence, some of its reasons, and their number; `holders`: some of the tasks that hold the
+    missing resource, and their number."""
 
     kind: str
     text: str
@@ -92,9 +92,9 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
         others = ",".join(str(other) for other in job.array_predecessors if other in state.jobs)
         causes.append(Cause("dependency", f"tasks {tasks & job.pending} wait for tasks of job {others}"))
     if job.start_after > now:
-        causes.append(Cause("start_time", "its start time (-a) has not come"))
+        causes.append(Cause("start_time", "its start time (-a) is not reached"))
     if paused := paused_tasks(job, now):
-        text = f"it pauses for some seconds: its last {paused[0].short_tries} tries ended within a minute each"
+        text = f"it pauses for some seconds: its last {paused[0].short_tries} attempts ended within a minute each"
         causes.append(Cause("start_time", text, sorted({task.mishap for task in paused if task.mishap})[:EXAMPLES]))
     if job.ar and (waiting := reservation_waits(state, job)):
         causes.append(Cause("reservation", waiting.clause))
@@ -105,7 +105,7 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
 
 
 def _remedy(job: Job, errors: list[str]) -> str:
-    """The commands that clear the error state of a job; first the one that changes the request at fault, if any."""
+    """Return the commands that clear the error state of a job; first the command that changes the request at fault, if any."""
     option = next((option for message, option in _REQUESTS.items() if any(message in error for error in errors)), "")
     return f"qalter {option} {job.id}, then qmod -cj {job.id}" if option else f"once that is corrected: qmod -cj {job.id}"
 
@@ -121,7 +121,7 @@ def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:
 
 
 def causes_of_instances(state: State, reasons: Iterable[Reason], reported: set[str], zone: tzinfo) -> list[Cause]:
-    """Current reasons of queue instances that could run the job. zone: that of times."""
+    """Current reasons of queue instances that could run the job. zone: of the times."""
     kinds: dict[str, list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault(_kind(reason, reported), []).append(reason)
@@ -153,7 +153,7 @@ def _kind(reason: Reason, reported: set[str]) -> str:
 
 
 def group_reasons(kind: str, text: str, reasons: list[Reason]) -> Cause:
-    """Make one cause of many reasons: one of each code first, so a thousand hosts with one code do not hide another."""
+    """Make one cause of many reasons: a reason of each code first, so a thousand hosts with one code do not hide another code."""
     first: dict[str, Reason] = {}
     for reason in reasons:
         first.setdefault(reason.code, reason)

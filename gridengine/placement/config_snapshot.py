@@ -1,6 +1,6 @@
 """The configuration snapshot for placement: complex entries, and the configured values of each level, typed.
 
-Owns their caches. A PlacementConfig is valid until the configuration changes; the state caches one until then, see
+Owns their caches. A PlacementConfig is valid until the configuration changes; the state caches it until then, see
 `PlacementConfig.of(state)`. Must not know load, use or states: see `gridengine.placement.ledger`.
 """
 
@@ -93,8 +93,8 @@ class _Capacities(dict[Holder, Capacity]):
 class PlacementConfig:
     """Typed configuration of the cluster. `defaults`: amounts of consumables for jobs without a request (CX-40).
 
-    `capacities[holder]`: configured values of a queue instance, a host, the cluster or a PE. Objects with equal configuration
-    share one.
+    `capacities[holder]`: configured values of a queue instance, a host, the cluster or a PE. Objects with equal
+    configuration share a mapping.
     """
 
     __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "capacities", *_PRIVATE_SLOTS)
@@ -125,7 +125,7 @@ class PlacementConfig:
         return found
 
     def within(self, reservation: AdvanceReservation) -> PlacementConfig:
-        """The cluster as a reservation sees it, with its share as capacities. Valid as long as this one."""
+        """The cluster as a reservation sees it, with its share as capacities. Valid as long as this configuration."""
         made = copy(self)
         made._overlay = _Overlay(self, reservation)
         made.capacities = _Capacities(made)

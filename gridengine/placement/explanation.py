@@ -1,7 +1,7 @@
 """Explanation: the causes why a pending job does not start, ranked; the change that would let it start; the expected start.
 
-Owns the combination of these three. They apply the rules that place jobs, so an explanation cannot disagree with the
-scheduler. Called by the reading request `explain_job` (qexplain).
+Owns the combination of these three. Causes and changes apply the rules that place jobs, so an explanation cannot disagree
+with the scheduler. Called by the reading request `explain_job` (qexplain).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Explanation(Struct, omit_defaults=True):
 
 
 def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: Asker = "operator") -> Explanation:
-    """Why the pending tasks of a job do not start. now: epoch seconds. Without causes the next cycle will start it."""
+    """Explain why the pending tasks of a job do not start. now: epoch seconds. Without causes the next cycle will start it."""
     causes = causes_of_job(state, job, now, asker)
     if job.error:
         return Explanation(sort_causes(causes))  # the scheduler cannot handle it, so placement cannot be checked

@@ -97,8 +97,8 @@ def _with_sets(request: Request, sets: Sets) -> Request:
 class Granting:
     """One question: can this reservation be granted from `start_time` to `end_time`? `config_snapshot` can be used for several.
 
-    zone: that of calendars. `sets`: the access lists of each user, looked up if not given; `request`: replaces that of the
-    reservation. `reasons`: the refusals of the last question. `without`: instances to leave out.
+    zone: of calendars. `sets`: the access lists of each user, looked up if not given; `request`: replaces the reservation's
+    request. `reasons`: the refusals of the last question. `without`: instances to leave out.
     """
 
     def __init__(
@@ -189,7 +189,8 @@ class Granting:
         return suiting
 
     def refusal(self, name: str, instance: QueueInstance) -> Reason | None:
-        """Why an instance does not match; None if it does. Disabled, suspended, unknown or in error: it matches (AR-33)."""
+        """Return the reason why an instance does not match; None if it does. Instances that are disabled, suspended,
+        unknown or in error match (AR-33)."""
         config = self.state.configs.get(name)
         if config is None or instance.orphaned:
             return Reason("orphaned", name)

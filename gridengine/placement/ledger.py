@@ -1,7 +1,8 @@
 """The ledger: use and load as one decision sees them.
 
 Owns load values, the grants of the decision so far, and the combination of ways to count use (`gridengine.placement.use`). Must
-not change the state. The scheduler makes one for each cycle and books its grants here; the qmaster makes one for each question.
+not change the state. The scheduler makes a ledger for each cycle and books its grants here; the qmaster makes a ledger for
+each question.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Ledger:
         return made
 
     def within(self, ar_id: int) -> Ledger:
-        """The ledger of an advance reservation: the use by its own jobs; loads are those of the cluster (AR-92)."""
+        """The ledger of an advance reservation: the use by its own jobs; loads are the cluster's (AR-92)."""
         found = self._within.get(ar_id)
         if found is None:
             now = None if self.empty else BookedUse(self.state.reserved.used[ar_id], _NOTHING)
@@ -81,7 +82,7 @@ class Ledger:
         self.own.book(bookings, sign)
 
     def load(self, host: str, entry: ComplexEntry) -> tuple[Value, str] | None:
-        """A load value of a host (or "global"), scaled and corrected, and its source letter l or L. None: not reported.
+        """A load value of a host (or "global"), scaled and corrected, and its source, l or L. None: not reported.
 
         Source: load_scaling in sge_host_conf(5), LS-5; job_load_adjustments in sge_sched_conf(5), LS-6.
         """
@@ -94,17 +95,17 @@ class Ledger:
         value = reported_value(entry.type, text)
         if value is None or isinstance(value, str):
             return None if value is None else (value, "l")
-        letter = "l"
+        source = "l"
         config = self.state.exec_hosts.get(host)
         if config is not None and entry.name in config.load_scaling:
-            value, letter = value * float(config.load_scaling[entry.name]), "L"
+            value, source = value * float(config.load_scaling[entry.name]), "L"
             if entry.type == "INT":
                 value = whole(value)
         jobs = self.corrections.get(host, 0.0)
         if jobs and entry.name in self.adjustments:
             change = jobs * self.adjustments[entry.name] / self._processors(host, entry.name)
-            value, letter = (value - change if entry.relop in ("<", "<=") else value + change), "L"
-        return value, letter
+            value, source = (value - change if entry.relop in ("<", "<=") else value + change), "L"
+        return value, source
 
     def _processors(self, host: str, name: str) -> float:
         """The divisor of a correction: the processors of the host for values per processor (np_*), else 1."""

@@ -23,7 +23,7 @@ from gridengine.state.queues import InstanceConfig, QueueInstance
 OFFERS = {"g": "cluster_offers", "h": "host_offers", "q": "queue_offers"}
 EXCLUSIVES = {"g": "cluster_exclusive", "h": "host_exclusive", "q": "queue_exclusive"}
 """Codes of refusals by level."""
-_LETTERS: dict[Kind, str] = {"cluster": "g", "host": "h", "instance": "q"}
+_LEVEL_CODES: dict[Kind, str] = {"cluster": "g", "host": "h", "instance": "q"}
 
 
 def queue_refusal(request: Request, queue: str, config: InstanceConfig, capacity: Capacity) -> Reason | None:
@@ -49,7 +49,7 @@ def host_refusal(config_snapshot: PlacementConfig, request: Request, holder: Hol
     capacity = config_snapshot.capacities[holder]
     if capacity.access is not None and (reason := _access_refusal(request, capacity.access, "h", holder.name)):
         return reason
-    return capacity_refusal(request, capacity, _LETTERS[holder.kind], holder.name)
+    return capacity_refusal(request, capacity, _LEVEL_CODES[holder.kind], holder.name)
 
 
 def instance_refusal(
@@ -71,7 +71,8 @@ def instance_refusal(
 def unknown_resources(
     config_snapshot: PlacementConfig, demands: Iterable[Demand], host: Capacity, queue: Capacity
 ) -> list[Demand]:
-    """Demands without a configured value on any level: they need a load value of the host or the cluster. Source: CX-28."""
+    """Demands without a configured value on any level: such demands need a load value of the host or the cluster. Source:
+    CX-28."""
     capacities = (config_snapshot.capacities[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
     return [demand for demand in demands if not any(demand.name in values for values in capacities)]
 
@@ -90,32 +91,32 @@ def master_lacks(config_snapshot: PlacementConfig, ledger: Ledger, request: Requ
 
 
 def load_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder) -> Reason | None:
-    """Refusal by the load values of a host or the cluster. A fixed value replaces the load value for == (CX-29, CX-33); with
-    ordered relations both must match, so the stricter one decides (CX-31, CX-32)."""
-    host, letter = holder.name, _LETTERS[holder.kind]
+    """Refusal by the load values of a host or the cluster. A fixed value replaces the load value for == (CX-29, CX-33);
+    with ordered relations both values must match, so the stricter value decides (CX-31, CX-32)."""
+    host, level = holder.name, _LEVEL_CODES[holder.kind]
     fixed = config_snapshot.capacities[holder].fixed
     for demand in request.hard:
         if demand.name in fixed and (demand.entry.relop in ("==", "!=") or demand.entry.is_consumable):
             continue
         found = ledger.load(host, demand.entry)
         if found is not None and not demand.accepts(found[0]):
-            return _offers(request, letter, host, Offer(demand.entry, found[0], letter, found[1]))
+            return _offers(request, level, host, Offer(demand.entry, found[0], level, found[1]))
     return None
 
 
-def capacity_refusal(request: Request, capacity: Capacity, letter: str, name: str) -> Reason | None:
+def capacity_refusal(request: Request, capacity: Capacity, level: str, name: str) -> Reason | None:
     """Refusal by the configuration of one level: forced attributes (CX-41), fixed values (CX-24), total capacities (CX-37)."""
     for forced in capacity.forced:
         if forced not in request.names:
-            return Reason("forced", name, letter, forced)
+            return Reason("forced", name, level, forced)
     for demand in request.hard:
         value = capacity.fixed.get(demand.name)
         if value is not None:
             if not demand.accepts(value):
                 source = "c" if demand.entry.is_consumable else "f"
-                return _offers(request, letter, name, Offer(demand.entry, value, letter, source))
+                return _offers(request, level, name, Offer(demand.entry, value, level, source))
         elif demand.name in capacity.attributes and not demand.accepts(capacity.attributes[demand.name]):
-            return _offers(request, letter, name, Offer(demand.entry, capacity.attributes[demand.name], letter, "f"))
+            return _offers(request, level, name, Offer(demand.entry, capacity.attributes[demand.name], level, "f"))
     return None
 
 
@@ -155,15 +156,16 @@ def _free_amount(ledger: Ledger, request: Request, capacity: Capacity, holder: H
 
 def shortage_reason(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
     """The reason why `free_slots` is 0: the exclusive resource in use, or the free amount of a consumable."""
-    letter = _LETTERS[holder.kind]
+    level = _LEVEL_CODES[holder.kind]
     if config_snapshot.entries[name].relop == "EXCL":
-        return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
+        return Reason(EXCLUSIVES[level], holder.name, level, name, asked=request.text)
     left: Value = _free_amount(ledger, request, config_snapshot.capacities[holder], holder, name)
-    return _offers(request, letter, holder.name, Offer(config_snapshot.entries[name], left, letter, "c"))
+    return _offers(request, level, holder.name, Offer(config_snapshot.entries[name], left, level, "c"))
 
 
 def static_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why the job cannot run in an instance with its configuration and load, even if nothing else runs. None: it might."""
+    """Return the reason why the job cannot run in an instance with its configuration and load, even if nothing else runs.
+    None: the job might run."""
     instance, config = config_snapshot.state.instances[name], config_snapshot.state.configs.get(name)
     if config is None:
         return Reason("orphaned", name)
@@ -186,7 +188,7 @@ def static_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Re
 
 
 def use_refusal(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why an instance has not even one free slot for the run time of the job: resources in use or reserved."""
+    """Return the reason why an instance has not even one free slot for the run time of the job: resources in use or reserved."""
     reason = _shortage(config_snapshot, ledger, request, name)
     timeline = ledger.timeline
     if reason is None or timeline is None or _shortage(config_snapshot, ledger.looking_ahead(None), request, name) is not None:
@@ -255,17 +257,17 @@ def _queue_requested(request: Request, queue: str) -> bool:
     return request.master_queues is not None and request.master_queues.matches_queue(queue)
 
 
-def _access_refusal(request: Request, access: object, letter: str, name: str) -> Reason | None:
+def _access_refusal(request: Request, access: object, level: str, name: str) -> Reason | None:
     user_lists, xuser_lists = access.user_lists, access.xuser_lists  # type: ignore[attr-defined]
     if (user_lists or xuser_lists) and not users_allowed(request.sets, user_lists, xuser_lists):
-        return Reason("no_permission", name, letter)
+        return Reason("no_permission", name, level)
     projects, xprojects = access.projects, access.xprojects  # type: ignore[attr-defined]
     if (projects or xprojects) and not project_allowed(request.project, projects, xprojects):
         if not request.project:
-            return Reason("no_project", name, letter)
-        return Reason("wrong_project", name, letter, other=request.project)
+            return Reason("no_project", name, level)
+        return Reason("wrong_project", name, level, other=request.project)
     return None
 
 
-def _offers(request: Request, letter: str, name: str, left: Offer) -> Reason:
-    return Reason(OFFERS[letter], name, letter, left.entry.name, left, request.text)
+def _offers(request: Request, level: str, name: str, left: Offer) -> Reason:
+    return Reason(OFFERS[level], name, level, left.entry.name, left, request.text)

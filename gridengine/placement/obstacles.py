@@ -56,7 +56,8 @@ def suspend_alarm(config_snapshot: PlacementConfig, ledger: Ledger, name: str) -
 
 
 def violations(config_snapshot: PlacementConfig, ledger: Ledger, name: str, thresholds: dict[str, str]) -> list[Violation]:
-    """The thresholds that are reached; one without a value counts as reached, since a host without reports is not trusted."""
+    """The thresholds that are reached; a threshold without a value counts as reached, since a host without reports is not
+    trusted."""
     found = []
     for given, text in thresholds.items():
         entry = config_snapshot.entry(given)
@@ -89,7 +90,7 @@ def _format_offer(config_snapshot: PlacementConfig, offer: Offer, name: str) -> 
 
 
 def _is_reached(offer: Offer, threshold: Value) -> bool:
-    """The relation of the complex gives the direction: >= for values that grow to a threshold, <= for others (QC-6)."""
+    """The relation of the complex gives the direction: >= for values that grow to a threshold, <= for other values (QC-6)."""
     if isinstance(offer.value, str):
         return (offer.value == threshold) != (offer.entry.relop == "!=")
     return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ def occupants(
 ) -> list[str]:
     """The running tasks that hold the resources of these refusals of a job, the first to end first; each once.
 
-    instances: those that could run the job; of_quotas: resources used under quotas, else those of instances.
+    instances: the instances that could run the job; of_quotas: resources used under quotas, else the instances' resources.
     """
     lacking = _lacking(state, job, instances, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
     found: list[tuple[float, int, int, str]] = []

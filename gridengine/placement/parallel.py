@@ -40,7 +40,7 @@ class Limiter(Protocol):
         """Take up to that many slots of an instance. Returns the number taken."""
 
     def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
-        """Limit each capacity to at most `most` slots. `kept`: slots of one are not available to the next ones."""
+        """Limit each capacity to at most `most` slots. `kept`: slots of one host are not available to the next hosts."""
 
 
 def matching_pes(state: State, expression: str) -> list[str]:

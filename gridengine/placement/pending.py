@@ -1,4 +1,4 @@
-"""Pending: which tasks of a job may start at a moment, and why the others must wait.
+"""Pending: the tasks of a job that may start at a moment, and the reasons why the other tasks must wait.
 
 Owns holds, dependencies, start times and the limits of array jobs, for the scheduler and `qstat -j`.
 Must not know resources. Source: SO-49, DP-1 … DP-4, AJ-1 … AJ-4, sge_submit(1) -a -h -hold_jid -tc.
@@ -15,7 +15,7 @@ from gridengine.state.state import State
 
 
 def job_waits(state: State, job: Job, now: float) -> Reason | None:
-    """Why all tasks of a job must wait: dependencies, a start time. None: no reason."""
+    """Return the reason why all tasks of a job must wait: dependencies, a start time. None: no reason."""
     if job.predecessors and state.waits_for(job):
         return Reason("dependencies")
     return Reason("start_time") if job.start_after > now else None
@@ -32,7 +32,7 @@ def _pauses(task: Task, now: float) -> bool:
 
 
 def task_limit(state: State, job: Job) -> int:
-    """How many tasks of the job may be dispatched at the same time; 0: no limit. Source: AJ-2, AJ-3."""
+    """Return the number of tasks of the job that may be dispatched at the same time; 0: no limit. Source: AJ-2, AJ-3."""
     if not job.is_array:
         return 0
     limits = (job.task_concurrency, state.configuration().max_aj_instances)
@@ -40,7 +40,7 @@ def task_limit(state: State, job: Job) -> int:
 
 
 def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task | None]]:
-    """Pending tasks without hold, error, pause or array dependency; those that have run before come first.
+    """Pending tasks without hold, error, pause or array dependency; tasks that have run before come first.
 
     Lazy: a million tasks cost as much as their ranges until they are requested.
     """
@@ -61,7 +61,7 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
 
 
 def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
-    """Why no task of the job is considered for placement; None if one is. now: epoch seconds."""
+    """Return the reason why no task of the job is considered for placement; None if a task is considered. now: epoch seconds."""
     reason = job_waits(state, job, now)
     if reason is not None:
         return reason
@@ -78,7 +78,7 @@ def task_limit_reached(state: State, job: Job) -> Reason | None:
 
 
 def _blocking_reason(job: Job, now: float) -> Reason | None:
-    """Why none of the pending tasks is ready; None if no task is pending."""
+    """Return the reason why none of the pending tasks is ready; None if no task is pending."""
     if job.error or any(task.error for task in job.tasks.values() if task.waits):
         return Reason("in_error")
     if job.holds:

@@ -65,7 +65,7 @@ def rule_name(config_snapshot: PlacementConfig, bucket: Bucket) -> str:
 
 
 def limit_value(config_snapshot: PlacementConfig, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
-    """The current value of a limit; one with `$attributes` is computed from the values of the rule's host (RQ-5)."""
+    """The current value of a limit; a limit with `$attributes` is computed from the values of the rule's host (RQ-5)."""
     if "$" not in text:
         return typed_value(entry.type, text)
     rule = rule_of(config_snapshot, bucket)
@@ -82,7 +82,7 @@ def limit_value(config_snapshot: PlacementConfig, ledger: Ledger, bucket: Bucket
 
 
 def quota_attributes(config_snapshot: PlacementConfig) -> set[str]:
-    """The attributes in dynamic limits: a load report of one may change the free amounts."""
+    """The attributes in dynamic limits: a load report of such an attribute may change the free amounts."""
     found: set[str] = set()
     for quotas in config_snapshot.state.quotas.sets:
         for rule in quotas.rules:
@@ -131,7 +131,7 @@ class Claim:
         return min((self._free_slots(ledger, request, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
 
     def refusal(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
-        """Why these buckets leave fewer than `slots` slots to a request; None if they leave enough."""
+        """Return the reason why these buckets leave fewer than `slots` slots to a request; None if they leave enough."""
         for bucket in buckets:
             left, name = self._free_slots(ledger, request, bucket, True)
             if left < slots:
@@ -187,7 +187,8 @@ def _consumers(bucket: Bucket) -> str:
 
 
 class Allowance:
-    """What quotas with instance rules leave to one task while its slots are distributed: slots taken here are not left there."""
+    """The slots that quotas with instance rules leave to one task while its slots are distributed: slots taken here are not
+    left there."""
 
     __slots__ = ("claim", "request", "ledger", "_left")
 
@@ -211,8 +212,8 @@ class Allowance:
         return slots
 
     def within(self, host_capacities: Iterable[HostCapacity], most: int, kept: bool) -> Iterator[HostCapacity]:
-        """Limit each capacity to at most `most` slots, in order. `kept`: slots of one are not available to the next ones, unless
-        it is useless because it has fewer than `most`."""
+        """Limit each capacity to at most `most` slots, in order. `kept`: slots of one host are not available to the next
+        hosts, unless the host is useless because it has fewer than `most`."""
         for host_capacity in host_capacities:
             trial = self.fork()
             left = min(host_capacity.slots, most)

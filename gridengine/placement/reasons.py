@@ -31,7 +31,7 @@ TEXTS = {
     "held": "Job is in hold state",
     "start_time": "execution time not reached",
     "in_error": "Job is in error state",
-    "paused": "job dropped for some seconds because its last {number} tries ended within a minute each",
+    "paused": "job dropped for some seconds because its last {number} attempts ended within a minute each",
     "task_limit": "not all array tasks may be started: {number} are running already",
     "not_reserved": "cannot run because {what} is not part of advance reservation {number}",
     "quota": 'cannot run because it exceeds limit "{left.consumers}" in rule "{left.rule}": {left}',
@@ -48,7 +48,7 @@ TEXTS = {
     "suspend_alarm": 'queue instance "{place}" is in suspend alarm: {left}',
     "full": 'queue instance "{place}" dropped because it is full',
     "off_time": 'cannot run in queue instance "{place}" because its calendar "{other}" closes it before the job would end',
-    "kept": 'cannot run in queue instance "{place}" because what it needs there is kept for {left}',
+    "kept": 'cannot run in queue instance "{place}" because needed resources are reserved for {left}',
     "calendar": 'queue instance "{place}" dropped because queue is calendar {other} in selected time frame',
     # the job and an instance, host, queue or PE
     "not_requested": 'cannot run in queue "{place}" because it is not contained in its hard queue list (-q)',
@@ -77,11 +77,11 @@ DETAILED_TEXTS = {
     "in_error_state": 'queue instance "{place}" is in error state: {other}',
     "full": 'queue instance "{place}" is full',
 }
-"""More detailed sentences for people, where that of 8.1.9, which programs parse, is less precise."""
+"""More detailed sentences for people, where the sentence of 8.1.9, which programs parse, is less precise."""
 
 
 class Violation(NamedTuple):
-    """A reached threshold: complex name, letters of level and source such as `hl` ("" without a value), the value as printed
+    """A reached threshold: complex name, codes of level and source such as `hl` ("" without a value), the value as printed
     or "", the threshold as configured, the fulfilled relation."""
 
     name: str
@@ -128,8 +128,8 @@ class Reason(NamedTuple):
     """A refusal: a code of TEXTS and its details, as far as the code uses them.
 
     place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: the available
-    amount, as data; asked: the requests of -l as they begin a sentence; other: the user, PE, project, calendar or last error
-    of an instance that causes it; number: of attempts, tasks, slots, or that of a reservation.
+    amount, as data; asked: the requests of -l as they begin a sentence; other: the user, PE, project, calendar or last
+    error of an instance that causes the refusal; number: of attempts, tasks, slots, or of a reservation.
     """
 
     code: str

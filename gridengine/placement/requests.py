@@ -63,7 +63,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """The data of a job for placement; equal for all jobs of a category. Immutable: `replace` makes another."""
+    """The data of a job for placement; equal for all jobs of a category. Immutable: `replace` makes another request."""
 
     user: str
     group: str
@@ -74,7 +74,7 @@ class Request:
     """Resource quotas do not apply."""
     immediate: bool
     hard: tuple[Demand, ...]
-    """Hard requests, without hostname and those of the master alone."""
+    """Hard requests, without hostname and without the requests of the master alone."""
     master_only: tuple[Demand, ...]
     """Requests for JOB consumables; for a parallel job only the master's instance must satisfy them (CX-38)."""
     soft: tuple[Demand, ...]
@@ -147,7 +147,8 @@ class Request:
         return replace(self, pes=tuple(name for name in self.pes if name == pe))
 
     def for_slots(self, slots: int, master: bool) -> Request:
-        """The same for exactly `slots` slots; without the master, amounts once a job are left out: they are booked with it."""
+        """The same for exactly `slots` slots; without the master, amounts once a job are left out: they are booked with the
+        master."""
         exact = replace(self, slot_ranges=((slots, slots),))
         if master:
             return exact
@@ -158,7 +159,7 @@ class Request:
 def _consumed(
     config_snapshot: PlacementConfig, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
 ) -> dict[str, tuple[float, bool]]:
-    """Amounts of consumables, the defaults for those without a request (CX-40)."""
+    """Amounts of consumables, the defaults for consumables without a request (CX-40)."""
     entries, defaults = config_snapshot.entries, config_snapshot.defaults
     found = {name: (amount, entries[name].per_job) for name, amount in defaults.items() if name not in names}
     for demand in demands:
@@ -172,7 +173,7 @@ def _queues(texts: tuple[str, ...]) -> QueueExpressions | None:
 
 
 def category_key(state: State, sets: frozenset[str], job: Job) -> CategoryKey:
-    """Equal for jobs that placement cannot tell apart. `sets`: the access lists of the owner. Source: CX-61."""
+    """Equal for jobs that placement cannot distinguish. `sets`: the access lists of the owner. Source: CX-61."""
     return (
         job.owner if state.quotas.by_user else "",
         sets,

@@ -1,7 +1,7 @@
 """Reserved: placement of jobs inside their advance reservation, and the reasons of refusals.
 
-Owns which instances count and the rules of reservations alone. Its view of the cluster is `PlacementConfig.within`; rules and
-allocation are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
+Owns which instances count and the rules of reservations alone. Its view of the cluster is `PlacementConfig.within`; rules
+and allocation are the same as for all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
 Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
 """
 
@@ -20,7 +20,7 @@ from gridengine.state.state import State
 
 
 def reserved_request(config_snapshot: PlacementConfig, reservation: AdvanceReservation, job: Job) -> Request:
-    """The request of a job in a reservation: of the PEs that match -pe, only the granted one is allowed (AR-87)."""
+    """The request of a job in a reservation: of the PEs that match -pe, only the granted PE is allowed (AR-87)."""
     return Request.of(config_snapshot, job).in_pe(reservation.granted_pe)
 
 
@@ -29,8 +29,8 @@ def place_reserved(
 ) -> tuple[list[Grant], str, list[Reason]]:
     """Grants for one more task inside the reservation, its PE, and the refusals of other instances in it.
 
-    config_snapshot: that `within` the reservation; ledger: the use inside it (`Ledger.within`); with an empty one the answer
-    is whether the task could ever run there.
+    config_snapshot: the configuration `within` the reservation; ledger: the use inside it (`Ledger.within`); with an empty
+    ledger the answer is whether the task could ever run there.
     """
     reasons: list[Reason] = []
     suiting: list[str] = []
@@ -58,10 +58,10 @@ def place_reserved(
 def _refusal(
     config_snapshot: PlacementConfig, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str
 ) -> Reason | None:
-    """Why a reserved instance cannot run the job, even if nothing else runs in the reservation."""
+    """Return the reason why a reserved instance cannot run the job, even if nothing else runs in the reservation."""
     state = config_snapshot.state
     if not ledger.empty:
-        # load and thresholds are those of the cluster, not of the reserved share; source: O
+        # load and thresholds are the cluster's, not the reserved share's; source: O
         reason = obstacle(PlacementConfig.of(state), Ledger(state), state.instances[name], reserved=True)
         if reason is not None:
             return reason
@@ -72,7 +72,7 @@ def _refusal(
 
 
 def reservation_waits(state: State, job: Job) -> Reason | None:
-    """Why no job of a reservation may start; None: they may start now.
+    """Return the reason why no job of a reservation may start; None: its jobs may start now.
 
     The rest of the window does not matter: a job may end earlier than its limit, and even a window shorter than
     DURATION_OFFSET can be used. Source: O; AR-86 checks at submission.

@@ -18,7 +18,7 @@ from gridengine.state.configured.objects import ComplexEntry
 
 def available(config_snapshot: PlacementConfig, ledger: Ledger, instance: str, name: str) -> Offer | None:
     """The available value of an attribute in a queue instance, or None. For == the highest level counts (CX-29), for
-    ordered relations the strictest (CX-31); of equal ones the highest."""
+    ordered relations the strictest value (CX-31); of equal values the highest level."""
     entry = config_snapshot.entries.get(name)
     if entry is None:
         return None
@@ -64,7 +64,7 @@ def _configured_names(config_snapshot: PlacementConfig, host: str) -> list[str]:
 
 
 def _reported(config_snapshot: PlacementConfig, host: str) -> list[str]:
-    """Names of reported values, those of the cluster first."""
+    """Names of reported values, first the cluster's."""
     found = [config_snapshot.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
     return [name for reporting in found if reporting is not None for name in reporting.load]
 
@@ -76,11 +76,11 @@ def _queue_names(queue: Capacity) -> list[str]:
 
 def _at_host(config_snapshot: PlacementConfig, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
     """The value of one level, a host or the cluster: fixed or consumable, and load, merged (CX-32 … CX-34)."""
-    letter = "h" if holder.kind == "host" else "g"
+    level = "h" if holder.kind == "host" else "g"
     value = config_snapshot.capacities[holder].fixed.get(entry.name)
-    fixed = _configured(entry, value, letter, ledger.of(holder, entry.name)) if value is not None else None
+    fixed = _configured(entry, value, level, ledger.of(holder, entry.name)) if value is not None else None
     load = ledger.load(holder.name, entry)
-    return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], letter, load[1]))
+    return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], level, load[1]))
 
 
 def _at_queue(config_snapshot: PlacementConfig, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
@@ -93,12 +93,12 @@ def _at_queue(config_snapshot: PlacementConfig, ledger: Ledger, holder: Holder, 
     return _configured(entry, value, "q", ledger.of(holder, entry.name)) if value is not None else None
 
 
-def _configured(entry: ComplexEntry, value: Value, letter: str, used: float) -> Offer:
+def _configured(entry: ComplexEntry, value: Value, level: str, used: float) -> Offer:
     if entry.relop == EXCLUSIVE:
-        return Offer(entry, 0.0 if used else value, letter, "c")
+        return Offer(entry, 0.0 if used else value, level, "c")
     if entry.is_consumable and not isinstance(value, str):
-        return Offer(entry, value - used, letter, "c")
-    return Offer(entry, value, letter, "f")
+        return Offer(entry, value - used, level, "c")
+    return Offer(entry, value, level, "f")
 
 
 def _stricter_of(upper: Offer | None, lower: Offer | None) -> Offer | None:

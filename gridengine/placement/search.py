@@ -1,7 +1,7 @@
 """Search: the next windows in which an advance reservation would fit.
 
-Owns which moments are examined: those at which resources are released. Called by the qmaster for -latest, -find and
-the report of -w v. Source: none in 8.1.9; users of other schedulers know it as the earliest possible start.
+Owns the choice of examined moments: the moments at which resources are released. Called by the qmaster for -latest, -find
+and the report of -w v. Source: none in 8.1.9; users of other schedulers know it as the earliest possible start.
 """
 
 from __future__ import annotations

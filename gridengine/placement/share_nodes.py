@@ -34,7 +34,7 @@ class ShareNode(NamedTuple):
 
 class Figures(NamedTuple):
     """Figures of a node at one moment. `long_target`, `short_target`, `actual`: fractions of the whole, 0..1, by shares alone,
-    with compensation for past usage, and of the usage. `usage`: `used`, weighted; that of all nodes below it included."""
+    with compensation for past usage, and of the usage. `usage`: `used`, weighted, including all nodes below it."""
 
     jobs: int
     long_target: float
@@ -72,7 +72,7 @@ def share_nodes(state: State, now: float) -> list[tuple[ShareNode, Figures]] | N
 
 
 class _Nodes:
-    """The traversal of the tree. users: the configured ones, only they have leaves."""
+    """The traversal of the tree. users: the configured users, since only they have leaves."""
 
     def __init__(self, tree: ShareTree, users: list[str]) -> None:
         self._tree, self._users = tree, users
@@ -132,7 +132,7 @@ def _active_node_at(tree: ShareTree, path: Path) -> ActiveNode | None:
 
 
 def _usage(state: State, tree: ShareTree, shown: list[ShareNode], now: float) -> dict[str, ShareUsage]:
-    """Usage by the name of the node, that of all nodes below it included."""
+    """Usage by the name of the node, including all nodes below it."""
     leaves = {each.paths[0]: each.name for each in shown if each.is_leaf}
     found = {each.name: ShareUsage() for each in shown}
     for (owner, project), used in share_usage(state, now).items():

@@ -70,7 +70,7 @@ class ShareTree:
         """Name and shares of each node from below the root to the leaf of a user in a project, [] if there is none.
 
         A project in the tree takes precedence: by itself if it is a leaf, else by the user below it. Other jobs belong to a
-        user's leaf outside of projects, its own before `default`. Only configured users have one.
+        user's leaf outside of projects, its own before `default`. Only configured users have a leaf.
         """
         key = (owner, project)
         if key not in self._leaves:

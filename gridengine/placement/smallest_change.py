@@ -1,7 +1,7 @@
 """The smallest change: the requests that a job has to give up, or to lower, so that it can start.
 
-Owns that search and its texts. A request for a consumable is never given up or lowered to 0: a job that needs a licence would
-run without one. Called by `gridengine.placement.explanation`.
+Owns that search and its texts. A request for a consumable is never given up or lowered to 0: a job that needs a licence
+would run without a licence. Called by `gridengine.placement.explanation`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone
 
 
 def without_requests(job: Job, items: list[tuple[str, str]]) -> Job:
-    """The same job without some of its requests: ("hard", resource) or (field of the job, "")."""
+    """Return the same job without some of its requests: ("hard", resource) or (field of the job, "")."""
     changes: dict[str, Any] = {}
     for what, name in items:
         if what == "hard":
@@ -81,7 +81,8 @@ def without_requests(job: Job, items: list[tuple[str, str]]) -> Job:
 def _least_change(
     state: State, job: Job, changed: Job, what: str, name: str, reasons: list[Reason], fits: Callable[[Job], bool]
 ) -> tuple[Job, str] | None:
-    """The nearest value that fits in place of a request, if the reasons name one. None: it must not be given up."""
+    """The nearest value that fits in place of a request, if the reasons name such a value. None: the request must not be
+    given up."""
     if what == "pe_range":
         least, most = 1, parse_slot_ranges(job.pe_range)[0][0]
         while least < most:

@@ -31,7 +31,7 @@ SiteOrder = Callable[[ParallelEnvironment, Request, list[str]], list[str]]
 
 
 class Candidates:
-    """Matching, open instances in order of preference; `of_host` gives those of one host.
+    """Matching, open instances in order of preference; `of_host` gives the instances of one host.
 
     site_order: the order of a PE that has one of its own (PE-16).
     """
@@ -70,7 +70,8 @@ def place_parallel(
     """Grants, the master's first, and the PE; no grants if the job does not fit in any PE: then `why_not` gets the reason of
     each PE.
 
-    Of several PEs that match a wildcard the one that gives the job most slots counts, of equal ones that with most free (PE-8).
+    Of several PEs that match a wildcard the PE that gives the job most slots counts, of equal PEs the PE with most free
+    slots (PE-8).
     """
     usable = _usable_pes(config_snapshot, ledger, request)
     requested = largest_count(request.slot_ranges, MAX_SLOTS)
@@ -115,7 +116,7 @@ def _quota_refusals(
 
 
 def _usable_pes(config_snapshot: PlacementConfig, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
-    """The PEs that the job's owner may use, those with most free slots first."""
+    """Return the PEs that the job's owner may use, first the PEs with most free slots."""
     if not request.pe:
         return [NO_PE]
     pes: list[ParallelEnvironment] = [config_snapshot.state.pes[name] for name in request.pes]
@@ -177,10 +178,10 @@ def _allocate(host_capacities: _HostCapacities, rule: str, limit: int) -> list[G
 
 
 def _from_master(host_capacities: _HostCapacities, rule: str, limit: int, master: str) -> list[Grant]:
-    """Allocate with a slot for the master in its instance; the rule gives the others, from the most preferred host on.
+    """Allocate with a slot for the master in its instance; the rule gives the other slots, from the most preferred host on.
 
-    Rules with a fixed number of slots for each host count the master's among those of its host, and so does $round_robin if
-    its first slot is in the master's instance. Source: O.
+    Rules with a fixed number of slots for each host count the master's slot among the slots of its host, and so does
+    $round_robin if its first slot is in the master's instance. Source: O.
     """
     ranges, allowance, host = host_capacities.request.slot_ranges, host_capacities.allowance(), host_of(master)
     first, in_turn = host_capacities.of_host(host, master), host_capacities.of_host(host).instances[:1]
@@ -258,7 +259,7 @@ class _HostCapacities:
         return slots
 
     def _by_host(self) -> Iterator[str]:
-        """Yield all instances, those of a host together."""
+        """Yield all instances, grouped by host."""
         seen: set[str] = set()
         for name in self.candidates.order():
             host = host_of(name)

@@ -21,7 +21,7 @@ from gridengine.state.state import State
 from gridengine.units import INFINITY
 
 LINGER_S = 60.0
-"""How long an ending reservation is assumed to hold its slots: its jobs are being killed."""
+"""Time for which an ending reservation is assumed to hold its slots: its jobs are being killed."""
 
 _NO_SPANS: dict[str, dict[int, Span]] = {}
 
@@ -41,8 +41,8 @@ def run_time(hard: Mapping[str, str], scheduler: SchedulerConfiguration) -> floa
 class Timeline:
     """Use from `now` (epoch s) on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
 
-    `planned`: include the job reservations of the last scheduling run (AR-52), except those of the job `but`; the scheduler
-    itself plans them again in each run.
+    `planned`: include the job reservations of the last scheduling run (AR-52), except the reservations of the job `but`;
+    the scheduler itself plans them again in each run.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Timeline:
         return above(self._at(holder).get(name, ()), capacity)
 
     def is_reserved(self, holder: Holder, name: str = "slots") -> bool:
-        """Whether a reservation of any kind holds some of a consumable; a reservation always holds slots, too."""
+        """Return whether a reservation of any kind holds some of a consumable; a reservation always holds slots, too."""
         return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._reserved_names
 
     def reservations_of(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
@@ -160,7 +160,7 @@ class Timeline:
         return found
 
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
-        """The spans without the excluded reservation; of an ending one until its jobs are killed."""
+        """The spans without the excluded reservation; the spans of an ending reservation last until its jobs are killed."""
         if self._irregular.isdisjoint(spans):
             return spans.values()
         windows = {number: self.window(self.state.reservations[number]) for number in spans if number != self._without}

@@ -73,5 +73,5 @@ def waiting_urgency(weight: float, submit_time: float, now: float) -> float:
 
 
 def deadline_urgency(weight: float, deadline: float, now: float) -> float:
-    """dlcontr: grows as the deadline comes near, constant after it; 0 without one. Source: sge_priority(5)."""
+    """dlcontr: grows as the deadline comes near, constant after the deadline; 0 without a deadline. Source: sge_priority(5)."""
     return finite(weight / max(1.0, deadline - now)) if deadline else 0.0

@@ -25,7 +25,7 @@ class Use(Protocol):
 
 
 class BookedUse:
-    """The bookings, and those under resource quotas."""
+    """The bookings, and the bookings under resource quotas."""
 
     __slots__ = ("_booked", "_quotas")
 

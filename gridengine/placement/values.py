@@ -142,7 +142,8 @@ class Offer(NamedTuple):
 
 
 def slots_in(left: float, amount: float, once: bool) -> int:
-    """How many slots fit into the free amount of a consumable, of which each takes `amount`, or all together if `once`.
+    """Return the number of slots that fit into the free amount of a consumable, of which each slot takes `amount`, or all
+    slots together if `once`.
 
     A job without a request for it also waits while the consumable is overbooked. Source: O.
     """

@@ -32,7 +32,7 @@ class Verifier:
     """Answers for any number of jobs at one moment: configuration and time line are read once.
 
     assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the cluster as it
-    is (-w p). now: epoch seconds, from when on reservations count; zone: that of calendars.
+    is (-w p). now: epoch seconds, from when on reservations count; zone: of calendars.
     """
 
     def __init__(self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC) -> None:
@@ -93,7 +93,7 @@ class Verifier:
         return {name for name in self.state.instances if static_refusal(self.config_snapshot, ledger, request, name) is None}
 
     def fits(self, job: Job) -> bool:
-        """Whether a task of the job could run at all. Stops at the first suitable instance if one is enough."""
+        """Whether a task of the job could run at all. Stops at the first suitable instance if a single instance is enough."""
         if job.ar in self.state.reservations or job.pe or job.allocation_rule:
             return bool(self.verify(job)[0])
         ledger = Ledger(self.state, empty=self.assume_empty).looking_ahead(self._reserved_for_others(job))
@@ -105,7 +105,7 @@ class Verifier:
         )
 
     def _static_refusal(self, ledger: Ledger, request: Request, name: str) -> Reason | None:
-        """Why an instance does not match the request, even if nothing else runs there."""
+        """Return the reason why an instance does not match the request, even if nothing else runs there."""
         refusal = self._obstacle(name) or static_refusal(self.config_snapshot, ledger, request, name)
         return refusal or self._off_time(name, request)
 
@@ -114,7 +114,7 @@ class Verifier:
         ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)
 
     def _reserved_for_others(self, job: Job) -> Timeline | None:
-        """The time line with all reservations that block the job; with -w v without those of pending jobs."""
+        """The time line with all reservations that block the job; with -w v without the reservations of pending jobs."""
         if self.assume_empty or not self.state.job_reservations:
             return self._timeline
         if self._plan is None or self._plan[0] != job.id:
@@ -129,7 +129,7 @@ class Verifier:
         return Reason("off_time", name, other=config.text["calendar"])
 
     def _obstacle(self, name: str) -> Reason | None:
-        """Why an instance is closed for all jobs; cached."""
+        """Return the reason why an instance is closed for all jobs; cached."""
         if self.assume_empty:
             return None
         if name not in self._closed:
@@ -137,7 +137,7 @@ class Verifier:
         return self._closed[name]
 
     def explain(self, job: Job) -> list[Reason]:
-        """Why a job is pending now: the `scheduling info` of qstat -j. [] if it could start.
+        """Explain why a job is pending now: the `scheduling info` of qstat -j. [] if it could start.
 
         Computed on request, so it is never older than the state.
         """
@@ -172,9 +172,9 @@ def explain(state: State, job: Job, now: float, zone: tzinfo = UTC) -> list[Reas
 
 
 def explain_all(state: State, now: float, zone: tzinfo) -> dict[Reason, list[int]]:
-    """Why jobs are pending: each reason with the numbers of its jobs.
+    """Explain why jobs are pending: each reason with the numbers of its jobs.
 
-    Jobs that placement cannot tell apart have the same reasons, so these are computed once.
+    Jobs that placement cannot distinguish have the same reasons, so these are computed once.
     """
     verifier = Verifier(state, False, now, zone)
     known: dict[CategoryKey, list[Reason]] = {}

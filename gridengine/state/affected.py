@@ -1,8 +1,8 @@
 """Affected: the jobs, instances, hosts and objects that a transaction concerns, so other modules need not examine its events.
 
-Owns one table, event -> what it affects, with a row for each event. Filled while a transaction is applied, event by event, since
-the grants of a task are known only before they are released; then part of the transaction. Read by the rules that follow a
-transaction, by the dispatcher, the driver and view of the scheduler, and the event clients. Pure.
+Owns one table, event -> affected objects, with a row for each event. Filled while a transaction is applied, event by event,
+since the grants of a task are known only before they are released; then part of the transaction. Read by the rules that
+follow a transaction, by the dispatcher, the driver and view of the scheduler, and the event clients. Pure.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from gridengine.state.state import State
 
 
 class Affected(Struct):
-    """What some events affect; each field may contain more than actually changed, never less."""
+    """Objects that some events affect; each field may contain more than actually changed, never less."""
 
-    #: jobs of the events, including deleted ones, and their tasks
+    #: jobs of the events, including deleted jobs, and their tasks
     jobs: set[int] = field(default_factory=set)
     tasks: set[tuple[int, int]] = field(default_factory=set)
-    #: jobs with a changed record (`Job`, with its tasks), including deleted ones
+    #: jobs with a changed record (`Job`, with its tasks), including deleted jobs
     written: set[int] = field(default_factory=set)
-    #: parallel tasks whose master or one of whose slave tasks has ended
+    #: parallel tasks of which the master or a slave task has ended
     parallel_ends: set[tuple[int, int]] = field(default_factory=set)
     #: jobs with a changed request
     altered: set[int] = field(default_factory=set)
-    #: queue instances in which tasks were dispatched, ended, suspended or resumed, or whose own state changed
+    #: queue instances in which tasks were dispatched, ended, suspended or resumed, and queue instances with a changed state
     instances: set[str] = field(default_factory=set)
-    #: those of them in which suspend thresholds suspended or resumed tasks
+    #: instances among them in which suspend thresholds suspended or resumed tasks
     stopped: set[str] = field(default_factory=set)
-    #: (kind, name) of configuration objects -> their previous attributes, None for new ones
+    #: (kind, name) of configuration objects -> their previous attributes, None for new objects
     objects: dict[tuple[str, str], dict[str, str] | None] = field(default_factory=dict)
     #: the members by rule of host groups changed
     members: bool = False
@@ -58,13 +58,13 @@ class Affected(Struct):
 
     @classmethod
     def by(cls, state: State, event: AnyEvent) -> Affected:
-        """What one event, which is about to be applied, affects."""
+        """Return the objects that an event, which is about to be applied, affects."""
         found = cls()
         found.note(state, event)
         return found
 
     def note(self, state: State, event: AnyEvent) -> None:
-        """Add what an event, which is about to be applied, affects."""
+        """Add the objects that an event, which is about to be applied, affects."""
         row = ROWS[type(event)]
         row.note(self, state, event)
         self.may_start_jobs = self.may_start_jobs or row.may_start_jobs
@@ -82,7 +82,7 @@ class Affected(Struct):
 
 
 def hosts_of(task: Task) -> set[str]:
-    """Hosts that run parts of a task: that of the master and those of its live slave tasks."""
+    """Return the hosts that run parts of a task: the master's host and the hosts of its live slave tasks."""
     return {task.host, *(slave.host for slave in task.slaves.values() if not slave.over)}
 
 
@@ -147,7 +147,7 @@ def _suspension(affected: Affected, state: State, event: task.TaskSuspensionChan
 
 
 def _task_released(affected: Affected, state: State, event: task.TaskEnded | task.TaskRequeued) -> None:
-    """A task releases its slots; its host, and those of slave tasks, may still have processes to kill."""
+    """A task releases its slots; its host, and the hosts of slave tasks, may still have processes to kill."""
     _task(affected, state, event)
     concerned = state.task(event.job_id, event.task_id)
     if concerned is None:
@@ -245,7 +245,7 @@ def _lost(affected: Affected, state: State, event: host.HostLost) -> None:
             _values(affected, name, gone)
 
 
-def _abandoned(affected: Affected, state: State, event: host.StraysAbandoned) -> None:
+def _abandoned(affected: Affected, state: State, event: host.OrphansAbandoned) -> None:
     affected.to_notify.add(event.host)
 
 
@@ -269,7 +269,7 @@ def _reservation_released(
 
 
 class Row(NamedTuple):
-    """What an event affects, and whether a pending job may start because of it."""
+    """The objects that an event affects, and whether a pending job may start because of the event."""
 
     note: Callable[[Affected, State, Any], None]
     may_start_jobs: bool = True
@@ -316,9 +316,9 @@ ROWS: dict[type[Event], Row] = {
     host.ExecdStarted: Row(_nothing),
     host.HostLost: Row(_lost, may_start_jobs=False),
     host.ClockStepped: Row(_nothing),
-    host.StraysFound: Row(_nothing),
-    host.StraysAbandoned: Row(_abandoned),
-    host.TriesForgotten: Row(_nothing),
+    host.OrphansFound: Row(_nothing),
+    host.OrphansAbandoned: Row(_abandoned),
+    host.AttemptsForgotten: Row(_nothing),
     host.HostDrained: Row(_drain, may_start_jobs=False),
     host.HostDrainEnded: Row(_drain),
     reservation.ReservationGranted: Row(_nothing),
@@ -329,4 +329,4 @@ ROWS: dict[type[Event], Row] = {
     reservation.ReservationRemoved: Row(_reservation_released),
     reservation.JobReservationsSet: Row(_nothing, may_start_jobs=False),
 }
-"""What each event affects. `HostHeard` sets `may_start_jobs` itself if there are jobs."""
+"""The objects that each event affects. `HostHeard` sets `may_start_jobs` itself if there are jobs."""

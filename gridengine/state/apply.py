@@ -1,8 +1,8 @@
 """apply(state, event): the only code that writes the state.
 
 Owns the dispatch of an event to its machine (`gridengine.state.machines`) and the derivation of indexes when a state is read.
-Called by the qmaster after its decisions, by mirrors with received events, and at restart with the journal. It never decides
-and reads no clock; it refuses an event that is invalid in the current state.
+Called by the qmaster after its decisions, by mirrors with received events, and at restart with the journal. The function
+never decides and reads no clock; it refuses an event that is invalid in the current state.
 """
 
 from __future__ import annotations

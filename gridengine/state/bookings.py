@@ -1,9 +1,9 @@
 """Bookings: the used amount of each consumable, by holder: queue instances, hosts, the cluster, PEs, rules of quotas.
 
-Owns the holders of consumables (`Holder`), the bookings of grants (`bookings_of`) and the sums (`Bookings`). Those of the state
-always equal the sum over the dispatched tasks (statement CX-46), because only `gridengine.state.apply` books and releases, with
-the amounts stored in the task. Capacities are configuration, not state: availability is computed in `gridengine.placement`,
-which counts its own grants and reservations by the same holders.
+Owns the holders of consumables (`Holder`), the bookings of grants (`bookings_of`) and the sums (`Bookings`). The bookings
+of the state always equal the sum over the dispatched tasks (statement CX-46), because only `gridengine.state.apply` books
+and releases, with the amounts stored in the task. Capacities are configuration, not state: availability is computed in
+`gridengine.placement`, which counts its own grants and reservations by the same holders.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Holder(Struct, frozen=True, cache_hash=True):
 
     @property
     def host(self) -> str:
-        """The host whose load values apply to it; those of the cluster are reported for "global"."""
+        """The host whose load values apply to the holder; values of the cluster are reported for "global"."""
         return host_of(self.name) if self.kind == "instance" else self.name
 
 

@@ -15,12 +15,12 @@ from gridengine.units import INFINITY, parse_time
 WITH_COMMANDS = frozenset(("application-level", "hibernator", "cpr"))
 """Interfaces that use the commands of the object; the others get its signal (O)."""
 SHUTDOWN, PERIODIC, SUSPENSION, UNKNOWN_HOST = "s", "m", "x", "r"
-_LETTERS = frozenset("nsmxr")
+_OCCASIONS = frozenset("nsmxr")
 
 
 def is_occasion(text: str) -> bool:
-    """Whether the text is valid for -c: letters, a finite interval, or empty."""
-    if _LETTERS.issuperset(text):
+    """Whether the text is valid for -c: characters of `nsmxr`, a finite interval, or empty."""
+    if _OCCASIONS.issuperset(text):
         return True
     try:
         return parse_time(text) != INFINITY
@@ -29,25 +29,26 @@ def is_occasion(text: str) -> bool:
 
 
 def interface(state: State, job: Job) -> CheckpointInterface | None:
-    """The job's checkpointing environment, None for jobs without one."""
+    """Return the job's checkpointing environment, None for jobs without checkpointing."""
     return state.checkpoints.get(job.checkpoint) if job.checkpoint else None
 
 
 def occasions(state: State, job: Job) -> frozenset[str]:
-    """Letters of `s m x r`: those of -c, else those of `when`. An interval with -c adds `m` to the latter (CK-3)."""
+    """Characters of `s m x r`: the characters of -c, else the characters of `when`. An interval with -c adds `m` to the
+    latter (CK-3)."""
     environment = interface(state, job)
     if environment is None:
         return frozenset()
-    if job.checkpoint_when and _LETTERS.issuperset(job.checkpoint_when):
+    if job.checkpoint_when and _OCCASIONS.issuperset(job.checkpoint_when):
         return frozenset(job.checkpoint_when) - {"n"}
     when = frozenset(environment.when)
     return when | {PERIODIC} if job.checkpoint_when else when
 
 
 def interval_s(job: Job, min_cpu_interval_s: float) -> float:
-    """Seconds between periodic checkpoints: that of -c, at least the queue's min_cpu_interval (CK-7, QC-11)."""
+    """Seconds between periodic checkpoints: the interval of -c, at least the queue's min_cpu_interval (CK-7, QC-11)."""
     asked = job.checkpoint_when
-    own = 0.0 if not asked or _LETTERS.issuperset(asked) else float(parse_time(asked))
+    own = 0.0 if not asked or _OCCASIONS.issuperset(asked) else float(parse_time(asked))
     return max(own, min_cpu_interval_s)
 
 

@@ -1,9 +1,9 @@
 """Array dependencies: which tasks of a job wait for which tasks of another job (-hold_jid_ad).
 
 Owns only the arithmetic: both arrays cover the same range of ids, a task covers the ids from its own up to the next
-task, and a task waits for every unfinished task that covers one of its ids. With equal steps that is task by task;
-with different steps many to one or one to many. Must not iterate over single tasks where ranges suffice.
-Called by `gridengine.state.state_codes` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
+task, and a task waits for every unfinished task that covers one of its ids. With equal steps the dependency is task by
+task; with different steps many to one or one to many. Must not iterate over single tasks where ranges suffice. Called by
+`gridengine.state.state_codes` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
 """
 
 from __future__ import annotations

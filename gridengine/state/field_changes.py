@@ -1,7 +1,7 @@
 """Field changes: a partial update of a struct, with the types of its fields; other fields are unset.
 
 Owns the generation of such a type from the struct, so the fields are listed once. Its JSON contains the set fields, under their
-names. Called by the modules of the structs. Why: docs/adr/0120.
+names. Called by the modules of the structs. Reason: docs/adr/0120.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FieldChanges(Struct, frozen=True):
 def field_changes(name: str, kept: type[Struct], names: Iterable[str]) -> type[FieldChanges]:
     """Make the type of changes of these fields of a struct. Other fields are refused when JSON is read."""
     types = {field.name: field.type for field in msgspec.structs.fields(kept)}
-    fields = [(each, Union[types[each], UnsetType], UNSET) for each in names]  # noqa: UP007 - what is annotated knows no bar
+    fields = [(each, Union[types[each], UnsetType], UNSET) for each in names]  # noqa: UP007 - annotated types know no bar
     made = msgspec.defstruct(
         name,
         fields,

@@ -36,7 +36,7 @@ class Host(Struct, omit_defaults=True):
     #: epoch seconds by the qmaster's clock, as `lost_at`; moved when that clock is set (`ClockStepped`)
     last_heard: float = 0.0
     lost_at: float = 0.0
-    #: load values as reported (text, GE's names; LS-1); of a host that is not up only the static ones
+    #: load values as reported (text, GE's names; LS-1); for a host that is not up only the static values
     load: dict[str, str] = field(default_factory=dict)
     #: names in `load` reported by a load sensor of another host -> that host (LS-3)
     sensed_by: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Host(Struct, omit_defaults=True):
     abandoned: list[TaskKey] = field(default_factory=list)
     #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
     orphans: list[OrphanTask] = field(default_factory=list, name="strays")
-    #: why it takes no jobs, whatever its queues say: all of its instances show d (adr/0153)
+    #: reason why the host takes no jobs in any queue: all of its instances show d (adr/0153)
     drained: HostDrain | None = None
 
     def forget(self) -> None:

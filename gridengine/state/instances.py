@@ -1,7 +1,7 @@
 """Queue instances follow the cluster queues and host groups: created, resolved, orphaned, revived, removed.
 
-Owns that rule (statements CQ-1, CQ-28 … CQ-32, HG-6, HG-7); called by `gridengine.state.apply` only. A change touches
-only the instances that it affects: that of a host whose tuple changed, those of hosts with changed groups.
+Owns that rule (statements CQ-1, CQ-28 … CQ-32, HG-6, HG-7); called by `gridengine.state.apply` only. A change touches only
+the instances that it affects: instances of a host whose tuple changed, instances of hosts with changed groups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def reconcile_instances(state: State, unreconciled: UnreconciledChanges) -> None
 
 
 def _groups(state: State) -> HostGroups:
-    """Members of every host group: the listed ones and those that match its rule (HG-12)."""
+    """Members of every host group: the listed members and the hosts that match its rule (HG-12)."""
     members = {}
     for name, text in state.kind("host_group").items():
         members[name] = (*names(text["hostlist"]), *state.rule_members.get(name, ()))
@@ -80,7 +80,7 @@ def _affected_hosts(state: State, queue: str, text: dict[str, str]) -> frozenset
 def _resolve(
     state: State, queue: str, hosts: list[str], concerned: frozenset[str] | None, moved: frozenset[str]
 ) -> None:
-    """Resolve the new and the affected instances of these hosts; equal ones share the compiled configuration."""
+    """Resolve the new and the affected instances of these hosts; equal instances share the compiled configuration."""
     resolvable = state.queues[queue]
     compiled: dict[tuple[str, ...], InstanceConfig] = {}
     for host in hosts:

@@ -68,7 +68,7 @@ def _dependencies(state: State) -> Iterator[str]:
     for job in state.jobs.values():
         for other in (*job.predecessors, *job.array_predecessors):
             waiting[other].add(job.id)
-    # a doomed job keeps the predecessor whose end was not the required one
+    # a doomed job keeps the predecessor that did not end as required
     known = {number: others for number, others in _filled(state.dependents).items() if number in state.jobs}
     there = {number: others for number, others in waiting.items() if number in state.jobs}
     yield from _compared("jobs that wait for job {}", known, there)
@@ -81,7 +81,7 @@ def _dependencies(state: State) -> Iterator[str]:
         yield f"doomed are {doomed}, and not {state.doomed}"
     for what, by_job in (("priorities", state.priorities), ("tickets", state.tickets)):
         if gone := by_job.keys() - state.jobs.keys():
-            yield f"there are {what} of jobs {gone}, which are gone"
+            yield f"there are {what} of jobs {gone}, which do not exist"
 
 
 def _ending_reservations(state: State) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _amounts(booked: Bookings) -> dict[tuple[Holder, str], float]:
 
 
 def _reservations(state: State) -> Iterator[str]:
-    """The index of reservations matches their bookings; their jobs are those that request them."""
+    """The index of reservations matches their bookings; their jobs are the jobs that request them."""
     fresh = ReservationIndex()
     for number, reservation in state.reservations.items():
         if reservation.id != number:
@@ -149,13 +149,13 @@ def _reservations(state: State) -> Iterator[str]:
         if job.ar in fresh.jobs:
             fresh.jobs[job.ar].add(job.id)
         elif job.ar:
-            yield f"job {job.id} requests reservation {job.ar}, which is gone"
+            yield f"job {job.id} requests reservation {job.ar}, which does not exist"
     known = state.reserved
     yield from _compared("jobs of reservation {}", known.jobs, fresh.jobs)
     yield from _compared("reservations in {}", known.of_instance, fresh.of_instance)
-    yield from _compared("what is reserved of {}", known.spans, fresh.spans)
+    yield from _compared("reserved amounts of {}", known.spans, fresh.spans)
     held = {number: _amounts(book) for number, book in known.held.items()}
-    yield from _compared("what reservation {} holds", held, {number: _amounts(book) for number, book in fresh.held.items()})
+    yield from _compared("bookings of reservation {}", held, {number: _amounts(book) for number, book in fresh.held.items()})
 
 
 def _instances(state: State) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _filled(index: Mapping[K, set[V]]) -> dict[K, set[V]]:
 
 
 def _compared(what: str, kept: Mapping[K, object], counted: Mapping[K, object]) -> Iterator[str]:
-    """A sentence for each entry of an index that differs from the counted one; `{}` in `what` stands for its key."""
+    """A sentence for each entry of an index that differs from the counted entry; `{}` in `what` stands for its key."""
     for key in sorted(kept.keys() | counted.keys(), key=str):
         if kept.get(key) != counted.get(key):
             yield f"{what.format(key)}: kept as {kept.get(key)}, counted {counted.get(key)}"

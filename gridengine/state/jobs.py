@@ -1,9 +1,9 @@
 """Jobs, their tasks and their grants: the part of the state that a submission creates.
 
-Owns only the shapes. `daemons.qmaster` decides on changes; only `gridengine.state.apply` writes them. A job keeps its pending
-tasks as ranges, and only tasks with a state of their own (running, in error, rescheduled) as objects, so a million pending
-tasks cost as much as one.
-The script and the environment are not here: they are payload (see `daemons.qmaster.spooling.spool`).
+Owns only the shapes. `daemons.qmaster` decides on changes; only `gridengine.state.apply` writes them. A job keeps its
+pending tasks as ranges, and only tasks with a state of their own (running, in error, rescheduled) as objects, so a million
+pending tasks cost as much as a single task. The script and the environment are payload, outside the state (see
+`daemons.qmaster.spooling.spool`).
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class Task(Struct, omit_defaults=True):
     restarts: int = 0
     #: reason of its error state, "" if it is not in error
     error: str = ""
-    #: why its last attempt failed, until the next begins
+    #: reason why its last attempt failed, until the next attempt begins
     mishap: str = ""
     usage: Usage | None = None
-    #: its usage when -clearusage last set that of its owner to zero
+    #: its usage when -clearusage last set its owner's usage to zero
     cleared: Usage | None = None
     #: the usage that the reporting file contains already
     reported: Reported | None = None
@@ -107,7 +107,7 @@ class Task(Struct, omit_defaults=True):
     #: number of attempts in a row that ended within SHORT_TRY_S
     short_tries: int = 0
     confinement: Confinement | None = None
-    #: process id of the job in its last checkpoint, 0 without one
+    #: process id of the job in its last checkpoint, 0 without a checkpoint
     checkpoint: int = 0
     #: its slave tasks by number
     slaves: dict[int, SlaveTask] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Job(JobRequest, omit_defaults=True):
     uid: int
     group: str
     gid: int
-    #: updated if a task has to queue behind others; then `first_submit_time` is the original value
+    #: updated if a task has to queue again behind other jobs; then `first_submit_time` is the original value
     submit_time: float
     first_submit_time: float = 0.0
     submit_host: str = ""
@@ -180,19 +180,19 @@ class Job(JobRequest, omit_defaults=True):
     #: the tasks of -t; first, last and step as submitted
     array: Ranges | None = None
     task_range: tuple[int, int, int] | None = None
-    #: all predecessors; `conditions`: the required outcome of those with one (DP-2, ADR 0020)
+    #: all predecessors; `conditions`: the required outcome, for predecessors that have a condition (DP-2, ADR 0020)
     predecessors: tuple[int, ...] = ()
     predecessors_requested: tuple[str, ...] = ()
     array_predecessors: tuple[int, ...] = ()
     array_predecessors_requested: tuple[str, ...] = ()
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
-    #: why the job can never run, "" if it can
+    #: reason why the job can never run, "" if it can
     doomed: str = ""
     #: number of its tasks that did not succeed
     unsuccessful: int = 0
-    #: why the scheduler cannot handle the job, "" if it can: its pending tasks are skipped then
+    #: reason why the scheduler cannot handle the job, "" if it can: its pending tasks are skipped then
     error: str = ""
-    #: when its advance reservation was made, 0 without one
+    #: time when its advance reservation was made, 0 without a reservation
     ar_time: float = 0.0
     #: tasks that were never started
     pending: Ranges = field(default_factory=Ranges)

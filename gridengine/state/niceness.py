@@ -1,7 +1,7 @@
-"""Nice values of running tasks: the more tickets a job has among those of its host, the more of the processor it gets.
+"""Nice values of running tasks: the more tickets a job has among the jobs of its host, the larger is its share of the processor.
 
-Owns the rule, and its values in the state: `Task.nice`, the desired value, `Task.nice_applied`, the confirmed one, both None
-while the queue's `priority` applies. Pure. Source: sge_conf(5) reprioritize, execd_params PTF_MIN_PRIORITY and
+Owns the rule, and its values in the state: `Task.nice`, the desired value, and `Task.nice_applied`, the confirmed value,
+both None while the queue's `priority` applies. Pure. Source: sge_conf(5) reprioritize, execd_params PTF_MIN_PRIORITY and
 PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
 """
 
@@ -36,7 +36,7 @@ def niceness_changes(state: State, now: float) -> list[AnyEvent]:
 
 
 def _of_queues(state: State) -> Iterator[Change]:
-    """The tasks with a nice value other than that of their queue instance."""
+    """The tasks whose nice value differs from the nice value of their queue instance."""
     for job_id, task_id in sorted(state.reniced):
         task = state.jobs[job_id].tasks[task_id]
         if task.status == "running":
@@ -46,7 +46,7 @@ def _of_queues(state: State) -> Iterator[Change]:
 
 
 def _by_tickets(state: State, since: float) -> list[Change]:
-    """The tasks that need another nice value; none if one was changed after `since`."""
+    """The tasks that need another nice value; none if a nice value was changed after `since`."""
     changes: list[Change] = []
     for host in state.tasks_on:
         tasks = [(job, task, sum(state.tickets.get(job.id, NO_TICKETS))) for job, task in _running_on(state, host)]

@@ -42,7 +42,7 @@ class InstanceConfig(Struct, frozen=True):
 class QueueInstance(Struct, omit_defaults=True):
     """State of one queue instance. `config` and `ambiguous` are derived and never spooled.
 
-    Flags are those of statement section QI. The state codes u, a, A, c follow from hosts, load and configuration
+    Flags are the flags of statement section QI. The state codes u, a, A, c follow from hosts, load and configuration
     (`gridengine.state.state_codes`).
     """
 

@@ -31,8 +31,8 @@ class Claimant(NamedTuple):
 
 
 class Bucket(Holder, frozen=True, cache_hash=True):
-    """The unit of counting of a rule: `name` is that of its set, then the position of the rule in it (from 0), and the consumers
-    that expanded filters count separately, in the order of SCOPES, "" for all others."""
+    """The unit of counting of a rule: `name` is the name of its set, then the position of the rule in it (from 0), and the
+    consumers that expanded filters count separately, in the order of SCOPES, "" for all other consumers."""
 
     number: int
     consumers: tuple[str, ...]
@@ -46,7 +46,7 @@ class QuotaSet(NamedTuple):
 
 
 CandidateRules = list[tuple[int, Rule]]
-"""Rules of one set, with their positions, that match a claimant in some instance, up to one that matches in every instance."""
+"""Rules of one set, with their positions, that match a claimant in some instance, up to a rule that matches in every instance."""
 
 
 class QuotaBook:
@@ -140,14 +140,14 @@ class QuotaBook:
 
 
 def is_everywhere(rule: Rule) -> bool:
-    """Whether a rule applies to every instance: it has no filter of queues and hosts."""
+    """Return whether a rule applies to every instance: such a rule has no filter of queues and hosts."""
     return "queues" not in rule.filters and "hosts" not in rule.filters
 
 
 def admits(found: Filter | None, name: str, in_group: Callable[[str], bool] | None = None) -> bool:
     """Whether a filter matches a name ("" for none); `in_group` decides about its `@` items. Source: RQ-4.
 
-    `*` matches every name, so `!*` of projects and PEs matches jobs without one.
+    `*` matches every name, so `!*` of projects and PEs matches jobs without a name.
     """
     if found is None:
         return True

@@ -38,7 +38,7 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
     resources: dict[str, str] = field(default_factory=dict)
     #: its start time has passed
     started: bool = False
-    #: `x` its end time has passed, `d` it was deleted; it exists until the last of its jobs is gone
+    #: `x` its end time has passed, `d` it was deleted; the reservation exists until the last of its jobs is gone
     ending: Literal["", "x", "d"] = ""
     #: problems of its instances, a text each
     errors: list[str] = field(default_factory=list)
@@ -104,9 +104,9 @@ _NO_SPANS: dict[int, Span] = {}
 class ReservationIndex:
     """The index of all reservations: their bookings, and the use by their jobs.
 
-    `of_instance`: numbers of the reservations with slots in it. `held[id]`: all bookings of a reservation; `used[id]`: those of
-    its running jobs. `jobs[id]`: the jobs that request it. `granted_at[id]`: revision of the state before it was granted or
-    moved. `spans[holder][consumable][id]`: time and amount of a booking.
+    `of_instance`: numbers of the reservations with slots in it. `held[id]`: all bookings of a reservation; `used[id]`: the
+    bookings of its running jobs. `jobs[id]`: the jobs that request it. `granted_at[id]`: revision of the state before it
+    was granted or moved. `spans[holder][consumable][id]`: time and amount of a booking.
     """
 
     def __init__(self) -> None:
@@ -139,13 +139,13 @@ class ReservationIndex:
         self.granted_at[number] = revision
 
     def note_window(self, reservation: AdvanceReservation) -> None:
-        """Set the spans of its bookings: it was added, or has started."""
+        """Set the spans of its bookings: the reservation was added, or has started."""
         for holder, name, amount in self.held[reservation.id].entries():
             span = (reservation.holds_from, reservation.end_time, amount)
             self.spans.setdefault(holder, {}).setdefault(name, {})[reservation.id] = span
 
     def take_out(self, reservation: AdvanceReservation) -> None:
-        """Remove its bookings: it is gone, or about to be added again with other grants."""
+        """Remove its bookings: the reservation is gone, or about to be added again with other grants."""
         for grant in reservation.granted:
             numbers = self.of_instance.get(grant.instance, set())
             numbers.discard(reservation.id)

@@ -63,7 +63,7 @@ def takes_reserved(state: State, host: str) -> bool:
 
 
 def reserved_by(state: State, job: Job, task: Task, measured: Usage, until: float) -> Usage:
-    """The reserved usage of a task until then (epoch s) in place of the measured one."""
+    """The reserved usage of a task until then (epoch s) in place of the measured usage."""
     limits: dict[str, float | None] = {name: parse_memory(job.hard[name]) for name in _MEMORY if name in job.hard}
     allocation = Allocation.of(task.slots or 1, limits, [name for name in limits if state.per_job(name)])
     values = reserved(allocation, max(0.0, until - (task.start_time or until)))
@@ -82,7 +82,7 @@ def is_kept(state: State, job: Job) -> bool:
 
 
 def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
-    """(user, project or "") -> usage at `now` (epoch s), that of running tasks included."""
+    """(user, project or "") -> usage at `now` (epoch s), including running tasks."""
     lives = state.scheduler.half_lives_s
     found = {
         (user, project): past.at(now, lives) for user, projects in state.share_usage.items() for project, past in projects.items()

@@ -1,7 +1,7 @@
 """Equal values of many jobs, stored once: of a million pending jobs most differ in little but their number.
 
-Owns which values of a job are shared. Called when jobs enter a state, by an event or a snapshot; such a value is never changed,
-a changed job gets another one.
+Owns which values of a job are shared. Called when jobs enter a state, by an event or a snapshot; such a value is never
+changed, a changed job gets another value.
 """
 
 from __future__ import annotations

@@ -18,11 +18,12 @@ ENDED_KEPT = 100
 
 
 class SlaveTask(Struct, omit_defaults=True):
-    """One slave task. `number`: counts from 1 in each attempt of its job's task. `instance`: the granted one with its limits.
+    """One slave task. `number`: counts from 1 in each attempt of its job's task. `instance`: the granted instance with its
+    limits.
 
-    `command` "" for a login shell. `environment`: variables in addition to those of the job. `applied`: as in `Task`.
-    `over`: it has ended, with `exit_status` and `failed`. `usage`: cpu s, mem GB s, io GB so far; empty while unknown.
-    `reported`: the usage that the reporting file contains already.
+    `command` "" for a login shell. `environment`: variables in addition to the variables of the job. `applied`: as in
+    `Task`. `over`: the slave task has ended, with `exit_status` and `failed`. `usage`: cpu s, mem GB s, io GB so far; empty
+    while unknown. `reported`: the usage that the reporting file contains already.
     """
 
     number: int

@@ -85,11 +85,11 @@ class State:
 
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host -> instances that
     have subordinates), `bookings`, `quotas`, `tasks_on` (host -> (job, task) of every task with a grant there), `tasks_in`
-    (the same by instance), `reniced` (those with a nice value of their own), `dependents` (job -> jobs that wait for it),
+    (the same by instance), `reniced` (tasks with a nice value of their own), `dependents` (job -> jobs that wait for it),
     `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts for which its
-    load sensors may have reported values).
-    Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (the scheduler's reservations for pending jobs).
-    `config_cache`: values that readers derive from the configuration alone, by class; cleared by each change of it.
+    load sensors may have reported values). Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (the
+    scheduler's reservations for pending jobs). `config_cache`: values that readers derive from the configuration alone, by
+    class; cleared by each change of it.
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
@@ -151,7 +151,7 @@ class State:
         return name in self.objects.get(kind, {})
 
     def forget_typed(self, kind: str, name: str) -> None:
-        """Invalidate a changed object: it is read again at its next use."""
+        """Invalidate a changed object: the next use reads it again."""
         if kind == "scheduler":
             self._scheduler = None
         elif kind == "configuration":
@@ -173,7 +173,7 @@ class State:
         return found
 
     def configuration_text(self, host: str) -> Attributes:
-        """The same as texts, as sent to the host: the global one, overlaid by the local one of the host."""
+        """The same as texts, as sent to the host: the global configuration, overlaid by the local configuration of the host."""
         configurations = self.kind("configuration")
         return {**configurations.get(GLOBAL, {}), **configurations.get(host, {})}
 
@@ -219,7 +219,7 @@ class State:
         return [self.jobs[number] for number in sorted(chain.from_iterable(found))]
 
     def ended_job(self, number: int) -> Job | None:
-        """The complete record of one of the last ended jobs; None for all others."""
+        """The complete record of one of the last ended jobs; None for all other jobs."""
         return next((ended.job for ended in reversed(self.finished) if ended.id == number), None)
 
     def waits_for(self, job: Job) -> list[int]:
@@ -229,7 +229,7 @@ class State:
     # --- instances -------------------------------------------------------------------------------------
 
     def slots_used(self, instance: str) -> int:
-        """Slots of an instance that jobs use, including those in reservations, as in qstat -f."""
+        """Slots of an instance that jobs use, including slots in reservations, as in qstat -f."""
         return self.bookings.slots(instance) + self.reserved.slots_used(instance)
 
     def slots_reserved(self, instance: str) -> int:

@@ -14,7 +14,7 @@ from gridengine.state.state import State
 
 
 def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
-    """Those of the given tasks that are blocked by a hold or a dependency (DP-2, DP-4)."""
+    """Return the given tasks that are blocked by a hold or a dependency (DP-2, DP-4)."""
     if state.waits_for(job):
         return tasks
     held = Ranges()
@@ -37,9 +37,9 @@ def _pending_state_code(job: Job, held: bool, task: Task | None = None) -> str:
 
 
 def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
-    """The pending tasks of a job by state code and holds: (state code, tasks), those with fewer holds first (ST-17; O).
+    """The pending tasks of a job by state code and holds: (state code, tasks), first the tasks with fewer holds (ST-17; O).
 
-    Tasks with different holds are separate although their codes are equal: they are released by different commands.
+    Tasks with different holds are separate although their codes are equal: different commands release them.
     """
     tasks = job.pending
     if not (job.tasks or job.is_array):
@@ -109,4 +109,4 @@ def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = Fa
         ("o", instance.orphaned),
         ("P", instance.preempted),
     )
-    return "".join(letter for letter, is_set in flags if is_set)
+    return "".join(code for code, is_set in flags if is_set)

@@ -17,7 +17,7 @@ _OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "orphans")
 
 
 def carry_over(old: State, new: State) -> None:
-    """Copy the volatile parts of the previous state to one that was read from disk, for objects that are in both."""
+    """Copy the volatile parts of the previous state to a state that was read from disk, for objects that are in both states."""
     for name, host in new.hosts.items():
         if name in old.hosts:
             new.hosts[name] = structs.replace(host, **{field: getattr(old.hosts[name], field) for field in _OF_HOSTS})

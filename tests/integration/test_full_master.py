@@ -43,7 +43,7 @@ def test_a_full_spool_refuses_and_recovers_by_itself(testbed_cell: TestbedCell, 
 
     assert submit()
     cell.on("tm", "dd", "if=/dev/zero", f"of={SPOOL}/qmaster/fill", "bs=4k")
-    where, full = f"on host tm, file system {SPOOL}/qmaster: ", "nothing is changed until there is room, running jobs go on"
+    where, full = f"on host tm, file system {SPOOL}/qmaster: ", "nothing is changed until there is space, running jobs go on"
     eventually("the disk is full for the qmaster, too", lambda: not submit() and full in complaints[-1])
     assert where in complaints[-1]
     assert not submit()

@@ -7,7 +7,7 @@ import pytest
 
 from gridengine.delivery import Batch, Ended, Inventory, decode, encode
 from gridengine.state.events import decode_events, encode_events
-from gridengine.state.machines.host import TriesForgotten
+from gridengine.state.machines.host import AttemptsForgotten
 from gridengine.task_key import SlaveKey, TaskKey
 
 
@@ -27,11 +27,11 @@ def test_it_comes_off_the_wire_as_what_it_is() -> None:
 
 
 def test_journals_have_numbers_as_before() -> None:
-    event = TriesForgotten("h1", [TaskKey(12, 1, 3), SlaveKey(12, 1, 3, 7)])
+    event = AttemptsForgotten("h1", [TaskKey(12, 1, 3), SlaveKey(12, 1, 3, 7)])
     written = encode_events([event])
     assert written == b'[{"event":"SlavesForgotten","host":"h1","keys":[[12,1,3],[12,1,3,7]]}]'
     (read,) = decode_events(written)
-    assert read == event and isinstance(read, TriesForgotten)
+    assert read == event and isinstance(read, AttemptsForgotten)
     assert [type(key) for key in read.keys] == [TaskKey, SlaveKey]
 
 

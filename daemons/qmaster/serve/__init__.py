@@ -1,1 +1,1 @@
-"""What talks: Ray, sockets, files and processes around the master, on one event loop."""
+"""Connections of the master to the outside: Ray, sockets, files and processes, on one event loop."""

@@ -1,4 +1,4 @@
-"""The request `accounting`: small searches are answered at once, large ones by a process that only reads the spool.
+"""The request `accounting`: small searches are answered at once, large searches by a process that only reads the spool.
 
 Owns the choice, and the limit of one such process at a time for all callers. Called by `endpoints`. Source: adr/0126.
 """

@@ -1,7 +1,7 @@
 """The qmaster as a Ray actor: the service on an event loop of its own, and the calls between actors.
 
-Owns the Ray side alone: handles of the schedd and of the execds, the watch over nodes. Ray's threads hand everything
-to the service's loop, so the state has one writer whatever Ray does.
+Owns the Ray side alone: handles of the schedd and of the execds, the watch over nodes. Ray's threads hand everything to the
+service's loop, so the state always has a single writer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import ray
 from dateutil.tz import tzlocal
 from ray._private.state import actors
 
-import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames
@@ -60,7 +60,7 @@ SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 
 
 class QmasterActor:
-    """One per cell, named `qmaster`, pinned to the head node, always restarted by Ray."""
+    """The actor of the cell, named `qmaster`, pinned to the head node, always restarted by Ray."""
 
     def __init__(self, root: str, cell_name: str, ray_address: str, session: str) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second master behind
@@ -78,7 +78,7 @@ class QmasterActor:
             mark(self._cell.common)
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
-        self._snapshot = ""  # that the scheduler was given last
+        self._snapshot = ""  # the last snapshot given to the scheduler
         self._start_error: SpoolError | None = None
         try:
             self._serve()
@@ -181,7 +181,7 @@ class QmasterActor:
         return await asyncio.wrap_future(self._run(self._service.reports(host, data)))
 
     async def ping(self) -> str:
-        """Which Ray session it serves. Raises SpoolError when it cannot serve."""
+        """Return the Ray session that the actor serves. Raises SpoolError when it cannot serve."""
         if self._start_error is not None:
             raise self._start_error
         return self._session_id
@@ -218,7 +218,7 @@ class QmasterActor:
             raise
 
     async def _read_output(self, host: str, data: bytes) -> bytes:
-        """Uses the handle for instructions, so that nothing waits for Ray's head here. Raises KeyError without one."""
+        """Uses the handle for instructions, so that nothing waits for Ray's head here. Raises KeyError without a handle."""
         tail: bytes = await self._handles[host].read_output.remote(data)
         return tail
 
@@ -261,7 +261,7 @@ class QmasterActor:
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
-                _log.warning("cannot ask the master's node which hosts have joined: %s", describe_call_fault(error))
+                _log.warning("cannot get the list of joined hosts from the master's node: %s", describe_call_fault(error))
                 continue
             alive = {
                 name.removeprefix("host-")
@@ -281,10 +281,10 @@ class QmasterActor:
         try:
             known = list(actors().values())
         except Exception as error:  # noqa: BLE001 - the head is ending
-            _log.warning("cannot ask the master's node what it has placed: %s", describe_call_fault(error))
+            _log.warning("cannot get the list of placed actors from the master's node: %s", describe_call_fault(error))
             return
         if hosts := select_unplaced(hosts, known):
-            _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))
+            _log.error("Ray places no actor on host %s although its node has joined: the master's node ends", ", ".join(hosts))
             os.kill(os.getppid(), signal.SIGKILL)
 
     async def _shut_down(self, request: Shutdown) -> Answer:

@@ -1,7 +1,7 @@
-"""What goes to an exec host in one call: the instructions that are pending, as many as fit, with the scripts that it lacks.
+"""Batches of instructions: the pending instructions of an exec host that fit into one call, with the scripts that the host lacks.
 
 Owns composing a batch and applying its answer; pure but for reading payloads from the spool, so that tests and the
-simulation use it without any loop. What it remembers of hosts saves bytes, and is corrected soon where it is wrong. Called by
+simulation use it without any loop. Its records about hosts save bytes, and are corrected soon if they are wrong. Called by
 `dispatch`.
 """
 
@@ -18,7 +18,8 @@ from gridengine.delivery import Acknowledgement, Batch, Configure, Start
 MAX_INSTRUCTIONS = 100
 """Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
 MAX_BYTES = 4 * 2**20
-"""Largest size of the instructions of one call, with their scripts and environments; the first is sent whatever its size."""
+"""Largest size of the instructions of one call, with their scripts and environments; the first instruction is sent at any
+size."""
 
 
 class Batches:
@@ -30,8 +31,8 @@ class Batches:
         self._payloads = Payloads(master.spool.payload)
 
     def compose(self, host: str) -> Batch:
-        """Compose the pending instructions of a host, as many as fit into one call. It may be sent when all decisions up to now
-        are durable."""
+        """Compose the pending instructions of a host, as many as fit into one call. The batch may be sent when all
+        decisions up to now are durable."""
         state = self._master.state
         batch = Batch(master=(self._master.incarnation, state.revision))
         configuration = state.configuration_text(host)
@@ -75,7 +76,7 @@ class Batches:
         self._master.acknowledgements(host, [each for each, _ in recorded], [each for _, each in recorded])
 
     def note_reconnection(self, host: str) -> None:
-        """The execd of the host has restarted: it has to be configured again."""
+        """The execd of the host has restarted: configure it again."""
         self._configured.pop(host, None)
 
     def altered(self, job_id: int) -> None:

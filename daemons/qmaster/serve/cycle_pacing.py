@@ -1,6 +1,6 @@
 """Delays a scheduler run during bursts, so that one run serves many submissions and ends.
 
-Owns only the rule, which is pure: callers pass the time. Called by `scheduling`. Why: docs/adr/0169.
+Owns only the rule, which is pure: callers pass the time. Called by `scheduling`. Reason: docs/adr/0169.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 MANY = 2
-"""So many recent tasks at a time may be a burst. A user who submits one job after the other, and waits for the end of each, has
-one at a time, even on a fast machine."""
+"""So many recent tasks at a time may be a burst. A user who submits jobs in sequence, and waits for the end of each, has
+one recent task at a time, even on a fast machine."""
 YOUNG_S = 1.0
-"""Older tasks predict nothing: they wait, or run for long."""
+"""Older tasks predict nothing: such tasks wait, or run for long."""
 APART_S = 0.05
 """Seconds between the starts of two runs during a burst."""
 _KEPT = 1000
@@ -37,7 +37,7 @@ class CyclePacing:
             self._forget_the_old(now)
 
     def pause_s(self, now: float) -> float:
-        """How long the next run waits for more: 0 without a burst, or if the last run is long ago."""
+        """The time that the next run waits for more events: 0 without a burst, or if the last run is long ago."""
         self._forget_the_old(now)
         return max(0.0, self._began + APART_S - now) if len(self._young) >= MANY else 0.0
 
@@ -46,7 +46,7 @@ class CyclePacing:
         self._began = now
 
     def _forget_the_old(self, now: float) -> None:
-        """Drop old tasks; they are in order of arrival."""
+        """Drop old tasks; tasks are in order of arrival."""
         for key, came in list(self._young.items()):
             if now - came <= YOUNG_S:
                 return

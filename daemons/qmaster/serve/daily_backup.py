@@ -1,4 +1,4 @@
-"""The daily backup as the supervisor sees it: a process of its own, started when one is due.
+"""The daily backup as the supervisor sees it: a process of its own, started when a backup is due.
 
 Owns the schedule and the process; the backup itself is `daemons.qmaster.backup`'s. A failure does not affect the cell. Called by
 the supervisor. Source: adr/0141.

@@ -1,7 +1,7 @@
 """Delivery of instructions to exec hosts: one loop a host, one call at a time, always from the state.
 
-Owns sending and retrying; `batches` composes what is sent. The call to a host that does not answer is repeated with a
-growing pause while there are instructions for it; those that were delivered are in the state.
+Owns sending and retrying; `batches` composes the content. The call to a host that does not answer is repeated with a
+growing pause while there are instructions for it; the state contains the delivered instructions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 
 
 async def _return_at_once() -> None:
-    """For a qmaster without replication: what is on its own disk is durable."""
+    """Used by a qmaster without replication: data on its own disk is durable."""
 
 
 
@@ -73,19 +73,19 @@ class Dispatcher:
         self._dirty[host].set()
 
     def note_reconnection(self, host: str) -> None:
-        """The host's execd is new: it has to be configured again."""
+        """The host's execd is new: configure it again."""
         self._batches.note_reconnection(host)
         self.wake(host)
         self.inventoried(host)
 
     def inventoried(self, host: str) -> None:
-        """The inventory of the host was taken: what it could not do before that is retried at once."""
+        """The inventory of the host was taken: actions that failed before are retried at once."""
         if host in self._returned:
             self._returned[host].set()
 
     def _flush_later(self) -> None:
-        """An answer that is lost in a crash is repeated by its host: it is written together with what comes next, which may be
-        the end of the task."""
+        """An answer that is lost in a crash is repeated by its host: it is written together with the next data, which may
+        be the end of the task."""
         asyncio.get_running_loop().call_later(_FLUSH_DELAY_S, self._flush_remaining)
 
     def _flush_remaining(self) -> None:
@@ -150,7 +150,7 @@ class Dispatcher:
         if answer.refused:
             if answer.master[0] > batch.master[0]:
                 raise LookupError("it obeys a later qmaster")
-            return True  # the host has accepted a later batch than this one
+            return True  # the host has accepted a later batch than this batch
         self._batches.apply_answer(host, batch, answer.acknowledgements)
         self._flush_later()
         if all(each.again for each in answer.acknowledgements):

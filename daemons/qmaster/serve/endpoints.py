@@ -2,7 +2,7 @@
 
 Owns the steps of an answer: decode the body into a typed request within its bounds, check the rights that the gate knows, call
 the handler of its row; answers wait until their facts are on disk. Decisions and readings are other modules' (`decide`, `views`).
-Called by `service`, which `gdi_server` asks. Source: docs/gdi.md, adr/0123.
+Called by `service`, which `gdi_server` calls. Source: docs/gdi.md, adr/0123.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ from gridengine.gdi.requests import (
 
 _log = logging.getLogger(__name__)
 LookedUp = Mapping[str, list[int]]
+_Idempotent = IdempotentRequest | None
 
 
 class Requests:
@@ -112,49 +113,49 @@ class Requests:
         """Answer a request under its key: as before, if it was carried out."""
         async with self._one_of_key.of((caller.user, key)):
             before = self.master.spool.answered.of(caller.user, key, self.master.world().now)
-            keyed = IdempotentRequest(name, request, caller, key, before)
-            if keyed.is_for_other_request:
+            idempotent = IdempotentRequest(name, request, caller, key, before)
+            if idempotent.is_for_other_request:
                 return Answer(1, [("error", "denied: this idempotency key was used for another request")])
-            if keyed.answer:
+            if idempotent.answer:
                 await self._callbacks.durable()
-                return keyed.answer
-            return await answered(self, name, request, caller, keyed)
+                return idempotent.answer
+            return await answered(self, name, request, caller, idempotent)
 
-    async def decide(self, name: str, request: RequestBody, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
+    async def decide(self, name: str, request: RequestBody, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """Carry out any changing request."""
-        answer = await self._carry_out(name, request, caller, keyed.receipt if keyed else None)
+        answer = await self._carry_out(name, request, caller, idempotent.receipt if idempotent else None)
         _log_answer(answer, caller)
         await self._callbacks.durable()
         return answer
 
-    async def submit(self, name: str, request: Submit, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
+    async def submit(self, name: str, request: Submit, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """A submission, which a server verifier sees first."""
         if self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):
                 return verified
             request = verified
-        return await self.decide(name, request, caller, keyed)
+        return await self.decide(name, request, caller, idempotent)
 
-    async def resubmit(self, name: str, request: ResubmitJobs, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
+    async def resubmit(self, name: str, request: ResubmitJobs, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """Copies, each of which a server verifier sees first."""
         if not self.verifier.configured:
-            return await self.act_in_slices(name, request, caller, keyed)
-        answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, keyed)
+            return await self.act_in_slices(name, request, caller, idempotent)
+        answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, idempotent)
         _log_answer(answer, caller)
         await self._callbacks.durable()
         return answer
 
-    async def act_in_slices(self, name: str, request: Divided, caller: Caller, keyed: IdempotentRequest | None = None) -> Answer:
-        """Act on jobs, on many of them in slices between which others are served (SO-47)."""
+    async def act_in_slices(self, name: str, request: Divided, caller: Caller, idempotent: _Idempotent = None) -> Answer:
+        """Act on jobs, on many jobs in slices between which other requests are served (SO-47)."""
         answer, number = Answer(), -1
         looked_up = await self._look_up(request)
         async for part in self._round_robin.of(self._parts(request, caller)):
             number += 1
-            if keyed and (known := keyed.answer_of(part, number)):
+            if idempotent and (known := idempotent.answer_of(part, number)):
                 decision = Decision(known)
             else:
-                receipt = keyed.receipt_of(part, number) if keyed else None
+                receipt = idempotent.receipt_of(part, number) if idempotent else None
                 decision = await self._decide(name, part, caller, looked_up, receipt)
             _log_answer(decision.answer, caller)
             await self._callbacks.durable()
@@ -169,7 +170,7 @@ class Requests:
         return (await self._decide(name, request, caller, await self._look_up(request), receipt)).answer
 
     async def _look_up(self, request: RequestBody) -> dict[str, list[int]]:
-        """Resolve the names and patterns of predecessors while others are served. Raises SyntaxFault."""
+        """Resolve the names and patterns of predecessors while other requests are served. Raises SyntaxFault."""
         numbers: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
             async for some in self._round_robin.of(look_up_predecessors(self.master.state, request)):
@@ -200,7 +201,7 @@ class Requests:
     # --- requests that change nothing -----------------------------------------------------------------------------
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Read; long lists of targets in parts between which others are served."""
+        """Read; long lists of targets in parts between which other requests are served."""
         reader = READERS[name]
         answers: list[Answer] = []
         async for part in self._round_robin.of(split_reading(self.master.state, name, body)):
@@ -278,11 +279,11 @@ class Requests:
     # --- requests about the daemons ------------------------------------------------------------------------
 
     async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
-        """The supervisor of an exec host asks to join."""
+        """The supervisor of an exec host requests to join."""
         if not (caller.daemon or caller.uid in (0, os.geteuid())):
-            return Answer(1, [("error", "denied: only daemons may say hello")])
+            return Answer(1, [("error", "denied: only daemons may send a hello")])
         if caller.host != request.host:
-            return Answer(1, [("error", f'denied: "{caller.host}" may not say hello for host "{request.host}"')])
+            return Answer(1, [("error", f'denied: "{caller.host}" may not send a hello for host "{request.host}"')])
         if not self.master.state.has("exec_host", request.host):
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
@@ -304,7 +305,7 @@ class Requests:
         return self.releases.restart(request)
 
     async def list_releases(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Which release each daemon runs."""
+        """List the release that each daemon runs."""
         return self.releases.listed()
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
@@ -319,7 +320,7 @@ class Requests:
         return Answer(data=ping_answer(self.master.state, self.liveness, body, host, world))
 
     async def try_ports(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Which ports of an exec host the master host reaches."""
+        """List the ports of an exec host that the master host reaches."""
         return await try_ports(self.master.state, self.master.world(), self._callbacks.try_ports, body, caller)
 
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
@@ -336,18 +337,17 @@ class Requests:
 
 
 RequestHandler = Callable[..., Awaitable[Answer]]
-"""(requests, name, request, caller); handlers that decide take an `IdempotentRequest` after these."""
+"""(requests, name, request, caller); handlers that decide take an `IdempotentRequest` as the last argument."""
 StreamHandler = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 
 class Endpoint(NamedTuple):
     """A request by its name. `body`: the type of its body, with its bounds.
 
-    `kind`: it `decides` (changes the state), `reads` it, `serves` (is about daemons), or `streams` lines. `handler`: the pure
-    function, if there is one; `answered` or `streamed`: the method that calls it. `administrator`: the gate demands a
-    manager on an administrative host; other rights depend on the request, and are checked by the handler. `is_long_lived`: the
-    answer lasts until an event ends it, and does not count in the limit of its user.
-    """
+    `kind`: the request `decides` (changes the state), `reads` it, `serves` (is about daemons), or `streams` lines.
+    `handler`: the pure function, if there is such a function; `answered` or `streamed`: the method that calls it.
+    `administrator`: the gate demands a manager on an administrative host; other rights depend on the request, and are
+    checked by the handler. `is_long_lived`: the answer lasts until an event ends it, outside the limit of its user."""
 
     name: str
     kind: Literal["decides", "reads", "serves", "streams"]
@@ -393,7 +393,7 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
-    """Log a refusal at level info, with the user: it is no error of the daemon. Deviation: 8.1.9 logs it as its own error."""
+    """Log a refusal at level info, with the user. Deviation: 8.1.9 logs it as an error of the daemon."""
     client = f"{caller.user}@{caller.host}"
     for level, text in answer.answers:
         if event := {"error": "refused", "warning": "warned"}.get(level):

@@ -85,7 +85,7 @@ class EventClients:
     def register(self, name: str, caller: Caller, types: list[str]) -> EventClient | str:
         """A new client with the lists of all of its types in its backlog, or the reason of a refusal.
 
-        They must not be sent before all decisions until now are announced.
+        The lists must not be sent before all decisions until now are announced.
         """
         unknown = [each for each in types if each not in TYPES]
         if unknown:

@@ -17,7 +17,7 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 LONGEST_END_S = 5.0
-"""How long the end waits for the disk. Unwritten data is in the spool, and written after the next start."""
+"""Time that the end waits for the disk. Unwritten data is in the spool, and written after the next start."""
 
 _Work = Callable[[], Any]
 _Then = Callable[[Any], None]

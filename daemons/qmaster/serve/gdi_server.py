@@ -1,4 +1,4 @@
-"""The GDI endpoint: HTTP on a Unix socket for this host and on TLS for the gateways of others.
+"""The GDI endpoint: HTTP on a Unix socket for this host and on TLS for the gateways of other hosts.
 
 Owns the transport, the authentication of callers, and the form of answers; the meaning of requests is `service`'s. Identity:
 the kernel's report about the socket (SO_PEERCRED), or a gateway's statement with its host's key. Source: docs/gdi.md.
@@ -43,11 +43,10 @@ class GdiServer:
     """Listens on the Unix socket and, when a TLS context is given, on a TCP port.
 
     `handle(name, body, caller, key)` answers requests, under an idempotency key or "".
-    `streams` maps request names to handlers that write their own answer; those of
-    `long_lived` last until an event ends them, and are not counted in the limit per user;
-    `key_of(host)`: the key with which a host authenticates its users, "" for a host that is not trusted.
-    `join_requests`: admits hosts without keys, for the one request with which they join.
-    `is_leader()`: whether this host is the master; if not, clients retry, and find the new one.
+    `streams` maps request names to handlers that write their own answer; streams in `long_lived` last until an event ends
+    them, and are not counted in the limit per user; `key_of(host)`: the key with which a host authenticates its users, ""
+    for a host that is not trusted. `join_requests`: admits hosts without keys, for the one request with which they join.
+    `is_leader()`: whether this host is the master; if not, clients retry, and find the new master.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""One line in `messages` for each loss and each return of an exec host, with how long it took, and when one is drained.
+"""One line in `messages` for each loss and each return of an exec host, with its duration, and for each drain.
 
 Owns the time of the last contact with each host, on a monotonic clock; the state has only its reports. Decides nothing.
 Called by the service, for messages of hosts and for commits. Source: docs/operations.md.

@@ -21,7 +21,7 @@ from daemons.runtime.per_user_limit import PerUserLimit
 
 #: seconds for which known and unknown names are cached, and the largest number of cached names
 REMEMBER_S, UNKNOWN_S, MAX_NAMES = 60.0, 1.0, 4096
-#: seconds for which a request waits for its names; those that are not resolved by then count as unknown
+#: seconds for which a request waits for its names; names that are not resolved by then count as unknown
 PATIENCE_S = 5.0
 #: look-ups at a time, of all and of one user; pending look-ups of a user; how often a decision is repeated for further names
 _THREADS, _MAX_OF_USER, _MAX_LOOKUPS, _ROUNDS = 16, 4, 64, 3

@@ -1,4 +1,4 @@
-"""The release that each exec host runs and has installed, and the hosts that are to restart as another one.
+"""The release that each exec host runs and has installed, and the hosts that are to restart as another release.
 
 Owns the releases that hosts have reported since this process started (none of it is state), and which hosts may join. A host gets
 the request in the answer to its next hello, which all versions understand. Called for hellos, `releases` and `restart_hosts`.
@@ -25,7 +25,7 @@ HELLO_S, LONGEST_HELLO_S, MAX_HELLOS_PER_S = 2.0, 20.0, 100
 """Seconds between hellos of a host that has joined, at least and at most, and the limit of hellos a second from all hosts: each
 costs a millisecond, and a lost host is detected by other means."""
 RESTART_S = 60.0
-"""How long a host that was requested to restart as another release is not taken for lost."""
+"""Time for which a host that was requested to restart as another release is not taken for lost."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class HostReleases:
         known = self._hosts.get(host)
         if known is None or self._master.world().steady - known.requested_at >= RESTART_S:
             return False
-        # it says hello as the new release before its node has joined
+        # the host sends its hello as the new release before its node has joined
         return bool(known.target) or not known.ready
 
     def restart(self, request: RestartHosts) -> Answer:
@@ -96,7 +96,7 @@ class HostReleases:
         for host in request.hosts:
             known = self._hosts.get(host)
             if known is None:
-                answer.error(f'denied: execution host "{host}" has not said hello to this qmaster')
+                answer.error(f'denied: execution host "{host}" has sent no hello to this qmaster')
             elif known.hello.installed != request.release:
                 has = known.hello.installed or "no release that it reports"
                 answer.error(f'denied: execution host "{host}" has {has} installed, not {request.release}')
@@ -128,5 +128,5 @@ class HostReleases:
 
 
 def _foreign_host_refusal(hello: ExecdHello) -> str:
-    """Why a host of another cell does not join: its tasks do not belong to this cell."""
-    return f'host "{hello.host}" belongs to the cell {hello.cell_id}, which this is not'
+    """Return the reason why a host of another cell does not join: its tasks do not belong to this cell."""
+    return f'host "{hello.host}" belongs to another cell, {hello.cell_id}'

@@ -33,7 +33,7 @@ class IdempotentRequest:
 
     @property
     def answer(self) -> Answer | None:
-        """The recorded answer to the whole request, None without one, or if it was carried out in parts."""
+        """The recorded answer to the whole request; None without a record, or if the request was carried out in parts."""
         return self._known.get(self._request)
 
     @property
@@ -42,7 +42,7 @@ class IdempotentRequest:
         return Receipt(self._user, self._key, self._request, self._request)
 
     def answer_of(self, part: RequestBody, number: int) -> Answer | None:
-        """The recorded answer to a part, None without one. `number`: of the part, from 0."""
+        """The recorded answer to a part, None without a record. `number`: of the part, from 0."""
         return self._known.get(self._digest(part, number))
 
     def receipt_of(self, part: RequestBody, number: int) -> Receipt:

@@ -1,6 +1,6 @@
 """Logs interventions in jobs in `messages`, once they are on disk; and follows `loglevel`.
 
-Owns only that: the texts are `tell.interventions`'. Called by the actor.
+Owns no texts: they are in `tell.interventions`. Called by the actor.
 Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
 """
 

@@ -1,4 +1,4 @@
-"""Clients that wait for a job, such as `qsub -sync y`: they are notified of the starts, incidents and ends of its tasks.
+"""Clients that wait for a job, such as `qsub -sync y`: the master notifies them of the starts, incidents and ends of its tasks.
 
 Owns the waiters of each job, and when their streams end. Records are sent once they are on disk. Called by the service. Source:
 docs/gdi.md.

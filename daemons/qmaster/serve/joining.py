@@ -1,4 +1,4 @@
-"""Hosts without keys that ask to join the cell: whether they may connect at all, and the process that admits them.
+"""Hosts without keys that request to join the cell: whether they may connect at all, and the process that admits them.
 
 Owns the first check of a token, and the process; admission itself is done by the program `gridengine`, so that this one never
 holds the key of the authority. While no token is valid, the TLS handshake refuses hosts without a certificate. Called by
@@ -29,9 +29,9 @@ ADMITTING = "clients.admin.admission"
 LARGEST = 16384
 """Bytes of such a request."""
 _TOKEN_REFUSED = (
-    "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
+    "denied: invalid token: expired, used up, revoked, or of another cell (gridengine token join makes one)"
 )
-#: ports below this one are root's; source: ip(7) ip_unprivileged_port_start
+#: lower ports are root's; source: ip(7) ip_unprivileged_port_start
 _ROOT_PORTS = 1024
 NO_PORT = 1 << 16
 """Stands for the port of a peer that has none, or is gone."""
@@ -58,7 +58,7 @@ class JoinRequests:
         return any(known.is_open(now) for known in read_records(self._directory))
 
     async def answer(self, body: bytes, address: str, port: int) -> Answer:
-        """Admit the host that asks from this address and port, or refuse it with the reason."""
+        """Admit the host that sends a request from this address and port, or refuse it with the reason."""
         try:
             request = decode_join(body)
         except msgspec.DecodeError as error:
@@ -69,11 +69,12 @@ class JoinRequests:
             return Answer(1, [("error", f"denied: {fault}")])
         known = read_record(self._directory, token.number)
         if known is None or not known.accepts(token, time.time()):
-            _log.warning("%s asked to join as host %r with an invalid token", address, request.host[:64])
+            _log.warning("%s requested to join as host %r with an invalid token", address, request.host[:64])
             return Answer(1, [("error", _TOKEN_REFUSED)])
         if self._root_only and port >= _ROOT_PORTS:
-            _log.warning("a user of %s other than root asked to join as host %r with a valid token", address, request.host[:64])
-            reason = f"only root may join a host to this cell, and any user may ask from port {port}"
+            text = "a user of %s other than root requested to join as host %r with a valid token"
+            _log.warning(text, address, request.host[:64])
+            reason = f"only root may join a host to this cell, and any user can send requests from port {port}"
             return Answer(1, [("error", f"denied: {reason}")])
         fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
         async with self._one_at_a_time:
@@ -86,7 +87,7 @@ class JoinRequests:
         data: Any = answer.data
         host = data["host"]
         if data.pop("replaced", False):
-            _log.warning("host %s got new keys by token %s, from %s: those that it had are void", host, number, address)
+            _log.warning("host %s got new keys by token %s, from %s: its earlier keys are void", host, number, address)
             self._replaced(host, address)
         else:
             _log.info("host %s joined by token %s, from %s", host, number, address)

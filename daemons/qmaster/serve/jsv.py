@@ -1,8 +1,8 @@
 """The server's job submission verifier: one long-lived process that sees every job before the qmaster decides on it.
 
-Owns the process: its start, restart and end, and the time it may take. The protocol is `gridengine.jsv`'s. Jobs pass one at a
-time, so a verifier sees the number that the job will get. If a configured verifier does not work, no job is accepted. Used by
-`daemons.qmaster.serve.service`. Source: sge_conf(5) jsv_url, jsv_timeout, jsv_threshold; JV-1, JV-6.
+Owns the process: its start, restart and end, and the time it may take. The protocol is `gridengine.jsv`'s. Jobs pass in
+sequence, so a verifier sees the number that the job will get. If a configured verifier does not work, no job is accepted.
+Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) jsv_url, jsv_timeout, jsv_threshold; JV-1, JV-6.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _QUIT_S = 0.5
 _PASSED_VARIABLES = ("SGE_ROOT", "SGE_CELL")
-"""Variables of the daemon that the verifier gets beside those of its user."""
+"""Variables of the daemon that the verifier gets beside the variables of its user."""
 
 
 class ServerVerifier:
@@ -107,7 +107,7 @@ class ServerVerifier:
             lines = talk.receive(line.decode("utf-8", "surrogateescape"))
 
     async def _running_process(self) -> asyncio.subprocess.Process:
-        """The process of the configured script, a new one when the configuration or the script has changed."""
+        """Return the process of the configured script, a new process when the configuration or the script has changed."""
         url = self._configuration().jsv_url
         user, path = verifier_path(url)
         status = Path(path).stat()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 KeyOf = Callable[[str], str]
-"""The key of a host, "" for one that is not trusted."""
+"""The key of a host, "" for a host that is not trusted."""
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,253}")
 
@@ -25,7 +25,7 @@ class KnownHosts:
         self._known: dict[str, tuple[int, str]] = {}
 
     def key(self, host: str) -> str:
-        """Return the key of a host, "" for one without (or no longer with) a key. Checks its small file each time."""
+        """Return the key of a host, "" for a host that has no key, or no longer a key. Checks its small file each time."""
         if not _HOST_NAME.fullmatch(host):
             return ""
         path = self._directory / host / "gdi_key"

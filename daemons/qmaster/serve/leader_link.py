@@ -1,7 +1,7 @@
-"""The qmaster's connection to the participant of its host: whether it is the leader, and what voters and shadows are sent.
+"""The qmaster's connection to the participant of its host: the role of the host, and the data for voters and shadows.
 
-Owns the connections; the contents are those of the replication. Exists only in a cell with several candidate hosts. Called by the
-actor. Source: docs/adr/0146.
+Owns the connections; the contents belong to the replication. Exists only in a cell with several candidate hosts. Called by
+the actor. Source: docs/adr/0146.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COPY_S = 3600.0
 
 
 class AgreementError(Exception):
-    """No majority of the voters has confirmed a list; the text says why."""
+    """No majority of the voters has confirmed a list; the text is the reason."""
 
 
 def leader_link(cell: Cell, host: str) -> LeaderLink | None:

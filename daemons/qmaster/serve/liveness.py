@@ -24,8 +24,8 @@ _LEVEL_NAMES = ("OK", "WARNING", "ERROR")
 
 
 class Liveness:
-    """Of one qmaster. `clock`: monotonic, in s. `reading`, `writing`: requests that are being answered, and answers that wait
-    for the disk; `connections`: the number of open ones."""
+    """Of one qmaster. `clock`: monotonic, in s. `reading`, `writing`: requests that are being answered, and answers that
+    wait for the disk; `connections`: the number of open connections."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class Liveness:
             self.reading -= 1
 
     def info(self) -> tuple[int, str]:
-        """(0: all parts are active, 1: one is late, 2: much too late; the line of all parts with seconds since activity)."""
+        """(0: all parts are active, 1: a part is late, 2: much too late; the line of all parts with seconds since activity)."""
         now = self._clock()
         worst, texts = 0, []
         for part, then in self._last_activity.items():

@@ -1,10 +1,11 @@
 """Sending mail: runs the configured mailer, one process a recipient, behind everything else.
 
 Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, the body on the standard input. A `--`
-before the recipient would not be what sge_conf(5) promises to a site's own mailer; no address can be taken for an option.
-Users choose the recipients, so the mailer never runs as root: it runs as the configured user, else as nobody, since
-the jobs' owners need not be allowed on this host. A mailer that hangs is ended; a full queue drops messages and logs it;
-nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) mailer; MA-2.
+before the recipient would break the promise of sge_conf(5) to a site's own mailer; no address can be taken for an option.
+Users choose the recipients, so the mailer never runs as root: its user is the configured user, else the system's user
+`nobody`, since the jobs' owners need not be allowed on this host. A mailer that hangs is ended; a full queue drops messages
+and logs it; nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) mailer;
+MA-2.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class MailSender:
         for mail in mails:
             for recipient in mail.recipients:
                 try:
-                    # one mailer for all messages of a recipient: they arrive in order
+                    # the same mailer for all messages of a recipient: they arrive in order
                     self._queues[hash(recipient) % SENDERS].put_nowait((recipient, mail))
                 except asyncio.QueueFull:
                     self._dropped += 1

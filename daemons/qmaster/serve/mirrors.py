@@ -1,7 +1,8 @@
 """Mirrors: daemons that keep a copy of the state by its transactions, such as the web server.
 
-Owns the request `mirror`, a stream of lines: the snapshot, then every transaction, and a heartbeat each second. One encoding of a
-transaction serves all mirrors; one that does not keep up is disconnected, and asks for a new snapshot. Source: adr/0133.
+Owns the request `mirror`, a stream of lines: the snapshot, then every transaction, and a heartbeat each second. One
+encoding of a transaction serves all mirrors; a mirror that does not keep up is disconnected, and requests a new snapshot.
+Source: adr/0133.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Mirrors:
             self._send(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
-        """Send the state and its changes, until either side ends it. Only daemons of the cell may ask."""
+        """Send the state and its changes, until either side ends it. Only daemons of the cell may request it."""
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             await response.prepare(request)

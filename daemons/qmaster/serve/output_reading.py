@@ -41,7 +41,7 @@ async def no_host_answers(host: str, data: bytes) -> bytes:
 RecordsOf = Callable[[int, int], list[AccountingRecord]]
 """(job, task as in the records: 0 for one of no array) -> records, in the order of their ends."""
 _ENDED = 0
-"""The attempt for an ended task: the last one (`OutputRequest`)."""
+"""The attempt for an ended task: the last attempt (`OutputRequest`)."""
 
 
 def no_records(job: int, task: int) -> list[AccountingRecord]:
@@ -58,10 +58,10 @@ class _TaskLocation(NamedTuple):
 
 
 class OutputReading:
-    """Asks hosts by `read`, with a timeout of `patience_s`.
+    """Requests output from hosts by `read`, with a timeout of `patience_s`.
 
-    A call that a host does not answer stays open, so a host has at most `MAX_OPEN_CALLS`: it would have to carry out all of
-    them once it works again.
+    A call that a host does not answer stays open, so a host has at most `MAX_OPEN_CALLS`: after a standstill the host would
+    have to carry out all of them.
     """
 
     def __init__(self, read: ReadOutputCall, patience_s: float = PATIENCE_S, records: RecordsOf = no_records) -> None:
@@ -78,7 +78,7 @@ class OutputReading:
         host = state.hosts.get(location.host)
         tail = await self._ask_host(location.host, requested) if host is not None and host.up else None
         if tail is None:
-            return _refused(f'host "{location.host}" does not answer: what the task writes cannot be read now')
+            return _refused(f'host "{location.host}" does not answer: the output of the task cannot be read now')
         if tail.fault:
             return _refused(f"{tail.fault} (host {location.host})")
         fields = {"path": tail.path, "size": tail.size, "from": tail.begin, "text": tail.text}
@@ -122,11 +122,11 @@ class OutputReading:
         """Note the end of a call. For the caller a silent, an ending and an unknown host are the same."""
         self._open[host].discard(call)
         if not call.cancelled() and (error := call.exception()) is not None:
-            _log.info("host %s did not read what a task writes: %s", host, describe_call_fault(error))
+            _log.info("host %s did not read the output of a task: %s", host, describe_call_fault(error))
 
 
 def _running_task(job: Job, number: int) -> Task | None:
-    """The task of this number, 0 for the first one, if it runs."""
+    """Return the task of this number, 0 for the first task, if it runs."""
     running = [task for task in job.placed if task.status == "running" and number in (0, task.id)]
     return min(running, key=lambda task: task.id, default=None)
 

@@ -1,4 +1,4 @@
-"""Payloads on their way to hosts: a cache of those in use, bounded in bytes, and the scripts that each host has received.
+"""Payloads on their way to hosts: a cache of the payloads in use, bounded in bytes, and the scripts that each host has received.
 
 Owns the scripts and environments in memory. The record of a host's scripts only saves traffic, and may be wrong: a host
 that lacks a script reports it, and receives it. Called by `batches` alone.
@@ -54,7 +54,7 @@ class Payloads:
         return None if job_id in self._scripts.get(host, ()) else self(job_id).script
 
     def note_sent(self, host: str, jobs: Container[int], scripts: dict[int, bytes]) -> None:
-        """Note that a host has received these scripts. `jobs`: the existing ones."""
+        """Note that a host has received these scripts. `jobs`: the existing jobs."""
         known = self._scripts.setdefault(host, set())
         known.update(scripts)
         if len(known) > _JOBS_REMEMBERED:

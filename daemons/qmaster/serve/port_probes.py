@@ -1,7 +1,8 @@
 """The request `try_ports`: which ports of the cell answer on an exec host when the master host connects to them.
 
-Owns the permission and the probes: only of hosts and ports of the cell, so that no user can scan other machines through
-this one. Called by `endpoints` for `gridengine doctor`, which looks for ports that a firewall blocks. Source: docs/operations.md.
+Owns the permission and the probes: only hosts and ports of the cell are probed, so that no user can scan other machines
+through the qmaster. Called by `endpoints` for `gridengine doctor`, which looks for ports that a firewall blocks. Source:
+docs/operations.md.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from daemons.runtime.cell import Cell, CellFault
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.state import State
 
-#: seconds: a reachable host accepts a connection in a thousandth of that
+#: seconds: a reachable host accepts a connection in a thousandth of this time
 _PATIENCE_S = 2.0
 
 
 async def try_ports(state: State, world: World, call: TryPortsCall, body: dict[str, Any], caller: Caller) -> Answer:
-    """`{"answers", "refused", "silent"}`: ports of a host. Users may ask about their own host, managers about any."""
+    """`{"answers", "refused", "silent"}`: ports of a host. Users may probe their own host, managers any host."""
     host = body["host"]
     if not state.has("exec_host", host):
         return Answer(1, [("error", f'denied: host "{host}" is no execution host')])
@@ -38,7 +39,7 @@ class PortProbes:
         self._cell = cell
 
     async def __call__(self, host: str, ports: Sequence[int]) -> dict[str, list[int]]:
-        """The result of each port of the cell among these: `answers`, `refused`, or `silent`."""
+        """Return the result of each port of the cell among these ports: `answers`, `refused`, or `silent`."""
         cell, (low, high) = self._cell, self._cell.ray_ports
         ours = {cell.qmaster_port, cell.ray_port, cell.shadow_port, cell.execd_port, *range(low, high + 1)} - {0}
         requested = sorted(ours.intersection(ports))

@@ -1,4 +1,5 @@
-"""Readings of many jobs in slices: why each waits (qexplain), and the details of each (qstat -j); others are served in between.
+"""Readings of many jobs in slices: the pending reason of each job (qexplain), and its details (qstat -j); other requests
+are served in between.
 
 Owns the division of such a reading and the join of its parts into one answer. A job that ends meanwhile is left out; each is
 shown as of the moment when its part is read. Called by `daemons.qmaster.serve.service`. Source: ADR 116.
@@ -15,12 +16,12 @@ from gridengine.gdi.requests import Answer
 from gridengine.state.state import State
 
 Body = dict[str, Any]
-#: jobs of a part: one explained takes up to a millisecond, one shown a tenth of that
+#: jobs of a part: explaining a job takes up to a millisecond, showing a job a tenth of that time
 SLICE = {"explain_job": 20, "job_detail": 100}
 
 
 def split_reading(state: State, name: str, body: Body) -> Iterator[Body | None]:
-    """Bodies that together read the same as this one; None where nothing is read but others may be served.
+    """Bodies that together read the same as this body; None where nothing is read but other requests may be served.
 
     Raises SyntaxFault, before the first body.
     """

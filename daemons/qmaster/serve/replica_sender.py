@@ -1,7 +1,7 @@
 """Sends commits to one shadow: patches in the order of the spool, a whole copy where patches do not suffice, and keys.
 
-Owns one request at a time; commits made meanwhile go into the next one. The shadow reports its own position. The meaning of that
-position for other hosts belongs to `replication`, which creates and runs the senders. Source: adr/0146.
+Owns one request at a time; commits made meanwhile go into the next request. The shadow reports its own position. The
+meaning of that position for other hosts belongs to `replication`, which creates and runs the senders. Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from daemons.qmaster.spooling.patches import POSITION, RecentPatches, encode_fra
 from daemons.qmaster.spooling.spool_file import SpoolPosition
 
 MOST_BYTES = 4 * 2**20
-"""Maximum size of the patches in one request, unless it has only one."""
+"""Maximum size of the patches in one request, unless it has only one patch."""
 UNKNOWN_COMMIT = -1
 """Commit of a shadow whose position is unknown."""
 _BLOCK = 2**18
@@ -35,7 +35,7 @@ Post = Callable[[str, str, bytes | AsyncIterable[bytes], Mapping[str, str]], Awa
 
 
 class ReplicaRefusedError(Exception):
-    """A shadow has refused a request; the text says why."""
+    """A shadow has refused a request; the text is the reason."""
 
 
 class ReplicaSender:
@@ -86,7 +86,7 @@ class ReplicaSender:
     async def _catch_up(self) -> None:
         """Bring the shadow up to date, and keep it so while this host is the leader.
 
-        Raises ReplicaRefusedError, SpoolError, OSError, and what `post` raises.
+        Raises ReplicaRefusedError, SpoolError, OSError, and the exceptions of `post`.
         """
         _, answer = await self._request("position", b"", {})
         position = _position(answer)
@@ -107,9 +107,9 @@ class ReplicaSender:
             position = reached if status == _OK else self._corrected_position(position, answer)
 
     def _corrected_position(self, expected: SpoolPosition, answer: bytes) -> SpoolPosition:
-        """The position of a shadow that differs from the expected one."""
+        """The position of a shadow that differs from the expected position."""
         position = _position(answer)
-        # patches that should fit and do not prove that the copy is another one
+        # patches that should fit and do not prove that the copy differs
         return position if position != expected else SpoolPosition()
 
     def _record_position(self, position: SpoolPosition) -> None:
@@ -128,14 +128,15 @@ class ReplicaSender:
             pass
 
     async def _request(self, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]) -> tuple[int, bytes]:
-        """Raises ReplicaRefusedError for an answer with neither success nor a position, and what `post` raises."""
+        """Raises ReplicaRefusedError for an answer with neither success nor a position, and the exceptions of `post`."""
         status, answer = await self._post(self.host, name, body, headers)
         if status not in (_OK, _OUT_OF_STEP):
             raise ReplicaRefusedError(f"{name}: {answer.decode(errors='replace') or f'HTTP {status}'}")
         return status, answer
 
     async def _send_whole(self) -> SpoolPosition:
-        """Send a consistent copy of the whole spool. Raises ReplicaRefusedError, SpoolError, OSError, what `post` raises."""
+        """Send a consistent copy of the whole spool. Raises ReplicaRefusedError, SpoolError, OSError, and the exceptions of
+        `post`."""
         clock = asyncio.get_running_loop().time
         if clock() < self._whole_at + _CHECK_S:
             raise ReplicaRefusedError("it requests the whole spool repeatedly")

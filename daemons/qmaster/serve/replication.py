@@ -30,7 +30,7 @@ from gridengine.lease import VoterSets, choose_voters
 _log = logging.getLogger(__name__)
 
 Mode = Literal["none", "one", "majority"]
-"""How many of the shadows that may take over must have a commit before it is announced."""
+"""Number of shadows eligible for takeover that must have a commit before it is announced."""
 SILENT_S = 2.0
 """Seconds without an acknowledgement after which a shadow is no longer awaited."""
 VOTERS_S = 30.0
@@ -40,7 +40,7 @@ _STALLED_S = 1.0
 _END_S = 5.0
 
 Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
-"""(hosts in sync, sets of voters): returns when a majority of the voters has both on disk. Raises if none confirms."""
+"""(hosts in sync, sets of voters): returns when a majority of the voters has both lists on disk. Raises if none confirms."""
 
 
 class Replication:
@@ -276,7 +276,7 @@ class Replication:
         return tuple(frozenset(names) for names in msgspec.json.decode(text, type=list[list[str]])) if text else ()
 
     def _choose_voters(self, now: float) -> None:
-        """Start or complete a change of the voters: it is stored in the spool first, where an elected host finds them."""
+        """Start or complete a change of the voters: the change is stored in the spool first, where an elected host finds it."""
         if len(self._voter_sets) > 1 and self._stored_voter_sets() == self._voter_sets:
             self._store_voter_sets(self._voter_sets[-1:])  # both sets count now, so the former may be dropped
             return

@@ -11,7 +11,7 @@ from gridengine.delivery import Batch, Inventory, Stamp
 
 
 class ReportSequencer:
-    """`incarnation`: that of this qmaster. `inventoried`: hosts whose inventory is on disk, with all that follows of it."""
+    """`incarnation`: of this qmaster. `inventoried`: hosts whose inventory is on disk, with all that follows of it."""
 
     def __init__(self, incarnation: int) -> None:
         self._incarnation = incarnation

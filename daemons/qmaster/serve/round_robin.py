@@ -1,6 +1,7 @@
 """Shares the event loop among large requests: each round carries out one part of one of them.
 
-So many connections of one user do not slow others down. Called by `service` with the parts of `slices` and `reading_slices`.
+Many connections of one user therefore do not slow other users down. Called by `service` with the parts of `slices` and
+`reading_slices`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ class RoundRobin:
         self._one_at_a_time = asyncio.Lock()
 
     async def of(self, parts: Iterator[_Part | None]) -> AsyncIterator[_Part]:
-        """The parts of a request; others are served between any two, and after each None. A single part does not wait."""
+        """The parts of a request; other requests are served between any two parts, and after each None. A single part does
+        not wait."""
         for number, part in enumerate(parts):
             if number or part is None:
                 async with self._one_at_a_time:

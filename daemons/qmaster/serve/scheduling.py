@@ -1,7 +1,8 @@
 """Driving the scheduler: when to request orders, and with which events.
 
-Owns the timing: a cycle runs as soon as a relevant event occurred and no cycle is running; later events are collected for the
-next one, in a stream of jobs a little longer (`cycle_pacing`). `schedule_interval` is the longest pause (SC-1, SC-3).
+Owns the timing: a cycle runs as soon as a relevant event occurred and no cycle is running; later events are collected for
+the next cycle, which waits a little longer in a stream of jobs (`cycle_pacing`). `schedule_interval` is the longest pause
+(SC-1, SC-3).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _RETRY_S = 0.3
 MAX_WARNINGS = 20
 """Log lines about one run in the messages file."""
 MAX_EVENTS = 10_000
-"""Transactions that are collected before the scheduler gets a snapshot instead; with more jobs than that, one for each job."""
+"""Transactions that are collected before the scheduler gets a snapshot instead; with more jobs than this number, one
+transaction for each job."""
 
 CycleCall = Callable[[list[bytes] | None, int, list[bytes], float, bool], Awaitable[bytes]]
 """(parts of a snapshot or None, revision before the events, encoded events, now, monitored) -> encoded Orders, b"" to
@@ -61,7 +63,7 @@ class SchedulerDriver:
         self._woken_at = 0.0
         self._wake = asyncio.Event()
         self._pacing = CyclePacing()
-        self._clock: Callable[[], float] = lambda: 0.0  # that of the loop, once it runs
+        self._clock: Callable[[], float] = lambda: 0.0  # the loop's clock, once the loop runs
         self._events: list[bytes] = []
         self._base = master.committed
         self._snapshot_due = True
@@ -99,7 +101,7 @@ class SchedulerDriver:
         return task.start_time if task is not None else 0.0
 
     def wake(self) -> None:
-        """Request a cycle, now or after the current one."""
+        """Request a cycle, now or after the current cycle."""
         self._woken_at = self._woken_at or time.perf_counter()
         self._wake.set()
 
@@ -118,7 +120,7 @@ class SchedulerDriver:
                 continue
             await asyncio.sleep(0)  # let other tasks run even if there is always something to schedule
             try:
-                # not wait_for: it loses a cancellation that arrives together with the event
+                # `wait_for` would lose a cancellation that arrives together with the event
                 async with asyncio.timeout(min(interval, self._pause)):
                     await self._wake.wait()
             except TimeoutError:
@@ -173,7 +175,7 @@ class SchedulerDriver:
         requested += bool(orders.priorities or orders.tickets)
         self._flush()
         if orders.profile:
-            _log.warning("scheduling run: %s", orders.profile)  # requested by the configuration, whatever the loglevel (SC-11)
+            _log.warning("scheduling run: %s", orders.profile)  # requested by the configuration at any loglevel (SC-11)
         if orders.schedule:
             self._schedule_file.append(orders.schedule)
         if orders.run_log:

@@ -60,7 +60,8 @@ class Service:
     `host_joined(host)` is called when an exec host's supervisor sends hello; `session()` returns the data that it needs to join,
     `files` the cell's files;
     `call_resolved` calls functions that resolve host names (`HostNames`); `replication`: where shadow hosts must have a
-    transaction before it is announced. `end(status)` ends this process at once, without cleanup: it restarts from disk.
+    transaction before it is announced. `end(status)` ends this process at once, without cleanup: the next process restarts
+    from disk.
     """
 
     def __init__(
@@ -244,7 +245,7 @@ class Service:
         await future
 
     async def persisted(self) -> None:
-        """Return at a moment when all decisions are on this disk, those made meanwhile included."""
+        """Return at a moment when all decisions are on this disk, including decisions made meanwhile."""
         while self.master.pending:
             await self.durable()
 
@@ -289,8 +290,8 @@ class Service:
         return encode(Batch(verdicts=verdicts, master=self.master.stamp))
 
     def _end_outdated(self, host: str, later: int) -> None:
-        """A host obeys a later qmaster: either that one has taken over, or this spool is older than it. The process
-        that replaces this one is later than both.
+        """A host obeys a later qmaster: either the later qmaster has taken over, or this spool is older than its spool. The
+        process that replaces this process is later than both.
         """
         _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
         if self._replication is None:  # else this host may not replace that qmaster
@@ -299,7 +300,8 @@ class Service:
         self._end(1)
 
     def hosts_with_nodes(self) -> list[str]:
-        """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""
+        """Return the hosts whose nodes are presumed alive: each host that is up, except a host that is requested to end its
+        node."""
         releases = self.requests.releases
         return [name for name, host in self.master.state.hosts.items() if host.up and not releases.is_restarting(name)]
 
@@ -319,7 +321,7 @@ class Service:
         try:
             self.master.compact(ends=ends)
         except SpoolError as error:
-            _log.warning("%s; its journal is kept until there is room for a snapshot", error, extra=about("snapshot_failed"))
+            _log.warning("%s; its journal is kept until there is space for a snapshot", error, extra=about("snapshot_failed"))
 
     async def _send_heartbeats(self) -> None:
         while True:

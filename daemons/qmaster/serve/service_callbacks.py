@@ -33,10 +33,11 @@ async def no_files(_digests: Mapping[str, str], _mark: str) -> dict[str, str]:
 class ServiceCallbacks(NamedTuple):
     """The callbacks.
 
-    `durable()` returns when all decisions are on disk; `call_resolved(function, user)` calls a function that resolves host names;
-    `host_joined(host)`: its supervisor has sent hello; `session()`: the data that a host needs to join;
-    `files(digests, mark)`: the cell's files that a host with such a copy has to take; `monitor()` has the next scheduling run
-    report why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host; `try_ports` connects to one.
+    `durable()` returns when all decisions are on disk; `call_resolved(function, user)` calls a function that resolves host
+    names; `host_joined(host)`: its supervisor has sent hello; `session()`: the data that a host needs to join;
+    `files(digests, mark)`: the cell's files that a host with such a copy has to take; `monitor()` has the next scheduling
+    run report why jobs wait; `shut_down(request)` ends daemons; `read_output` requests output of a host; `try_ports`
+    connects to the ports of a host.
     """
 
     durable: Callable[[], Awaitable[None]]

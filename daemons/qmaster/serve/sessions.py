@@ -64,7 +64,7 @@ class Sessions:
         )
 
     def _open_slave(self, task: Task | None, job: Job, request: OpenSession) -> Answer:
-        """The address of a slave task of a parallel job; for an ended one, its exit status (TI-4)."""
+        """Return the address of a slave task of a parallel job; for an ended slave task, its exit status (TI-4)."""
         slave = task.slaves.get(request.slave) if task is not None else None
         if task is None or slave is None:
             return Answer(1, [("error", f"denied: job {job.id} no longer has a task {request.slave}")])

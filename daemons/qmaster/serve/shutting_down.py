@@ -1,4 +1,4 @@
-"""The request `shutdown`: resolves its hosts, and reports unknown ones.
+"""The request `shutdown`: resolves its hosts, and reports unknown hosts.
 
 Owns the names; the actor ends the daemons. Called by `endpoints`. Source: qconf(1) -ke, -km, -ks.
 """
@@ -20,7 +20,7 @@ async def shut_down(master: Master, service_callbacks: ServiceCallbacks, request
 
 
 async def _resolve_hosts(master: Master, service_callbacks: ServiceCallbacks, request: Shutdown, caller: Caller) -> list[str]:
-    """Replace the hosts of a request by their unique names, `all` by those that are up; returns the unknown names."""
+    """Replace the hosts of a request by their unique names, `all` by the hosts that are up; returns the unknown names."""
     world = master.world()
     if "all" in request.hosts:
         request.hosts = tuple(sorted(name for name, host in master.state.hosts.items() if host.up))

@@ -1,9 +1,8 @@
 """Requests on many jobs in slices: other requests are served in between (SO-47; ADR 116).
 
-Owns the division of such a request; each part is a request and a transaction of its own. Patterns are matched in slices, too,
-including those for the predecessors of a single job.
-Called by `service`. Source: sge_conf(5) MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs,
-which takes some milliseconds, and not a time.
+Owns the division of such a request; each part is a request and a transaction of its own. Patterns are matched in slices,
+too, including the patterns for the predecessors of a single job. Called by `service`. Source: sge_conf(5)
+MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs, which takes some milliseconds, and not a time.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates:
 """Jobs of one slice: an altered job is checked as a whole."""
 MATCHED = 10
 """Names that a pattern of 1 KB is matched against at a time, which takes up to 0.15 ms for a name of 512 bytes; more for
-shorter ones. A request of another user takes some ten rounds of the loop, and waits for a slice in each."""
+shorter patterns. A request of another user takes some ten rounds of the loop, and waits for a slice in each."""
 _KB = 1024
 _SHORTEST = 16
 
@@ -34,7 +33,7 @@ _Item = TypeVar("_Item")
 
 
 def slices(state: State, request: Divided, caller: Caller, operator: bool) -> Iterator[Divided | None]:
-    """Requests that together equal this one, in its order; None where nothing is to be done but others may be served.
+    """Requests that together equal this request, in its order; None where nothing is to be done but other requests may be served.
 
     A request on few jobs stays whole. A name or pattern stands for the jobs that matched when it was looked up.
     """
@@ -78,7 +77,7 @@ def look_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
 
 
 def at_a_time(pattern: str) -> int:
-    """Names to match a pattern against before others are served."""
+    """Return the number of names to match a pattern against before other requests are served."""
     return MATCHED * _KB // min(_KB, max(_SHORTEST, len(pattern)))
 
 
@@ -90,7 +89,7 @@ def is_little_work(state: State, tokens: Iterable[str]) -> bool:
 def look_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
     """The job numbers for the names and patterns of -hold_jid and its relatives, of all users.
 
-    None where others may be served; {} at once if all of it is little work. Raises SyntaxFault.
+    None where other requests may be served; {} at once if all of it is little work. Raises SyntaxFault.
     """
     if isinstance(request, AlterJobs):
         lists = [request.changes.get(each, ()) for each in DEPENDENCIES]

@@ -32,8 +32,8 @@ class SpoolSpace:
             self._spool.probe()
         except SpoolError as fault:
             if not self.refusal:
-                _log.critical("%s; nothing is changed until there is room", fault, extra=about("spool_full"))
-            self.refusal = f"{fault}; nothing is changed until there is room, running jobs go on"
+                _log.critical("%s; nothing is changed until there is space", fault, extra=about("spool_full"))
+            self.refusal = f"{fault}; nothing is changed until there is space, running jobs go on"
             return False
         self.refusal = ""
         return True

@@ -1,4 +1,4 @@
-"""The streaming endpoints: one for each kind of stream to which programs subscribe.
+"""The streaming endpoints: an endpoint for each kind of stream to which programs subscribe.
 
 Made by the service, which also notifies them of commits; called through the rows of `endpoints`.
 """

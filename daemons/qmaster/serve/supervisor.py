@@ -28,7 +28,7 @@ from gridengine.errors import plain_fault
 _log = logging.getLogger(__name__)
 ACTORS_S = 110.0
 _QUESTION = "http://qmaster/v1/may_configure"
-"""The request that probes the qmaster: it reads the state, and changes nothing."""
+"""The request that probes the qmaster, which reads the state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 #: seconds for which a dead master may still hold its ports, and between two checks
 _PORTS_S, _PORTS_PAUSE_S = 8.0, 0.2

@@ -29,7 +29,7 @@ from gridengine.state.machines.task import TaskEnded
 
 Line = dict[str, Any]
 HEARTBEAT_S = 20.0
-"""Seconds between two lines; a program without a line for several of these asks again."""
+"""Seconds between two lines; a program without a line for several of these requests it again."""
 _JOBS_AT_A_TIME = 100
 """Jobs whose ends are looked up before other requests are served again."""
 
@@ -157,7 +157,7 @@ class TaskEndStreams:
 
 
 async def _next_line(subscriber: TaskEndSubscriber) -> Line:
-    """The next line: after a while without events an empty one, by which each side checks the other."""
+    """The next line: after a while without events an empty line, by which each side checks the other side."""
     try:
         async with asyncio.timeout(HEARTBEAT_S):
             return await subscriber.lines.get()

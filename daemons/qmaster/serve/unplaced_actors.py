@@ -1,7 +1,7 @@
 """Hosts whose node has joined Ray, but where Ray does not place their actor.
 
-Pure. After a standstill of the master's host for minutes, the head may still count nodes that died meanwhile: it tries forever to
-place actors on them and never gets to the live nodes (seen with Ray 2.60, in a busy loop with a log to
+Pure. After a standstill of the master's host for minutes, the head may still count nodes that died meanwhile: the head
+tries forever to place actors on them and never gets to the live nodes (seen with Ray 2.60, in a busy loop with a log to
 match). Only a new head helps; the exec hosts join it by themselves, and running jobs are not affected.
 """
 
@@ -22,7 +22,7 @@ class UnplacedHosts:
         self._since: dict[str, float] = {}
 
     def select_overdue(self, joined: Iterable[str], up: Collection[str], now: float) -> list[str]:
-        """Hosts that have waited for PATIENCE_S, each once in that time. `joined`: hosts with a live node, `up`: those that
+        """Hosts that have waited for PATIENCE_S, each once in that time. `joined`: hosts with a live node, `up`: hosts that
         report; `now`: seconds of a monotonic clock."""
         self._since = {host: self._since.get(host, now) for host in joined if host not in up}
         overdue = [host for host, since in self._since.items() if now - since >= PATIENCE_S]

@@ -1,4 +1,4 @@
-"""Copies of jobs under a server verifier: it checks each like a submission.
+"""Copies of jobs under a server verifier: each copy is checked like a submission.
 
 Owns the path of a `resubmit_jobs` request through the verifier. The copy itself is `decide.resubmission`'s. Called by
 `daemons.qmaster.serve.service` where jsv_url is set. Source: sge_conf(5) jsv_url; JV-1, SO-45; O.
@@ -30,15 +30,15 @@ async def verified_copies(
     carry_out: CarryOut,
     request: ResubmitJobs,
     caller: Caller,
-    keyed: IdempotentRequest | None = None,
+    idempotent: IdempotentRequest | None = None,
 ) -> Answer:
-    """Copy jobs one after the other, each as changed by the verifier; refused ones are reported."""
+    """Copy jobs in sequence, each as changed by the verifier; refused copies are reported."""
     whole = Answer()
     for number, target in enumerate(request.targets):
         part = msgspec.structs.replace(request, targets=[target])
-        answer = keyed.answer_of(part, number) if keyed else None
+        answer = idempotent.answer_of(part, number) if idempotent else None
         if answer is None:
-            receipt = keyed.receipt_of(part, number) if keyed else None
+            receipt = idempotent.receipt_of(part, number) if idempotent else None
             answer = await _copy(master, verifier, carry_out, part, caller, receipt)
         whole.answers += answer.answers
         whole.status = whole.status or answer.status

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
+import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 import gridengine.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
@@ -29,7 +29,7 @@ PROGRAM = "sge_shadowd"
 
 def serve(
     foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Only say which release this is.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the release, and exit.")] = False,
 ) -> None:
     """Keep a replica of the master's spool, and become the master when it is lost.
 

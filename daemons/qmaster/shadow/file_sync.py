@@ -58,7 +58,7 @@ class FileSync:
         return 200, msgspec.json.encode(await self._offered_files.select_files(state.files, state.files_mark))
 
     async def follow(self, peers: Peers) -> None:
-        """Keep the files of this host equal to those of the master that it follows, until cancelled."""
+        """Keep the files of this host equal to the files of the master that it follows, until cancelled."""
         while True:
             if master := self._followed_leader():
                 try:

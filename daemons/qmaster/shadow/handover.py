@@ -1,7 +1,7 @@
 """Another host becomes the master: by order of an administrator, or because it can write where the master cannot.
 
-Owns the takeover request, the checks of the disk and the request to the shadows. The handover itself is that of `gridengine
-shadow take-over`, which the shadow starts. Called by the participant. Source: docs/adr/0146, 0171.
+Owns the takeover request, the checks of the disk and the request to the shadows. The handover itself is `gridengine shadow
+take-over`, which the shadow starts. Called by the participant. Source: docs/adr/0146, 0171.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gridengine.lease import VoteRecord
 
 CHECK_S = 1.0
 CHECKS = 3
-"""Consecutive failed checks before a shadow is asked: a disk that is full for a moment does not move the master."""
+"""Consecutive failed checks before a takeover is requested: a disk that is full for a moment does not move the master."""
 ACCEPT_HANDOVER = "inherit"
 """The request of the master to a shadow: become the master if your disk is writable."""
 
@@ -37,7 +37,7 @@ class TakeoverRequest:
 
 
 def find_write_error(directory: Path) -> str:
-    """Why a directory is not writable, "" if it is."""
+    """Return the reason why a directory is not writable, "" if it is."""
     try:
         probe_space(directory)
     except OSError as error:
@@ -48,7 +48,7 @@ def find_write_error(directory: Path) -> str:
 async def hand_over_when_unwritable(
     directory: Path, peers: Peers, successors: Callable[[], Sequence[str]], log_error: Callable[[str], None]
 ) -> None:
-    """Ask `successors()`, which have everything, to take over whenever the directory is not writable; until cancelled.
+    """Request `successors()`, which have everything, to take over whenever the directory is not writable; until cancelled.
 
     While none of them can, this host answers queries and changes nothing (adr/0170).
     """

@@ -1,8 +1,8 @@
 """Checks whether another host is the master, or was later, before a qmaster serves without votes of other hosts.
 
-Owns that rule. Two facts refuse: another host with keys of the cell serves at the qmaster's port; or a voter, this host or any
-other, has voted for another master after it voted for this one. A host that does not answer refuses nothing, so that a cell can
-start while all other hosts are off. Called by `program` and by the participant. Source: docs/adr/0174.
+Owns that rule. Two facts refuse: another host with keys of the cell serves at the qmaster's port; or a voter, on this host
+or any other host, has voted for another master after it voted for this host. A host that does not answer refuses nothing,
+so that a cell can start while all other hosts are off. Called by `program` and by the participant. Source: docs/adr/0174.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ALL_S, _AT_A_TIME = 10.0, 256
 
 
 async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: bool = False) -> None:
-    """Raises CellFault, with instructions, if another host is the master or was later; SpoolError. `voter`: that of this host.
+    """Raises CellFault, with instructions, if another host is the master or was later; SpoolError. `voter`: of this host.
 
     `force`: a later master is lost for good, with its acknowledged changes; this host grants its vote to itself.
     """
@@ -55,8 +55,8 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
 def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> tuple[VoteRecord, str]:
     """Return the record of a later master and the evidence, "" for none.
 
-    A record of version 0 is of a candidate that may not have been elected. It proves nothing if it is of another voter; this
-    host's own vote for itself proves that it campaigned, and so that another host was the master.
+    A record of version 0 is of a candidate that may not have been elected. The record proves nothing if it is of another
+    voter; this host's own vote for itself proves that the host campaigned, and so that another host was the master.
     """
     epoch = own.epoch if own.holder == host and own.version else 0
     known = [each for each in others if each.version and each.holder not in ("", host) and each.epoch > epoch]
@@ -65,9 +65,9 @@ def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> 
     if known:
         later = max(known, key=lambda record: record.epoch)
         after = f"host {later.holder} was the master after this host (epoch {later.epoch})"
-        return later, f"{after}, and the spool here lacks what it acknowledged"
+        return later, f"{after}, and the spool here lacks its acknowledged changes"
     if own.holder == host and not epoch:
-        return own, f"this host asked to be the master in epoch {own.epoch} and was not elected"
+        return own, f"this host campaigned to be the master in epoch {own.epoch} and was not elected"
     return own, ""
 
 
@@ -128,7 +128,7 @@ async def _serves(cell: Cell, host: str, address: str, context: ssl.SSLContext) 
 
 
 async def _fetch_record(peers: Peers, host: str) -> VoteRecord:
-    """The vote record of a host; an empty one if it does not answer, or is of an earlier release."""
+    """The vote record of a host; an empty record if the host does not answer, or is of an earlier release."""
     try:
         status, body = await peers.call(host, VOTE_RECORD)
         return msgspec.json.decode(body, type=VoteRecord) if status == 200 else VoteRecord()

@@ -1,8 +1,8 @@
 """A participant in the election of the leader: a candidate host, which follows the leader, campaigns, or leads.
 
 Owns the role of the host at the moment, the requests of the other hosts (`shadow_port`), and `run_dir/seat.sock` for the qmaster
-of this host and for administrators. The process is `sge_qmaster` or `sge_shadowd`; it outlives the qmaster's actors, which it
-starts and ends. Source: docs/adr/0146; statements SH-1 to SH-4.
+of this host and for administrators. The process is `sge_qmaster` or `sge_shadowd`; the process outlives the qmaster's
+actors, which it starts and ends. Source: docs/adr/0146; statements SH-1 to SH-4.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from gridengine.lease import LEASE_S, RENEW_S
 _log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
-#: seconds: maximum jitter before a campaign, first and longest backoff after a failed one
+#: seconds: maximum jitter before a campaign, first and longest backoff after a failed campaign
 _MAX_JITTER_S, _RETRY_S, _MAX_RETRY_S = 0.5, 1.0, 30.0
 #: seconds after which the program reports a successful start, though this host does not lead yet
 _PATIENCE_S = 20.0
-#: seconds that the qmaster may take to end; it takes about one on an idle machine
+#: seconds that the qmaster may take to end; its end takes about a second on an idle machine
 _HAND_OVER_S = 90.0
 
 
 class Participant:
-    """This host among the candidates. `campaign_at_once`: it campaigns without waiting until the leader is lost.
+    """This host among the candidates. `campaign_at_once`: the host campaigns without waiting until the leader is lost.
 
     Raises CellFault without keys, OSError.
     """
@@ -65,7 +65,7 @@ class Participant:
         make_closed(shadow_directory(cell))
         self._takeover: TakeoverRequest | None = TakeoverRequest() if campaign_at_once else None
         self._term: LeaderTerm | None = None
-        self._successor = ""  # the host that is to be the leader after this one
+        self._successor = ""  # the host that is to be the next leader
         self._accepting: asyncio.Task[None] | None = None
         self._handover_requested = asyncio.Event()
         self._voter = own_voter(cell, host)
@@ -276,7 +276,7 @@ class Participant:
         become_leader(self._cell, self._host)
 
     async def _end_term(self, term: LeaderTerm, for_good: bool) -> None:
-        """Tell the voters whether the cell is shut down, or another host may follow."""
+        """Notify the voters whether the cell is shut down, or another host may follow."""
         if for_good and not self._successor:
             await term.close()
         else:
@@ -338,7 +338,7 @@ class Participant:
         return 200, release_report(self._renewal)
 
     def _list_candidate_hosts(self) -> tuple[str, ...]:
-        """The candidate hosts; those of the last reading if the file cannot be read."""
+        """Return the candidate hosts; the hosts of the last reading if the file cannot be read."""
         try:
             self._candidate_hosts = self._cell.candidate_hosts()
         except CellFault as error:

@@ -1,7 +1,7 @@
 """`run_dir/seat.sock`: the local requests of the qmaster and of administrators to the participant.
 
-Owns the transport and the authorisation: root and the user of the daemons. Answers are JSON objects; one with `error` is a
-refusal. Source: docs/adr/0146.
+Owns the transport and the authorisation: root and the user of the daemons. Answers are JSON objects; an object with `error`
+is a refusal. Source: docs/adr/0146.
 """
 
 from __future__ import annotations

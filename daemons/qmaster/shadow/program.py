@@ -1,4 +1,4 @@
-"""How the programs of the master run: alone, or as one of several candidate hosts.
+"""Modes of the master's programs: alone, or among several candidate hosts.
 
 Owns that choice, which `common/shadow_masters` makes, also while the cell runs. Called by `sge_qmaster` and `sge_shadowd`.
 Source: docs/adr/0146; SH-1.
@@ -81,7 +81,7 @@ async def _run_alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Even
 
 
 async def _wait_until_candidate(cell: Cell, host: str) -> None:
-    """Wait until this host is one of several candidates, and has the keys to be one."""
+    """Wait until this host is among several candidates, and has the keys of a candidate."""
     last_error = ""
     while True:
         if host in await wait_for_candidate_hosts(cell):

@@ -43,7 +43,7 @@ def latest_spool(cell: Cell) -> Path:
 
 
 def position(cell: Cell) -> tuple[int, int]:
-    """The position of this host's latest spool: (incarnation, commit); (0, 0) without one. Raises SpoolError."""
+    """Return the position of this host's latest spool: (incarnation, commit); (0, 0) without a spool. Raises SpoolError."""
     return spool_file.position(latest_spool(cell))
 
 
@@ -54,8 +54,8 @@ def voters(cell: Cell) -> tuple[frozenset[str], ...]:
 
 
 def become_leader(cell: Cell, host: str) -> None:
-    """Make this host's latest spool that of the cell, and name this host in `act_qmaster`. Raises SpoolError, CellFault, OSError,
-    BackupFault."""
+    """Make this host's latest spool the spool of the cell, and name this host in `act_qmaster`. Raises SpoolError,
+    CellFault, OSError, BackupFault."""
     swap.complete(cell.common)
     if latest_spool(cell) != cell.spool:
         _supersede(cell)
@@ -70,8 +70,8 @@ def become_leader(cell: Cell, host: str) -> None:
 
 
 def _supersede(cell: Cell) -> None:
-    """Replace the spool with the replica. If the process is killed meanwhile, the next start completes it: the replica is the
-    latest spool until it has moved, and a side file never stays beside the spool of another."""
+    """Replace the spool with the replica. If the process is killed meanwhile, the next start completes the move: the
+    replica is the latest spool until it has moved, and a side file never stays beside the spool of another host."""
     copy, kept = shadow_directory(cell) / cell.spool.name, cell.qmaster_spool_dir / _SUPERSEDED
     spool_file.merge_log(copy)
     if cell.spool.exists():

@@ -25,7 +25,8 @@ def release_report(renewal: Renewal) -> bytes:
 
 
 async def collect_release_reports(peers: Peers, hosts: Sequence[str], restart: str) -> dict[str, Any]:
-    """The reports of other hosts by name, {"away": why} for a host without one. `restart`: the host that is to restart."""
+    """The reports of other hosts by name, {"away": reason} for a host without a report. `restart`: the host that is to
+    restart."""
     reports: dict[str, Any] = {}
     for host in hosts:
         try:

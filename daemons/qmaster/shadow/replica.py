@@ -1,8 +1,9 @@
 """The replica of the spool on a shadow host: received whole once, then updated by patches, and durable at each answer.
 
 Owns the file `spool.db` in the directory of replicas, its position in the order of commits, and the removal of a damaged replica.
-Every function may wait for the disk, and may be called in any thread, one at a time. The network side is `replica_endpoint`.
-Called by that, and by the daemon that becomes the master with the replica. Source: adr/0146.
+Every function may wait for the disk, and may be called in any thread, but not two functions at a time. The network side is
+`replica_endpoint`. Called by `replica_endpoint`, and by the daemon that becomes the master with the replica. Source:
+adr/0146.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Replica:
         self._last_logged = ""
 
     def position(self) -> SpoolPosition:
-        """The position of the replica, (0, 0) without one. Raises SpoolError."""
+        """Return the position of the replica, (0, 0) without a replica. Raises SpoolError."""
         with self._lock:
             return self._position()
 
@@ -92,7 +93,8 @@ class Replica:
     def install(self, draft: Path) -> SpoolPosition:
         """Replace the replica with a whole spool, which is on disk.
 
-        Raises SpoolError for a spool of another cell, or one that this program cannot read; OutOfStep if the replica is ahead.
+        Raises SpoolError for a spool of another cell, or of a version that this program cannot read; OutOfStep if the
+        replica is ahead.
         """
         with self._lock:
             self._check(draft)
@@ -101,7 +103,7 @@ class Replica:
             try:
                 spool_file.remove_sides(draft)
                 self._disconnect()
-                # SQLite would read a side file of the old replica as part of the new one
+                # SQLite would read a side file of the old replica as part of the new replica
                 spool_file.remove_sides(self.path)
                 draft.rename(self.path)
                 _sync_directory(self.path.parent)

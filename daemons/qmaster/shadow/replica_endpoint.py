@@ -1,7 +1,8 @@
 """Answers the requests of the master that updates this shadow's replica: its position, patches, a whole spool, other files.
 
-Owns the formats on the wire. Acknowledges nothing to a host after this one has voted for another: the other candidate relies on
-the position that it was given with the vote. The transport belongs to the participant, the disk to `replica`. Source: adr/0146.
+Owns the formats on the wire. Acknowledges nothing to a host after this host has voted for another host: the other candidate
+relies on the position that it was given with the vote. The transport belongs to the participant, the disk to `replica`.
+Source: adr/0146.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class ReplicaEndpoint:
 
 
 async def _chunks(body: Body) -> AsyncIterator[bytes]:
-    """Yield the chunks of a body. Raises TimeoutError after `_STALL_S` without one: a dead master must not keep the lock."""
+    """Yield the chunks of a body. Raises TimeoutError after `_STALL_S` without a chunk: a dead master must not keep the lock."""
     chunks = body.iter_any()
     while True:
         try:
@@ -139,7 +140,7 @@ async def _chunks(body: Body) -> AsyncIterator[bytes]:
 
 
 async def _write_body(path: Path, body: Body) -> None:
-    """Write a body durably to disk. Raises OSError, TimeoutError, and what its reader raises."""
+    """Write a body durably to disk. Raises OSError, TimeoutError, and the exceptions of its reader."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
         block = bytearray()
         async for chunk in _chunks(body):

@@ -1,7 +1,7 @@
 """One leader term: this host is the leader as long as a majority of the voters renews its lease.
 
 Owns the sending of vote requests, once a second to each voter independently, so that a slow or lost voter delays no other; and
-the time in `run_dir/lease`, which the qmaster checks before it answers. The rules of the lease are those of `gridengine.lease`.
+the time in `run_dir/lease`, which the qmaster checks before it answers. The rules of the lease are in `gridengine.lease`.
 Called by the participant. Source: docs/adr/0146.
 """
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 SendVoteRequest = Callable[[str, bytes], Awaitable[bytes]]
 _AGREE_S, _POLL_S = 5.0, 0.05
 _CANDIDACY_ID_BYTES = 8
-#: of requests under a later epoch: one for the grant, one for the list of hosts in sync, one to spare
+#: rounds of requests under a later epoch: a round for the grant, a round for the list of hosts in sync, a round to spare
 _ROUNDS = 3
 
 
@@ -105,7 +105,7 @@ class LeaderTerm:
         """Return when a majority of the voters has stored the hosts in sync, and `sets` count. Raises AgreementError."""
         self._in_sync, self._sets = tuple(sorted({self._host, *in_sync})), sets
         self.lease.change_voters(sets)
-        await self._end_loops()  # so that each voter gets a request at once, new ones too
+        await self._end_loops()  # so that each voter gets a request at once, including new voters
         end = boottime() + _AGREE_S
         while self.lease.agreed_hosts() != self._in_sync or self.lease.sets != sets:
             if boottime() > end:
@@ -113,11 +113,11 @@ class LeaderTerm:
             await self._wait(_POLL_S)
 
     def successors(self) -> list[str]:
-        """The other hosts that have everything: each may become the leader after this one."""
+        """Return the other hosts that have everything: each may become the next leader."""
         return [host for host in self.lease.agreed_hosts() if host != self._host]
 
     async def close(self) -> None:
-        """Tell the reachable voters that the cell is shut down: no host is to take over from this one."""
+        """Notify the reachable voters that the cell is shut down: no host is to take over from this host."""
         await self._send_to_all(self._make_request(self.lease, close=True))
 
     async def release_lease(self, successor: str = "") -> None:
@@ -130,7 +130,7 @@ class LeaderTerm:
         await asyncio.gather(*(self._request_once(self.lease, voter, request) for voter in receivers))
 
     async def _move_to_later_epoch(self) -> None:
-        """Continue under an epoch later than that of a candidate which got a grant and was not elected."""
+        """Continue under an epoch later than the epoch of a candidate which got a grant and was not elected."""
         await self._end_loops()
         later, self._campaign_position = self.lease, await asyncio.to_thread(self._position)
         while self.is_leader:

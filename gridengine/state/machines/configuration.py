@@ -20,8 +20,8 @@ from gridengine.state.state import State, UnreconciledChanges
 class ObjectSet(Event, frozen=True, tag=True):
     """A configuration object was added or replaced; `attributes` are canonical texts in print order.
 
-    `more`: another change of the same transaction follows, and queue instances are updated only after the last one, so none
-    is removed and created again, without its flags, in between.
+    `more`: another change of the same transaction follows, and queue instances are updated only after the last change, so
+    no instance is removed and created again, without its flags, in between.
     """
 
     kind: str

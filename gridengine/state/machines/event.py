@@ -1,8 +1,8 @@
 """Common parts of all machines: the base of events, handlers, and tables of transitions.
 
-A machine is a module that owns one kind of object. It has its events, `HANDLERS`, the effect of each on the state, and, if the
-validity of events depends on the object's state, `TRANSITIONS` and `state_of`, by which `gridengine.state.apply` refuses invalid
-events.
+A machine is a module that owns one kind of object. Its parts are its events, `HANDLERS`, the effect of each event on the
+state, and, if the validity of events depends on the object's state, `TRANSITIONS` and `state_of`, by which
+`gridengine.state.apply` refuses invalid events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Event(Struct, frozen=True, tag_field="event", omit_defaults=True):
-    """Base of all events. `durable`: it is written to the journal, not only sent to mirrors."""
+    """Base of all events. `durable`: the event is written to the journal, in addition to being sent to mirrors."""
 
     durable: ClassVar[bool] = True
 
@@ -46,5 +46,5 @@ class InvalidTransition(Exception):
         self.event, self.was, self.job_history = event, was, job_history or []
 
     def __str__(self) -> str:
-        text = f"{type(self.event).__name__} cannot happen to what is in state \"{self.was}\": {self.event}"
+        text = f"{type(self.event).__name__} cannot happen in state \"{self.was}\": {self.event}"
         return "\n    ".join((text, *self.job_history))

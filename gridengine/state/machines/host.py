@@ -58,7 +58,7 @@ class ClockStepped(Event, frozen=True, tag=True):
     seconds: float
 
 
-class StraysFound(Event, frozen=True, tag=True):
+class OrphansFound(Event, frozen=True, tag="StraysFound"):
     """All orphan tasks of the host's last inventory (ADR 93)."""
 
     durable: ClassVar[bool] = False
@@ -66,14 +66,14 @@ class StraysFound(Event, frozen=True, tag=True):
     orphans: list[OrphanTask] = field(name="strays")
 
 
-class StraysAbandoned(Event, frozen=True, tag=True):
+class OrphansAbandoned(Event, frozen=True, tag="StraysAbandoned"):
     """An operator ends these orphan tasks: the host is instructed to kill and forget them."""
 
     host: str
     keys: list[TaskKey]
 
 
-class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
+class AttemptsForgotten(Event, frozen=True, tag="SlavesForgotten"):
     """The host has forgotten these tasks and slave tasks of finished attempts. Spools contain the first name of the event."""
 
     host: str
@@ -101,9 +101,9 @@ HostEvent = (
     | ExecdStarted
     | HostLost
     | ClockStepped
-    | StraysFound
-    | StraysAbandoned
-    | TriesForgotten
+    | OrphansFound
+    | OrphansAbandoned
+    | AttemptsForgotten
     | HostDrained
     | HostDrainEnded
 )
@@ -178,18 +178,18 @@ def _clock_stepped(state: State, event: ClockStepped) -> None:
         host.lost_at += event.seconds if host.lost_at else 0.0
 
 
-def _orphans_found(state: State, event: StraysFound) -> None:
+def _orphans_found(state: State, event: OrphansFound) -> None:
     state.hosts.setdefault(event.host, Host(event.host)).orphans = event.orphans
 
 
-def _orphans_abandoned(state: State, event: StraysAbandoned) -> None:
+def _orphans_abandoned(state: State, event: OrphansAbandoned) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
         host.orphans = [orphan for orphan in host.orphans if orphan.key not in event.keys]
         host.abandoned += [key for key in event.keys if key not in host.abandoned]
 
 
-def _tries_forgotten(state: State, event: TriesForgotten) -> None:
+def _attempts_forgotten(state: State, event: AttemptsForgotten) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
         host.abandoned = [key for key in host.abandoned if key not in event.keys]
@@ -212,9 +212,9 @@ HANDLERS: Handlers = {
     ExecdStarted: _execd_started,
     HostLost: _host_lost,
     ClockStepped: _clock_stepped,
-    StraysFound: _orphans_found,
-    StraysAbandoned: _orphans_abandoned,
-    TriesForgotten: _tries_forgotten,
+    OrphansFound: _orphans_found,
+    OrphansAbandoned: _orphans_abandoned,
+    AttemptsForgotten: _attempts_forgotten,
     HostDrained: _host_drained,
     HostDrainEnded: _host_drain_ended,
 }

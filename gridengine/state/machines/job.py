@@ -57,7 +57,7 @@ class JobErrorChanged(Event, frozen=True, tag=True):
 
 
 class JobNumbersRaised(Event, frozen=True, tag=True):
-    """The next job gets this number or a greater one: smaller numbers are in use on hosts."""
+    """The next job gets this number or a greater number: smaller numbers are in use on hosts."""
 
     next_job_id: int
 
@@ -97,7 +97,7 @@ def state_of(state: State, event: Any) -> str:
 
 
 def _job_submitted(state: State, event: JobSubmitted) -> None:
-    # a copy: a mirror in the same process must not share what apply changes
+    # a copy: a mirror in the same process must not share objects that apply changes
     job = msgspec.structs.replace(event.job, tasks=dict(event.job.tasks), holds=dict(event.job.holds))
     share_values([job])
     state.jobs[job.id] = job
@@ -172,7 +172,7 @@ def _job_numbers_raised(state: State, event: JobNumbersRaised) -> None:
 
 
 def _priorities_set(state: State, event: PrioritiesSet) -> None:
-    same: dict[Any, Any] = {}  # jobs of one category have equal ones
+    same: dict[Any, Any] = {}  # jobs of one category have equal values
     for job_id, values in event.priorities.items():
         if job_id in state.jobs:
             state.priorities[job_id] = same.setdefault(values, values)
@@ -223,7 +223,7 @@ def forget_finished(state: State) -> None:
 
 
 def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
-    """Remove an ended job from the predecessors of another; one with the wrong outcome stays there (ADR 0020)."""
+    """Remove an ended job from the predecessors of another job; a job with the wrong outcome stays there (ADR 0020)."""
     condition = job.conditions.get(ended.id)
     if condition is not None and (condition == "ok") == bool(ended.unsuccessful):
         job.doomed = f"job {ended.id} had to {'succeed but failed' if condition == 'ok' else 'fail but succeeded'}"

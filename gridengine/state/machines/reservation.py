@@ -1,7 +1,7 @@
 """Advance reservations: granted, changed, started, in error, ending, removed; and the reservations for pending jobs.
 
-Owns the events, the writing of `AdvanceReservation` and its index, and the bookings to which a job is charged: those of the
-cluster, or those inside its reservation (AR-92). Called by `gridengine.state.apply` only.
+Owns the events, the writing of `AdvanceReservation` and its index, and the bookings to which a job is charged: the
+cluster's bookings, or the bookings inside its reservation (AR-92). Called by `gridengine.state.apply` only.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class ReservationEnding(Event, frozen=True, tag=True):
 
 
 class ReservationRemoved(Event, frozen=True, tag=True):
-    """It is removed with the last of its jobs."""
+    """The reservation is removed with the last of its jobs."""
 
     ar_id: int
     time: float
 
 
 class JobReservationsSet(Event, frozen=True, tag=True):
-    """The scheduler's reservations for pending jobs (-R y); they replace all previous ones (AR-52)."""
+    """The scheduler's reservations for pending jobs (-R y), which replace all previous reservations (AR-52)."""
 
     durable: ClassVar[bool] = False
     reservations: list[JobReservation]
@@ -89,8 +89,8 @@ TRANSITIONS: Transitions = {
     ReservationEnding: dict.fromkeys(_STANDING, "ending"),
     ReservationRemoved: {"ending": "none"},
 }
-"""`granted`: before its start. `active`: after it. `ending`: past its end or deleted, and waits for the end of its jobs. The
-error state is independent of these."""
+"""`granted`: before its start. `active`: after it. `ending`: past its end or deleted, and waits for the end of its jobs.
+The error state is independent of these states."""
 
 
 def state_of(state: State, event: Any) -> str:
@@ -115,7 +115,7 @@ def index_job(state: State, job: Job) -> None:
 
 
 def forget_job(state: State, job: Job) -> None:
-    """Remove a job from its reservation: it is gone, or is about to request another one."""
+    """Remove a job from its reservation: the job is gone, or is about to request another reservation."""
     if job.ar in state.reserved.jobs:
         state.reserved.jobs[job.ar].discard(job.id)
 
@@ -133,7 +133,7 @@ def note_use(state: State, job: Job, time: float) -> None:
 
 
 def _granted(state: State, event: ReservationGranted) -> None:
-    # a copy: a mirror in the same process must not share what apply changes
+    # a copy: a mirror in the same process must not share objects that apply changes
     reservation = msgspec.structs.replace(event.reservation)
     state.reservations[reservation.id] = reservation
     state.next_ar_id = reservation.id + 1

@@ -79,8 +79,8 @@ TRANSITIONS: Transitions = {
     SlaveUsageRecorded: unchanged(*_ALL),
     SlaveEnded: {**unchanged("none"), **dict.fromkeys(("requested", "running", "over"), ("over", "none"))},
 }
-"""`requested`: its host has not acknowledged it. `over`: it has ended, and is kept for `qrsh -inherit` for a while. `none`:
-unknown, or no longer known."""
+"""`requested`: its host has not acknowledged it. `over`: the slave task has ended, and is kept for `qrsh -inherit` for a
+while. `none`: unknown, or no longer known."""
 
 
 def state_of(state: State, event: Any) -> str:

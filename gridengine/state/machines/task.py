@@ -109,7 +109,7 @@ class TaskErrorCleared(Event, frozen=True, tag=True):
 
 
 class TaskDeletionRequested(Event, frozen=True, tag=True):
-    """A task at a host is to be killed; it is deleted when the host reports its end (`qdel` without `-f`).
+    """A task at a host is to be killed; the task is deleted when the host reports its end (`qdel` without `-f`).
 
     `by_operator`: kill also the epilog and similar steps; each request is sent again.
     """
@@ -163,7 +163,7 @@ class NicenessApplied(Event, frozen=True, tag=True):
 
 
 class MasterEnded(Event, frozen=True, tag=True):
-    """The master of a parallel task has ended while slave tasks run: they are killed first (TI-5)."""
+    """The master of a parallel task has ended while slave tasks run: the slave tasks are killed first (TI-5)."""
 
     job_id: int
     task_id: int
@@ -312,7 +312,7 @@ def _task_deletion_requested(state: State, event: TaskDeletionRequested) -> None
     if event.by_operator:
         task.ended_by_operator = True
         if task.applied == "end":
-            task.applied = "kill"  # it is sent again
+            task.applied = "kill"  # the command is sent again
 
 
 def _task_rescheduling_requested(state: State, event: TaskReschedulingRequested) -> None:

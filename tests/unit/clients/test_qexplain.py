@@ -24,7 +24,7 @@ def test_holds_dependencies_and_times_are_all_named(shell: Shell, cell: Cell) ->
         f"1. it has a user hold (qrls -h u {job} takes it off)",
         "2. it waits for other jobs",
         f"job {first} must end",
-        "3. its start time (-a) has not come",
+        "3. its start time (-a) is not reached",
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_full_cluster_and_the_expected_start(shell: Shell, cell: Cell) -> None
     job = cell.submit()
     cell.cycle()
     lines = explain(shell, job)
-    assert lines[1] == "1. what it requests is in use"
+    assert lines[1] == "1. requested resources are in use"
     assert lines[-1].startswith("expected start: Fri Jan 15 08:01:40 2027 at the latest")
 
 
@@ -77,7 +77,7 @@ def test_closed_queues_come_before_full_ones(shell: Shell, cell: Cell) -> None:
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h2", "all.q@h3"])
     lines = explain(shell, cell.submit())
     causes = [line for line in lines if line[:1].isdigit()]
-    assert causes == ["1. queues that could take it are not open", "2. what it requests is in use"]
+    assert causes == ["1. suitable queues are unavailable", "2. requested resources are in use"]
 
 
 def test_a_parallel_job_that_is_too_large(shell: Shell, cell: Cell) -> None:
@@ -136,7 +136,7 @@ def test_qresub(shell: Shell, cell: Cell) -> None:
 @pytest.mark.statement("ST-18")
 def test_load_values_may_come_to_be_enough(shell: Shell, cell: Cell) -> None:
     lines = explain(shell, cell.submit(hard=["mem_free=99G"]))
-    assert lines[1] == "1. no host reports now what it requests"
+    assert lines[1] == "1. no host reports the requested resources now"
     assert "mem_free=7.812G instead of mem_free=99G (-l)" in lines
     assert "it could start now with" in lines
 
@@ -146,7 +146,7 @@ def test_a_calendar_says_when_it_opens(shell: Shell, cell: Cell) -> None:
     cell.add("calendar", "night", week="mon-sun=6-9=off")
     cell.configure("cluster_queue", "all.q", calendar="night")
     lines = explain(shell, cell.submit())
-    assert lines[1] == "1. calendars close queues that could take it"
+    assert lines[1] == "1. suitable queues are closed by their calendars"
     assert lines[-1].startswith("expected start: Fri Jan 15 09:00:00 2027")
 
 

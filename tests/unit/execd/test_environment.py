@@ -30,7 +30,7 @@ def environment(instruction: Start | None = None, site: HostSite = SITE, **param
 
 
 @pytest.mark.statement("EN-1", "EN-2", "EN-4", "QC-19")
-def test_what_a_plain_job_finds() -> None:
+def test_the_environment_of_a_plain_job() -> None:
     found = environment(start({"submit_host": "g2"}, restarted=1))
     expected = {
         **{"ARC": SITE.architecture, "SGE_ARCH": SITE.architecture, "HOSTNAME": "g1", "ENVIRONMENT": "BATCH"},
@@ -47,7 +47,7 @@ def test_what_a_plain_job_finds() -> None:
 
 
 @pytest.mark.statement("EN-3")
-def test_what_the_submission_was() -> None:
+def test_variables_of_the_submission() -> None:
     job = {"home": "/h", "submit_path": "/p", "login_shell": "/bin/zsh", "submit_cwd": "/w"}
     found = environment(start(job, environment={"SGE_O_MAIL": "/var/mail/alice"}))
     names = ("SGE_O_HOME", "SGE_O_PATH", "SGE_O_SHELL", "SGE_O_WORKDIR", "SGE_O_LOGNAME", "SGE_O_MAIL")

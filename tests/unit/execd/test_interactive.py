@@ -66,7 +66,7 @@ def test_which_jobs_get_a_terminal(job: dict[str, Any], session: str) -> None:
 
 
 @pytest.mark.statement("IA-6")
-def test_how_long_a_job_goes_on_without_a_client() -> None:
+def test_time_that_a_job_goes_on_without_a_client() -> None:
     assert config(QRSH).session_grace_s == 60
     assert config(QRSH, {"execd_params": "SESSION_GRACE=00:10:00"}).session_grace_s == 600
 

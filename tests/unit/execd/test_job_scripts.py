@@ -27,7 +27,7 @@ def test_a_script_is_the_daemons_and_closed_to_its_job(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("how", ["grown", "replaced", "opened", "gone"])
-def test_what_was_touched_is_not_trusted_and_never_read(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_files_are_not_trusted_and_never_read(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = JobScripts(tmp_path)
     scripts.write(12, b"true\n", ALICE)
     path = tmp_path / "12"

@@ -41,7 +41,7 @@ def test_a_line_that_is_none_is_left_out(line: str) -> None:
 
 @pytest.mark.statement("LS-2")
 @pytest.mark.parametrize("line", [b"\xff\xfe", b"h1:x:\x00\x01", "h1:x:\u0007".encode()])
-def test_what_is_not_text_is_a_fault(line: bytes) -> None:
+def test_output_that_is_not_text_is_a_fault(line: bytes) -> None:
     with pytest.raises(SensorFault, match="not text"):
         read(b"begin\n" + line + b"\nend\n")
 
@@ -134,7 +134,7 @@ def test_the_later_sensor_counts_and_unknown_hosts_are_its_fault(caplog: pytest.
 
 
 @pytest.mark.statement("LS-2")
-def test_what_is_wrong_with_sensors_is_noted_until_a_report_comes_without_it(tmp_path: Path) -> None:
+def test_faults_of_sensors_are_noted_until_a_report_without_them(tmp_path: Path) -> None:
     async def run() -> None:
         async def start(path: str) -> asyncio.subprocess.Process:
             raise FileNotFoundError(2, "No such file or directory")

@@ -57,7 +57,7 @@ def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(recycled: Pa
     assert not recycled_directories.take(recycled, directory.with_name("9.1")), "there was one"
 
 
-def test_how_a_task_ended_is_not_readable_for_the_next_one(recycled: Path) -> None:
+def test_the_end_of_a_task_is_not_readable_for_the_next_task(recycled: Path) -> None:
     directory = over(recycled, "7.1")
     (directory / "exit").chmod(0o644)
     recycled_directories.recycle(recycled, directory)

@@ -22,7 +22,7 @@ def test_tasks_that_run_for_long_hold_nothing_up() -> None:
     assert delay.delay_s(Ended(SECOND), YOUNG_S + 0.1) == 0.0
 
 
-def test_what_is_no_task_goes_at_once() -> None:
+def test_reports_about_no_task_are_sent_at_once() -> None:
     delay = ReportDelay()
     delay.delay_s(Started(FIRST, 0.0), 0.0)
     assert delay.delay_s(Load(0.0, {}), 0.0) == 0.0

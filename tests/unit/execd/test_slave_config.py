@@ -45,7 +45,7 @@ def test_limits_of_its_queue_and_no_methods() -> None:
 
 
 @pytest.mark.statement("QC-28", "QC-27")
-def test_it_is_stopped_continued_and_ended_by_signals_whatever_methods_its_queue_has() -> None:
+def test_signals_stop_continue_and_end_slave_tasks_in_queues_with_methods() -> None:
     queue = {"suspend_method": "/s", "resume_method": "/r", "terminate_method": "/t", "notify": "0:1:0"}
     control = Control(config(queue=queue))
     assert [control.command(name, 0.0) for name in ("suspend", "resume", "terminate")] == [
@@ -67,7 +67,7 @@ def test_environment_scratch_directory_and_command() -> None:
 
 
 @pytest.mark.statement("TI-5", "EX-9")
-def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
+def test_slave_tasks_are_found_again_after_a_restart(tmp_path: Path) -> None:
     site = HostSite("g1", "/opt/ge", "default", tmp_path)
     for key in (TaskKey(12, 1, 3), SlaveKey(12, 1, 3, 7)):
         directory = site.task_directory(key)

@@ -24,7 +24,7 @@ def of_slurm(instruction: Start) -> dict[str, str]:
     return {name: text for name, text in found.items() if name.startswith("SLURM")}
 
 
-def test_what_is_known_when_it_starts() -> None:
+def test_variables_known_at_the_start() -> None:
     granted = [Grant("all.q@g1", 2), Grant("fast.q@g1", 1), Grant("all.q@g2", 3), Grant("all.q@g3", 1)]
     found = of_slurm(slurm_job(granted=granted))
     assert found["SLURM_JOB_ID"] == found["SLURM_JOBID"] == "12"

@@ -188,7 +188,7 @@ def test_a_script_comes_once_for_all_tasks_of_a_job(host: Host, monkeypatch: pyt
     assert host.started == ["12.1", "12.2", "12.3"]
 
 
-def test_what_was_prepared_in_vain_leaves_nothing_behind(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_preparation_leaves_nothing_behind(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong with one instruction: its cores are free again."""
     released: list[TaskKey] = []
     monkeypatch.setattr(module.active_jobs, "create", lambda *_: 1 // 0)

@@ -39,7 +39,7 @@ def test_a_job_that_would_delay_a_reservation_is_told_whose() -> None:
     cluster.cycle()
     assert [cluster.runs(job) for job in (big, long, short, wide)] == [False, False, True, False]
     kept = (
-        'cannot run in queue instance "all.q@h1" because what it needs there is kept for '
+        'cannot run in queue instance "all.q@h1" because needed resources are reserved for '
         f"job {big}, which is to begin in 00:10:00"
     )
     assert reasons(cluster, long) == [kept]
@@ -89,7 +89,7 @@ def test_a_job_that_would_meet_an_advance_reservation_is_told_which(start: int, 
     cluster.apply(ReservationGranted(AdvanceReservation(1, "bob", "users", NOW, NOW + start, NOW + 7200, granted=granted)))
     job = cluster.submit(hard={"h_rt": "3600"})
     cluster.cycle()
-    assert reasons(cluster, job) == [f'cannot run in queue instance "all.q@h1" because what it needs there is kept for {words}']
+    assert reasons(cluster, job) == [f'cannot run in queue instance "all.q@h1" because needed resources are reserved for {words}']
 
 
 @pytest.mark.statement("CA-8", "SC-9")
@@ -134,7 +134,7 @@ def test_no_start_is_expected_behind_a_job_without_an_end(slots: str, expected: 
 
 
 @pytest.mark.statement("ST-18")
-def test_why_the_last_tries_of_paused_tasks_failed_is_told_in_order() -> None:
+def test_reasons_of_the_last_failed_attempts_of_paused_tasks_are_shown_in_order() -> None:
     cluster = Cluster(2)
     job = cluster.submit(array="1-5")
     for _ in range(2):

@@ -71,7 +71,7 @@ def test_the_biggest_count_of_the_ranges(rule: str, ranges: tuple[tuple[int, int
     ("rule", "ranges", "result"),
     [("$fill_up", "1-8", 5), ("2", "1-8", 2), ("3", "2,3,5-9", 3), ("$pe_slots", "1-3,5,7-9", 5), ("$fill_up", "2,7", 2)],
 )
-def test_how_the_original_searches_ranges_changes_no_outcome(algorithm: str, rule: str, ranges: str, result: int) -> None:
+def test_the_range_search_of_the_original_changes_no_outcome(algorithm: str, rule: str, ranges: str, result: int) -> None:
     """The amounts that 8.1.9 grants on one host of five slots with each setting (adr/0050)."""
     cluster = Cluster(hosts=1, slots=5)
     cluster.change("scheduler", "", params=f"PE_RANGE_ALG={algorithm},JC_FILTER=true")

@@ -21,7 +21,7 @@ SENTENCES = [
     (Reason("dependencies"), "job dropped because of job dependencies"),
     (Reason("task_dependencies"), "job dropped because of array job dependencies"),
     (Reason("start_time"), "execution time not reached"),
-    (Reason("paused", number=3), "job dropped for some seconds because its last 3 tries ended within a minute each"),
+    (Reason("paused", number=3), "job dropped for some seconds because its last 3 attempts ended within a minute each"),
     (Reason("user_limit", other="bob", number=4), "job dropped because user bob already has 4 running jobs (maxujobs)"),
     (Reason("task_limit", number=2), "not all array tasks may be started: 2 are running already"),
     (Reason("reservation_over", number=7), "job dropped because advance reservation 7 is no longer available"),
@@ -74,11 +74,11 @@ SENTENCES = [
     ),
     (
         Reason("kept", "all.q@h1", left=ReservedFor("job 3", False, 600)),
-        'cannot run in queue instance "all.q@h1" because what it needs there is kept for job 3, which is to begin in 00:10:00',
+        'cannot run in queue instance "all.q@h1" because needed resources are reserved for job 3, which is to begin in 00:10:00',
     ),
     (
         Reason("kept", "all.q@h1", left=ReservedFor("job 3", True, 60)),
-        'cannot run in queue instance "all.q@h1" because what it needs there is kept for job 3 for another 00:01:00',
+        'cannot run in queue instance "all.q@h1" because needed resources are reserved for job 3 for another 00:01:00',
     ),
     (
         Reason("calendar", "all.q@h1", other="disabled"),

@@ -24,7 +24,7 @@ def grant(cluster: Cluster, number: int, start: float, place: str = "all.q@h1", 
 
 
 def kept_for(cluster: Cluster, job: int) -> str:
-    _, _, message = why(cluster, job).partition("is kept for ")
+    _, _, message = why(cluster, job).partition("are reserved for ")
     return message
 
 
@@ -132,7 +132,7 @@ def test_a_place_with_room_beside_a_reservation_is_not_kept() -> None:
     job = cluster.submit()
     assert why(cluster, job) == ""
     cluster.cycle()
-    assert cluster.runs(job) and "is kept for advance reservation 1" in why(cluster, cluster.submit())
+    assert cluster.runs(job) and "are reserved for advance reservation 1" in why(cluster, cluster.submit())
 
 
 @pytest.mark.statement("AR-41")

@@ -96,7 +96,7 @@ def test_a_parallel_job_is_told_what_is_kept_and_not_what_is_full() -> None:
     cluster.apply(ReservationGranted(AdvanceReservation(1, "bob", "users", NOW, NOW + 600, NOW + 7200, granted=granted)))
     assert why(cluster, cluster.submit(pe="par", pe_range="2")).splitlines() == [
         'cannot run in PE "par" because it only offers 0 slots',
-        'cannot run in queue instance "all.q@h2" because what it needs there is kept for advance reservation 1, '
+        'cannot run in queue instance "all.q@h2" because needed resources are reserved for advance reservation 1, '
         "which is to begin in 00:10:00",
     ]
 

@@ -84,7 +84,7 @@ def test_only_hosts_that_have_a_release_get_the_request(service: Service) -> Non
     answer = restart(service, "h1", "h2")
     assert [text for _, text in answer.answers] == [
         'denied: execution host "h1" has 1 installed, not 2',
-        'denied: execution host "h2" has not said hello to this qmaster',
+        'denied: execution host "h2" has sent no hello to this qmaster',
     ]
 
 

@@ -88,7 +88,7 @@ def test_an_event_that_cannot_be_is_logged_with_the_story(cell: Cell, caplog: py
     with pytest.raises(InvalidTransition):
         cell.master.record(Decision(events=[job.HoldsChanged(number, Ranges.of([1]), 1), again]), DAEMON)
     assert (cell.state.revision, cell.state.snapshot()) == (revision, snapshot) and not cell.master.pending
-    assert 'TaskDispatched cannot happen to what is in state "running"' in caplog.text
+    assert 'TaskDispatched cannot happen in state "running"' in caplog.text
     for event in ("JobSubmitted: by alice@h1", "TaskDispatched of task 1: attempt 1", "TaskStarted of task 1"):
         assert event in caplog.text
     cell.end(number)

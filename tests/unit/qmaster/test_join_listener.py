@@ -137,7 +137,7 @@ def test_administrators_are_written_when_a_host_that_has_keys_gets_others(
 def test_only_root_of_a_host_joins_it(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     token = master.token(time.time() + 60, fingerprint)
     monkeypatch.setattr("clients.admin.join._ROOT_PORTS", range(0))
-    with pytest.raises(Refusal, match="only root may join a host to this cell, and any user may ask from port"):
+    with pytest.raises(Refusal, match="only root may join a host to this cell, and any user can send requests from port"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
     master.join_requests._root_only = False
@@ -198,7 +198,7 @@ def test_another_master_is_told_nothing(master: Master) -> None:
     assert master.join_requests.asked == []
 
 
-def test_nobody_listening_is_said(master: Master) -> None:
+def test_a_refused_connection_is_reported(master: Master) -> None:
     assert open_tcp_socket("127.0.0.1", 0).fileno() >= 0
     with pytest.raises(Refusal, match="does not answer: Connection refused"):
         master.asks(new_token(RANDOM, bytes(32)))

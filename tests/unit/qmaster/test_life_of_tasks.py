@@ -93,7 +93,7 @@ def test_a_pause_is_explained_and_ends_by_itself_or_when_the_clock_is_set_back(c
         cell.end(job, exit_status=99, failed=25)
     reason = waiting_reason(cell.state, cell.state.jobs[job], cell.now)
     assert reason is not None
-    assert reason.text == "job dropped for some seconds because its last 2 tries ended within a minute each"
+    assert reason.text == "job dropped for some seconds because its last 2 attempts ended within a minute each"
     assert explanation(cell.state, cell.state.jobs[job], cell.now).expected_start == cell.now + 1
     assert schedule(cell.mirror.view, cell.now).next_time == cell.now + 1
     assert waiting_reason(cell.state, cell.state.jobs[job], cell.now - 10) is None

@@ -64,7 +64,7 @@ def test_the_host_of_the_task_reads_for_its_owner(cell: Cell, hosts: Hosts) -> N
 
 
 @pytest.mark.parametrize("caller", [BOB, ROOT])
-def test_nobody_else_is_told_not_even_a_manager(cell: Cell, hosts: Hosts, caller: Caller) -> None:
+def test_only_the_owner_gets_an_answer_not_even_a_manager(cell: Cell, hosts: Hosts, caller: Caller) -> None:
     job = cell.submit()
     cell.cycle()
     answer = hosts.ask(job, caller)
@@ -94,7 +94,7 @@ def test_a_silent_host_keeps_nobody_waiting(cell: Cell, hosts: Hosts) -> None:
     cell.cycle()
     host = cell.running[TaskKey(job, 1, 1)]
     hosts.silent = True
-    told = [("error", f'host "{host}" does not answer: what the task writes cannot be read now')]
+    told = [("error", f'host "{host}" does not answer: the output of the task cannot be read now')]
     assert hosts.ask(job, patience_s=0.0).answers == told
     hosts.silent = False
     hosts.asked.clear()
@@ -118,7 +118,7 @@ def test_a_host_that_answers_is_asked_as_often_as_anybody_likes(cell: Cell, host
     assert len(hosts.asked) == MAX_OPEN_CALLS + 8
 
 
-def test_why_a_file_cannot_be_read_is_told_with_the_host(cell: Cell, hosts: Hosts) -> None:
+def test_the_reason_of_an_unreadable_file_names_the_host(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit()
     cell.cycle()
     hosts.tail = OutputTail(path="/o", fault='cannot read "/o": Permission denied')

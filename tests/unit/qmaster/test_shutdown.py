@@ -84,7 +84,7 @@ def test_a_host_of_another_cell_does_not_join(cell: Cell, caplog: pytest.LogCapt
 
     service = Service(cell.master, nothing, nothing, nothing, lambda: {"cell_id": "5f"}, nothing)
     for _ in range(2):
-        assert hello(service, "07").answers == [("error", 'denied: host "h1" belongs to the cell 07, which this is not')]
+        assert hello(service, "07").answers == [("error", 'denied: host "h1" belongs to another cell, 07')]
     assert not joined and not cell.state.hosts["h1"].execd
     assert caplog.text.count("belongs to the cell 07") == 1
     assert hello(service, "5f").data["cell_id"] == "5f"
@@ -97,5 +97,5 @@ def test_a_host_says_hello_for_itself_alone(service: Service) -> None:
     callers = {host: Caller("root", 0, "root", 0, host) for host in ("h1", "h2")}
     answers = {host: asyncio.run(service.answer("execd_hello", said, caller)) for host, caller in callers.items()}
     assert answers["h1"].status == 0
-    assert answers["h2"].answers == [("error", 'denied: "h2" may not say hello for host "h1"')]
+    assert answers["h2"].answers == [("error", 'denied: "h2" may not send a hello for host "h1"')]
     assert answers["h2"].data is None

@@ -104,4 +104,4 @@ def test_the_qmaster_continues(cell: Cell, monkeypatch: pytest.MonkeyPatch, capl
     with no_room(cell):
         asyncio.run(played())
     reason = str(write_fault(cell.master.spool.path, apsw.FullError("database or disk is full")))
-    assert (ended, set(said())) == ([], {f"{reason}; its journal is kept until there is room for a snapshot"})
+    assert (ended, set(said())) == ([], {f"{reason}; its journal is kept until there is space for a snapshot"})

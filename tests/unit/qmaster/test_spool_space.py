@@ -63,7 +63,7 @@ def test_the_reason_names_host_and_file_system(
 
 
 @pytest.mark.parametrize("what", ["database or disk is full", "disk I/O error", "attempt to write a readonly database"])
-def test_what_sqlite_says_is_said_with_the_host_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_messages_of_sqlite_name_the_host_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(os.path, "ismount", mounts_at())
     monkeypatch.setattr(socket, "gethostname", lambda: "gm")
     reason = str(write_fault(tmp_path / "spool.db", apsw.Error(what)))
@@ -88,7 +88,7 @@ def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, 
                 await ask(service, "execd_hello", "", EXECD, host="h1", pid=1, incarnation="1", session_port=0),
             ):
                 assert refused.status == 1
-                assert f"{reason}; nothing is changed until there is room" in refused.answers[0][1]
+                assert f"{reason}; nothing is changed until there is space" in refused.answers[0][1]
             with pytest.raises(NotServing, match="No space left"):
                 await service.reports("h1", encode(Batch()))
             assert await ask(service, "submit", "k1", **JOB) == first, "it is on the disk, and repeated requests get it"

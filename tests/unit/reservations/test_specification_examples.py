@@ -142,7 +142,7 @@ Your advance reservation 1 has been granted
 user1> qsub -w e -l h=host2 job_script
 Unable to run job: error: no suitable queues
 Job 2 (-l hostname=host2) cannot run at host "host1" because it offers only qf:hostname=host1
-Job 2 cannot run in queue instance "all.q@host2" because what it needs there is kept for advance reservation 1, which is \
+Job 2 cannot run in queue instance "all.q@host2" because needed resources are reserved for advance reservation 1, which is \
 to begin in 402:48:26
 Exiting.
 """

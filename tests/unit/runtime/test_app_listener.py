@@ -110,7 +110,7 @@ def test_idle_connections_make_way_whatever_they_asked() -> None:
     run(play)
 
 
-def test_what_is_being_answered_does_not_make_way() -> None:
+def test_requests_that_are_being_answered_are_not_evicted() -> None:
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
         held = [await connect() for _ in range(SHARE)]
         for reader, writer in held:

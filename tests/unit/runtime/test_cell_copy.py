@@ -79,7 +79,7 @@ def test_a_copy_with_the_mark_in_it_follows_all_the_same(master: Path, tmp_path:
     assert (tmp_path / "copied" / "shadow_masters.replaced").read_text() == "m\ns\n"
 
 
-def test_what_the_master_cannot_hand_out_stays_on_the_host(master: Path, tmp_path: Path) -> None:
+def test_files_that_the_master_cannot_offer_stay_on_the_host(master: Path, tmp_path: Path) -> None:
     """A file that is too long, or not readable at the moment, is not one that the master lacks."""
     host = make_common(tmp_path / "host", qtask="a\n", host_aliases="a b\n", sge_qstat="-u x\n")
     (master / "qtask").write_text("x" * (LARGEST + 1))
@@ -128,7 +128,7 @@ def test_a_host_of_an_earlier_release_is_offered_nothing(master: Path) -> None:
         {"sge_request": "\ud800"},
     ],
 )
-def test_what_cannot_be_right_changes_nothing(master: Path, tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_invalid_offers_change_nothing(master: Path, tmp_path: Path, wrong: dict[str, object]) -> None:
     host = make_common(tmp_path / "host", act_qmaster="old\n")
     before = texts(host)
     with pytest.raises(CellFault):

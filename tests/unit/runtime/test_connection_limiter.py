@@ -40,7 +40,7 @@ def test_the_oldest_unused_connection_of_a_peer_makes_way_for_his_next() -> None
     assert crowd.ended == held[1:] and crowd.limiter.count_of_peer("alice") == crowd.limiter.count == SHARE
 
 
-def test_what_was_asked_is_not_ended_and_the_next_is_refused() -> None:
+def test_pending_requests_are_not_ended_and_the_next_connection_is_refused() -> None:
     crowd = Crowd()
     for _ in range(SHARE):
         crowd.must("alice").note_request()
@@ -84,7 +84,7 @@ def test_when_all_is_full_the_one_with_the_most_makes_way() -> None:
         each.note_request()
 
 
-def test_nobody_has_more_than_a_quarter_of_all() -> None:
+def test_no_peer_has_more_than_a_quarter_of_all_connections() -> None:
     crowd = Crowd(max_connections=8)
     for _ in range(5):
         crowd.must("alice")
@@ -108,7 +108,7 @@ def test_a_connection_that_is_over_is_counted_no_more() -> None:
     assert crowd.limiter.count == crowd.limiter.count_of_peer("alice") == 0
 
 
-def test_what_ended_a_connection_is_forgotten_with_it() -> None:
+def test_the_function_that_ends_a_connection_is_forgotten_with_it() -> None:
     """It is a method of the transport, which has buffers of a quarter of a megabyte under TLS."""
     crowd = Crowd()
     connection = crowd.must("alice")

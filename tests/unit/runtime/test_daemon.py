@@ -27,7 +27,7 @@ def test_one_daemon_only(tmp_path: Path) -> None:
     PidFile(path, "sge_x").release()
 
 
-def test_who_may_only_read_cannot_take_the_place_of_a_daemon(tmp_path: Path) -> None:
+def test_a_reader_of_the_pid_file_cannot_block_a_daemon(tmp_path: Path) -> None:
     """flock(2) needs no write permission: the locked file must be one that no other user can open."""
     path = tmp_path / "x.pid"
     PidFile(path, "sge_x").release()

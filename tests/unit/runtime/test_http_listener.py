@@ -229,7 +229,7 @@ def test_of_one_user_only_some_requests_are_answered_at_a_time(tmp_path: Path, m
     run(tmp_path, play)
 
 
-def test_what_is_no_request_gives_one_line_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_malformed_request_gives_one_line_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def play(place: Place) -> None:
         for _ in range(20):
             reader, writer = await place.connect()
@@ -342,7 +342,7 @@ class Lost(Client):
 @pytest.mark.parametrize(
     ("key", "sent", "status"), [("", True, 200), ("", False, 503), ("k1", True, 504), ("k1", False, 503), ("k 1", True, 200)]
 )
-def test_who_gave_a_key_is_told_that_the_answer_was_lost(tmp_path: Path, key: str, sent: bool, status: int) -> None:
+def test_a_client_with_a_key_learns_that_the_answer_was_lost(tmp_path: Path, key: str, sent: bool, status: int) -> None:
     async def play() -> None:
         client = Lost(sent)
         async with asyncio.timeout(PATIENCE_S), gateway(tmp_path, client) as place:

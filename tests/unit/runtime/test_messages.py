@@ -54,7 +54,7 @@ def test_a_record_is_one_line(text: str) -> None:
     assert len(MessageFormatter("main", "h").format(record(logging.INFO, text)).splitlines()) == 1
 
 
-def test_what_a_request_says_gives_no_commands_to_a_terminal() -> None:
+def test_texts_of_requests_give_no_commands_to_a_terminal() -> None:
     line = MessageFormatter("main", "h").format(record(logging.INFO, "\x1b[2J \x07 \x9b1m \u202e \x7f \ud800 naïve 日本"))
     assert line.endswith("|\\x1b[2J \\x07 \\x9b1m \\u202e \\x7f \\ud800 naïve 日本")
 

@@ -100,6 +100,6 @@ def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         async with asyncio.timeout(PATIENCE_S), bodies.read("submit", LIMITS.max_submit_size, Silence(), "alice"):
             pass
 
-    with pytest.raises(RequestBodyError, match="did not come in time"):
+    with pytest.raises(RequestBodyError, match="did not arrive in time"):
         asyncio.run(ask())
     assert bodies.bytes_held == 0

@@ -148,7 +148,7 @@ def test_a_remembered_answer_waits_as_the_first_one_did(waiting: Waiting) -> Non
 
 
 @pytest.mark.statement("SH-2")
-def test_what_was_on_disk_at_the_start_waits_as_well(cell: ReplicatedCell) -> None:
+def test_commits_on_disk_at_the_start_wait_as_well(cell: ReplicatedCell) -> None:
     """The earlier qmaster may have been killed before it sent it to the shadows."""
     cell.submit()
     cell.restart()

@@ -94,7 +94,7 @@ def test_a_host_does_not_serve_after_a_later_master(cell: Cell, holder: str, ref
 def test_a_host_that_was_not_elected_does_not_serve_alone(cell: Cell) -> None:
     """Its vote for itself has replaced the one for the master."""
     own = voter(cell, "m", version=0)
-    with pytest.raises(CellFault, match="asked to be the master in epoch 7 and was not elected"):
+    with pytest.raises(CellFault, match="campaigned to be the master in epoch 7 and was not elected"):
         begin(cell, own)
     begin(cell, own, force=True)
     begin(cell, own)

@@ -100,7 +100,7 @@ def test_a_replica_that_differs_from_the_spool_is_removed(
     assert tables(replica.path) == tables(cell.master.spool.path)
 
 
-def test_what_was_acknowledged_outlives_the_process(cell: ReplicatedCell, replica: Replica, tmp_path: Path) -> None:
+def test_acknowledged_commits_outlive_the_process(cell: ReplicatedCell, replica: Replica, tmp_path: Path) -> None:
     position, patches = four_patches(cell, replica)
     reached = replica.apply(position.incarnation, patches)
     killed = tmp_path / "killed"

@@ -169,7 +169,7 @@ def test_a_shadow_that_has_lost_its_replica_has_nothing(cell: ReplicatedCell, tm
         ("majority", {"s1", "s2", "s3"}, False),
     ],
 )
-def test_how_many_are_waited_for(
+def test_number_of_shadows_that_are_waited_for(
     cell: ReplicatedCell, tmp_path: Path, mode: str, silent: set[str], announced: bool
 ) -> None:
     harness = ReplicationHarness(cell, tmp_path, 4, mode)  # type: ignore[arg-type]

@@ -130,7 +130,7 @@ def test_without_a_moment_to_keep_it_sleeps_until_it_is_woken(task: TaskRun, mon
     assert slept == [None]
 
 
-def test_it_sleeps_until_the_first_of_its_moments(task: TaskRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_sleeps_until_its_first_deadline(task: TaskRun, monkeypatch: pytest.MonkeyPatch) -> None:
     slept = waking(monkeypatch, signal.SIGCHLD)
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(task._control, "deadline", lambda: 130.0)
@@ -236,7 +236,7 @@ def test_a_client_that_leaves_behind_its_job_ends_nothing(task: TaskRun, connect
 
 @pytest.mark.statement("EX-7")
 @pytest.mark.parametrize(("pid", "swept"), [(4711, ["sweep"]), (0, [])])
-def test_what_a_job_left_behind_is_ended_if_there_was_one(task: TaskRun, told: list[Any], pid: int, swept: list[str]) -> None:
+def test_remaining_processes_are_ended_if_there_was_a_job(task: TaskRun, told: list[Any], pid: int, swept: list[str]) -> None:
     task._processes.job_pid = pid
     task._sweep()
     assert told == swept

@@ -112,7 +112,7 @@ def test_the_end_of_a_job_that_no_method_follows_is_what_was_noted(task: Path, a
 
 
 @pytest.mark.parametrize("left", ["", "{", '{"failed": 0, "exit_status": 0, "final": true, "task": "6.1"}'])
-def test_what_a_lost_disk_shows_under_that_name_is_no_end(task: Path, left: str) -> None:
+def test_garbage_in_the_end_file_after_a_power_loss_is_no_end(task: Path, left: str) -> None:
     """A host that loses its power while it writes may show nothing there, or what an earlier task left in that file."""
     write(task / "pid", BOOTED - 1)
     (task / "job_end").write_text(left)
@@ -136,7 +136,7 @@ def test_a_task_of_before_a_boot_may_have_begun_also_where_its_process_was_not_o
 
 
 @pytest.mark.statement("EX-4", "AC-2")
-def test_what_was_last_measured_counts_also_where_the_note_of_the_jobs_process_is_missing(
+def test_the_last_measurement_counts_without_a_note_of_the_jobs_process(
     task: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adoption.time, "time", lambda: BOOTED + 90)
@@ -373,7 +373,7 @@ def noted(task: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_what_a_dead_shepherd_has_made_is_removed_once(task: Path, noted: Path) -> None:
+def test_files_of_a_dead_shepherd_are_removed_once(task: Path, noted: Path) -> None:
     assert adoption.has_scratch(task)
     adoption.clear(task)
     assert not noted.exists() and not adoption.has_scratch(task)

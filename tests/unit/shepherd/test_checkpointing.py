@@ -128,7 +128,7 @@ def test_clean_command_comes_after_the_job_and_its_outcome_is_ignored() -> None:
         ({"ckpt_pid": 4711, "ckpt_interface": "cpr", "restart_command": None}, ["sh", "/spool/job_scripts/7"]),
     ],
 )
-def test_what_a_job_with_a_checkpoint_is_started_by(changes: dict[str, Any], command: list[str]) -> None:
+def test_the_command_that_starts_a_job_with_a_checkpoint(changes: dict[str, Any], command: list[str]) -> None:
     job = next(step for step in plan(config(**{**COMMANDS, **changes})) if isinstance(step, Run) and step.name == "job")
     assert [word.lstrip("-") for word in job.command.argv] == command
 

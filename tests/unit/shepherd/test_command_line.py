@@ -25,7 +25,7 @@ COMMAND = {**LOGIN, "binary": True, "command": "ls", "args": ["-l", "*.c"]}
         ({**COMMAND, "wrapper": "/w", "no_shell": True}, CommandLine("ls", ["ls", "-l", "*.c"])),
     ],
 )
-def test_what_an_interactive_job_is_called_by(changes: dict[str, Any], expected: CommandLine) -> None:
+def test_the_command_line_of_an_interactive_job(changes: dict[str, Any], expected: CommandLine) -> None:
     assert job_command_line(config(**changes)) == expected
 
 

@@ -98,7 +98,7 @@ def test_commands(
     assert play(control(**changes), *commands) == expected
 
 
-def test_what_cannot_be_understood_is_noted() -> None:
+def test_unknown_commands_are_noted() -> None:
     [action] = control().command("dance", 1)
     assert isinstance(action, Note) and "dance" in action.text
     notes = Control(config(suspend_method="freeze", notify_kill="x")).started(0)
@@ -252,7 +252,7 @@ def test_suspension_before_the_start_is_made_good() -> None:
         ({"limits": {"h_rt": 8, "h_cpu": 9}, "pdc_interval_s": 8}, []),
     ],
 )
-def test_what_is_due_together_with_the_end_is_not_missed_nor_done(changes: dict[str, Any], earlier: list[float]) -> None:
+def test_actions_due_together_with_the_end_are_neither_missed_nor_done(changes: dict[str, Any], earlier: list[float]) -> None:
     found = control(**changes)
     for now in earlier:
         found.due(now)
@@ -323,7 +323,7 @@ def test_a_signal_instead_of_a_method_has_no_command() -> None:
         ({"notify_s": 10, "queue_notify_s": 0}, [(1, "terminate"), (5, "terminate")], (11, DELETED)),
     ],
 )
-def test_what_was_commanded_before_is_remembered(
+def test_earlier_commands_are_remembered(
     changes: dict[str, Any], commands: list[tuple[float, str]], last: tuple[float, Action]
 ) -> None:
     assert play(control(**changes), *commands, until=30)[-1] == last
@@ -363,7 +363,7 @@ def test_nothing_is_pending_after_the_end() -> None:
 
 
 @pytest.mark.statement("QC-27")
-def test_what_happens_instead_of_a_method_that_cannot_be_executed() -> None:
+def test_the_substitute_of_a_method_that_cannot_be_executed() -> None:
     methods = {f"{name}_method": "/no/method" for name in ("suspend", "resume", "terminate")}
     found = control(queue_notify_s=60, **methods)
     assert found.command("suspend", 1.0) == [RunMethod("suspend_method")]

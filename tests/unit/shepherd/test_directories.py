@@ -69,7 +69,7 @@ def test_no_more_files_are_open_however_deep_it_is(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.statement("QC-19")
-def test_what_is_a_link_or_a_strangers_by_now_stays(tmp_path: Path) -> None:
+def test_links_and_directories_of_other_users_stay(tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     (tmp_path / "directory" / "kept").touch()
     (tmp_path / "link").symlink_to(tmp_path / "directory")
@@ -84,7 +84,7 @@ def test_what_is_a_link_or_a_strangers_by_now_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("QC-19")
-def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_removed_stay_and_the_rest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tmp_path / "top"
     top.mkdir()
     nest(top, 5)
@@ -191,7 +191,7 @@ def test_many_paths_are_tried_but_not_forever(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.statement("QC-19")
-def test_what_roots_methods_made_goes_too_and_nothing_stays_open(tmp_path: Path) -> None:
+def test_files_of_roots_methods_are_removed_and_nothing_stays_open(tmp_path: Path) -> None:
     mine = tmp_path / "7.1.all.q"
     mine.mkdir()
     before = open_descriptors()

@@ -46,7 +46,7 @@ def test_the_job_gets_what_was_added_or_changed(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.statement("EX-20")
 @pytest.mark.parametrize(("writer", "expected"), [(None, {"SGE_METHOD_X": "2"}), ("root", {"X": "1", "SGE_METHOD_X": "2"})])
-def test_what_the_owner_could_have_written_reaches_no_method_of_another_user(
+def test_variables_that_the_owner_could_have_written_reach_no_method_of_another_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str | None, expected: dict[str, str]
 ) -> None:
     text = f"X=1\nSGE_METHOD_X=2\nBASH_ENV=/e\nPATH={SAFE_PATH}x\nLD_PRELOAD=/l.so\n"

@@ -84,7 +84,7 @@ def handlers(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_until_a_signal_ends_it(played: Played, tmp_path: Path, handlers: dict[int, Any], number: int) -> None:
+def test_a_launcher_serves_until_a_signal_ends_it(played: Played, tmp_path: Path, handlers: dict[int, Any], number: int) -> None:
     path = tmp_path / launcher.SOCKET
     with closing(socket.socket(socket.AF_UNIX)) as client:
         turns = Turns(

@@ -191,7 +191,7 @@ def test_an_own_shepherd_is_signalled(played: Played, task: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("command", ["", "two words", "x" * 33, "signal=", "signal=1000", "../x", "a\nb"])
-def test_what_is_no_command_is_not_passed_on(adopting: Played, task: Path, command: str) -> None:
+def test_invalid_commands_are_not_passed_on(adopting: Played, task: Path, command: str) -> None:
     answer = adopting.ask(op="signal", directory=str(task), command=command)
     assert (answer["op"], answer["reason"]) == ("failed", f'"{command}" is no command')
     assert not (task / task_files.COMMANDS).exists()

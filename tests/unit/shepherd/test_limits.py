@@ -80,7 +80,7 @@ def test_a_soft_limit_that_equals_the_hard_one_or_has_none_stays() -> None:
         *(("vmem", 2**32), ("descriptors", 256), ("memorylocked", 2**16), ("locks", 0)),
     ],
 )
-def test_what_a_method_of_the_owner_has_at_least(name: str, least: int) -> None:
+def test_minimum_limits_of_a_method_of_the_owner(name: str, least: int) -> None:
     [found] = method_limits([ResourceLimit(name, 0, 0), ResourceLimit("maxproc", 0, 0)])
     assert found == ResourceLimit(name, least, least)
     high = [ResourceLimit(name, 2**40, None)]

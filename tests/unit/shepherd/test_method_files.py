@@ -83,7 +83,7 @@ def test_the_host_file_of_a_parallel_job_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "number", "wait_status"), [(0, 0, "1"), (9, 0, "145"), (137, 9, str(9 << 12 | 2))])
-def test_how_the_job_ended(tmp_path: Path, code: int, number: int, wait_status: str) -> None:
+def test_the_files_about_the_end_of_the_job(tmp_path: Path, code: int, number: int, wait_status: str) -> None:
     found = files(tmp_path, epilog="/bin/true")
     failed = AFTER_JOB if number else 0
     reason = "11/25/2026 21:33:51 [0:139]: job died through signal 9" if number else ""

@@ -166,13 +166,13 @@ def test_without_a_launcher_it_ends(line: LauncherConnection, task: Path) -> Non
     assert line.next(task, config()) is None
 
 
-def test_it_ends_when_the_launcher_does(launcher: Launcher, line: LauncherConnection, task: Path) -> None:
+def test_the_shepherd_ends_when_the_launcher_ends(launcher: Launcher, line: LauncherConnection, task: Path) -> None:
     launcher.gives("", line)
     launcher.client.close()
     assert line.next(task, config()) is None
 
 
-def test_it_ends_when_nothing_comes(
+def test_the_shepherd_ends_when_no_task_arrives(
     launcher: Launcher, line: LauncherConnection, task: Path, following: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(next_task, "_WAIT", struct.pack("@2l", 0, 1))

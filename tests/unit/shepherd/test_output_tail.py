@@ -55,7 +55,7 @@ def test_an_interactive_task_has_no_file() -> None:
 
 
 @pytest.mark.statement("EX-14", "EX-19")
-def test_it_is_the_owner_with_all_their_groups_before_it_opens_a_file(tmp_path: Path, became: list[Any]) -> None:
+def test_the_reader_becomes_the_owner_with_all_groups_before_it_opens_a_file(tmp_path: Path, became: list[Any]) -> None:
     output = tmp_path / "o"
     output.write_text("line\n")
     assert read(task(tmp_path, stdout=str(output)), "alice", "stdout", 100)["text"] == "line\n"
@@ -106,7 +106,7 @@ def test_a_link_is_followed_to_a_plain_file_and_to_nothing_else(tmp_path: Path, 
     assert [path for each, path in [seen for seen in became if seen[0] == "open"]] == [str(tmp_path / "link")]
 
 
-def test_what_is_exchanged_between_the_look_and_the_opening_is_not_read(tmp_path: Path) -> None:
+def test_a_file_replaced_between_check_and_opening_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     plain, said = os.stat(__file__), ""
     with pytest.MonkeyPatch.context() as patch:

@@ -98,7 +98,7 @@ def test_the_scratch_directory_is_made_by_its_owner_or_for_them(tmp_path: Path, 
 
 
 @pytest.mark.statement("QC-19")
-def test_what_the_owner_may_not_remove_root_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_removes_the_files_that_the_owner_may_not_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[tuple[str, int]] = []
 
     def remove(path: str, owner: int, inode: int | None) -> None:

@@ -61,7 +61,7 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
         *((replace(JOB, name="epilog"), context, False) for context in (CONNECTED, IN_A_CGROUP, replace(AROUND, nice=5))),
     ],
 )
-def test_what_must_be_a_copy(run: Run, context: ProcessContext, copied: bool) -> None:
+def test_steps_that_must_be_a_copy(run: Run, context: ProcessContext, copied: bool) -> None:
     assert process._must_be_a_copy(run, context) == copied
 
 

@@ -58,7 +58,7 @@ def test_each_process_gets_a_signal_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.statement("EX-6", "EX-7")
-def test_what_is_forked_while_a_signal_goes_round_gets_it_too(
+def test_processes_forked_during_the_signalling_get_the_signal_too(
     family: dict[int, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []

@@ -114,7 +114,7 @@ def test_only_a_job_that_runs_is_reniced_and_measured(
 
 
 @pytest.mark.usefixtures("done")
-def test_what_runs_before_the_job_is_not_the_jobs(found: Processes) -> None:
+def test_processes_before_the_job_are_not_the_jobs(found: Processes) -> None:
     found.exclude_children()
     assert found.not_job == {100, 200, 300}
 
@@ -136,7 +136,7 @@ def collect(monkeypatch: pytest.MonkeyPatch, ended: list[int], alive: bool) -> N
 
 @pytest.mark.statement("EX-8")
 @pytest.mark.parametrize("alive", [True, False])
-def test_what_the_jobs_processes_have_used_is_added_up_as_they_end(
+def test_usage_of_the_jobs_processes_is_added_up_as_they_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alive: bool
 ) -> None:
     seen: list[Any] = []

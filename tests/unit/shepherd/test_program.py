@@ -21,13 +21,13 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 @pytest.mark.statement("EX-15")
-def test_it_is_the_shepherd_of_the_directory_in_which_it_is_started(played: list[object], tmp_path: Path) -> None:
+def test_the_program_is_the_shepherd_of_its_working_directory(played: list[object], tmp_path: Path) -> None:
     (tmp_path / "config").write_text("{}")
     assert program.main() == 0
     assert played == ["detached", tmp_path]
 
 
-def test_it_refuses_to_run_elsewhere(played: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_refuses_to_run_elsewhere(played: list[object], capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main() == 1
     assert played == []
     assert "not that of a task" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def made(streams: Streams) -> tuple[Session, int, int]:
         (30, 500, 100.0, 130.0),
     ],
 )
-def test_how_long_a_client_may_take_the_end_of_its_job(
+def test_time_that_a_client_has_to_take_the_end_of_its_job(
     timeout: int | None, h_rt: int | None, now: float, expected: float | None
 ) -> None:
     found = config(method_timeout_s=timeout, limits={} if h_rt is None else {"h_rt": h_rt})

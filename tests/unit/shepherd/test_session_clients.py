@@ -190,7 +190,7 @@ def test_a_client_of_a_job_that_could_not_start_gets_the_outcome(play: Play) -> 
 
 
 @pytest.mark.statement("IA-6", "IA-9")
-def test_what_a_client_sent_before_it_ended_the_task_still_reaches_the_job(play: Play) -> None:
+def test_data_sent_before_a_client_ended_the_task_still_reach_the_job(play: Play) -> None:
     played = play()
     client = played.connect()
     client.send(session.INPUT, b"typed")

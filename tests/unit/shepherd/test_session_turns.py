@@ -131,7 +131,7 @@ def test_the_outcome_waits_behind_the_output_that_the_client_has_to_take_first(p
 
 
 @pytest.mark.statement("IA-9")
-def test_what_left_the_job_and_keeps_its_output_open_does_not_hold_up_the_end(play: Play) -> None:
+def test_processes_that_left_the_job_with_its_output_do_not_delay_the_end(play: Play) -> None:
     played = play()
     client = played.connect()
     for descriptor in played.streams.job[1:]:

@@ -49,7 +49,7 @@ def test_a_directory_gets_the_default_name_and_a_file_does_not(tmp_path: Path) -
 
 
 @pytest.mark.statement("SO-12", "EX-4")
-def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     missing = str(tmp_path / "no" / "file")
     for output, what in (
         (Output(missing, "/dev/null", None), "input"),
@@ -121,7 +121,7 @@ def test_a_process_that_must_not_block_opens_plain_files_alone(tmp_path: Path, o
     os.close(reader)
 
 
-def test_what_is_made_has_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
+def test_new_files_have_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
         for may_block in (True, False):

@@ -120,7 +120,7 @@ def test_the_exit_status_of_a_process_is_that_of_a_shell(task: TaskRun, status: 
     ("failure", "late", "reason"),
     [((0, "", ""), "", ""), ((0, "", ""), "too late", "too late"), ((15, "no shell", ""), "too late", "no shell")],
 )
-def test_why_a_process_ended_is_its_setup_before_its_time(
+def test_the_reason_of_an_end_is_the_setup_before_the_timeout(
     task: TaskRun, failure: tuple[int, str, str], late: str, reason: str
 ) -> None:
     task._started, task._timeout_reason = Gone(failure), late  # type: ignore[assignment]

@@ -74,7 +74,7 @@ def stat(utime: int = 0, cutime: int = 0, vsize: int = 0, pages: int = 0) -> lis
 
 
 @pytest.mark.statement("EX-8", "AC-2")
-def test_what_ended_processes_have_used_is_added_up() -> None:
+def test_usage_of_ended_processes_is_added_up() -> None:
     used = JobUsage()
     used.add_reaped(ended(ru_utime=1.5, ru_stime=0.5, ru_maxrss=300, ru_minflt=7, ru_nivcsw=1), GIGABYTE)
     used.add_reaped(ended(ru_utime=2.0, ru_maxrss=200, ru_minflt=1), 2 * GIGABYTE)

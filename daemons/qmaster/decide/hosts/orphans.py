@@ -15,7 +15,7 @@ from gridengine.placement.charges import charges
 from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Host, OrphanTask
 from gridengine.state.jobs import Job
-from gridengine.state.machines.host import StraysFound
+from gridengine.state.machines.host import OrphansFound
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.machines.task import TaskDispatched, TaskStarted
 from gridengine.state.state import State
@@ -91,7 +91,7 @@ def orphan_events(state: State, host: str, orphans: list[OrphanTask]) -> list[An
     known = state.hosts.get(host)
     events: list[AnyEvent] = []
     if orphans != (known.orphans if known is not None else []):
-        events.append(StraysFound(host, orphans))
+        events.append(OrphansFound(host, orphans))
     last = max((orphan.key.job for orphan in orphans), default=0)
     return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
 

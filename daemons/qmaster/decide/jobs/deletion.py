@@ -22,7 +22,7 @@ from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.host import StraysAbandoned
+from gridengine.state.machines.host import OrphansAbandoned
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.task import TaskDeletionRequested
 from gridengine.state.state import State
@@ -46,7 +46,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         matching = [selected for selected in matching if _remaining(selected.job, gone)]
         orphans = select_orphans(hosts_with_orphans, target)
         for host, keys in orphans.items():
-            decision.events.append(StraysAbandoned(host, keys))
+            decision.events.append(OrphansAbandoned(host, keys))
             for key in keys:
                 decision.answer.info(f"{caller.user} forced the end of the orphan task {key.job}.{key.task} on host {host}")
         if not matching and not orphans:
