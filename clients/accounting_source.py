@@ -8,7 +8,7 @@ import sys
 
 from clients import program
 from clients.gdi import Unreachable
-from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_sound, parse_line, record_filter
+from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_valid_record, parse_line, record_filter
 from gridengine.errors import plain_fault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -99,7 +99,7 @@ class File:
             with opened(self.path) as file:
                 for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
                     record = parse_line(line.decode(errors="replace"))
-                    if record is not None and is_sound(record):
+                    if record is not None and is_valid_record(record):
                         yield record
                     elif record is not None or (line[:1] != b"#" and line.strip()):
                         self._fault(number)

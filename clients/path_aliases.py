@@ -23,7 +23,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
         return
     from clients.own_files import read_own
     from clients.program import OPTIONS_MOST, read_limited
-    from gridengine.path_aliases import concerning, parse_aliases
+    from gridengine.path_aliases import parse_aliases, select_aliases
 
     lines = []
     for path in filter(os.path.exists, (cells, users)):
@@ -37,5 +37,5 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
             raise OptionError(f"cannot read {path}: {error.strerror}", exit_status=BAD_VALUE) from None
         except SyntaxFault as fault:
             raise OptionError(str(fault), exit_status=BAD_VALUE) from None
-    if aliases := concerning(lines, os.uname().nodename, paths):
+    if aliases := select_aliases(lines, os.uname().nodename, paths):
         request["path_aliases"] = aliases

@@ -40,9 +40,9 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
-        from gridengine.standard_output import write_failed
+        from gridengine.standard_output import handle_write_error
 
-        status = write_failed(error)
+        status = handle_write_error(error)
     os._exit(status)
 
 
@@ -82,10 +82,10 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        from gridengine.standard_output import is_write_error, write_failed
+        from gridengine.standard_output import handle_write_error, is_write_error
 
         if isinstance(error, OSError) and is_write_error(error):
-            return write_failed(error)
+            return handle_write_error(error)
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise
         complain(f"{name}: internal error: {type(error).__name__}: {error}")
@@ -260,10 +260,10 @@ def requests_for_jobs(name: str, bodies: "list[dict[str, Any]]") -> int:
 
 def misused(name: str, text: str) -> int:
     """Report a call that cannot be meant so, and its form; exit 1."""
-    from gridengine.options.hints import form_of
+    from gridengine.options.hints import usage_line
 
     complain(text)
-    complain(form_of(name))
+    complain(usage_line(name))
     return 1
 
 
@@ -289,8 +289,8 @@ def show_version() -> int:
 def explain(name: str, error: OptionError) -> None:
     """A line on stderr below the fault: what may have been meant, or the form of the call."""
     if error.unknown:
-        from gridengine.options.hints import unknown_option
+        from gridengine.options.hints import unknown_option_hint
 
-        complain(unknown_option(name, error.unknown))
+        complain(unknown_option_hint(name, error.unknown))
     elif error.hint:
         hint(error.hint)

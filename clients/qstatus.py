@@ -8,7 +8,7 @@ Deviation: numbers and times sort as such, not as texts; -h exits with 0.
 import time
 
 from clients import program
-from gridengine.job_rows import ID, LETTERS, NAME, OWNER, TASKS, TIME, details_of, master_of
+from gridengine.job_rows import ID, NAME, OWNER, STATE_CODES, TASKS, TIME, details_of, master_of
 from gridengine.options.overview import OVERVIEW_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -28,7 +28,7 @@ class TaskLine:
 
     def __init__(self, row: "list[Any]", fields: "Fields", runs: bool) -> None:
         details = details_of(row)
-        self.job, self.owner, self.time, letters = row[ID], row[OWNER], row[TIME], row[LETTERS]
+        self.job, self.owner, self.time, letters = row[ID], row[OWNER], row[TIME], row[STATE_CODES]
         self.name = row[NAME] + (f"[{row[TASKS]}]" if "tasks" in fields and row[TASKS] != "" else "")
         pe = details["granted_pe"] if runs else details["pe"]
         self.parallel = pe is not None

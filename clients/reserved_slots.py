@@ -7,7 +7,7 @@ Source: AR-124; adr/0127; docs/gdi.md `held_slots`.
 import time
 
 from clients import program
-from gridengine.reserved_use import ReservedUse
+from gridengine.reservation_utilisation import ReservationUtilisation
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def reserved_slots(source: "File | Index", wanted: "Fields") -> "Fields":
     if not rows:
         raise program.Failure(f"error: advance reservation {number} not found", 1)
     last = rows[-1]
-    use = ReservedUse(_held(rows), _had(source, wanted))
+    use = ReservationUtilisation(_held(rows), _had(source, wanted))
     return {
         "ar_id": number,
         **{name: last[name] for name in ("owner", "name", "account")},

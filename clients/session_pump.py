@@ -100,7 +100,7 @@ class SessionPump:
         poll = select.poll()
         poll.register(connection, _READ | (_WRITE if self._unsent_bytes else 0))
         poll.register(self._terminal.attention, _READ)
-        if self._stdin_open and self._stdin_there and self._outbox.has_room:
+        if self._stdin_open and self._stdin_there and self._outbox.has_capacity:
             poll.register(0, _READ)
         events = dict(poll.poll())
         if self._terminal.attention in events:

@@ -1,7 +1,7 @@
-"""Accounting records as data: their 45 fields in order, how a line is read, and which records a question means.
+"""Accounting records as data: their 45 fields in order, the parser of a line, and the filter of records.
 
 Owns names and order of the fields (sge_accounting(5), AC-1) and the filter of qacct (QA-1 … QA-8). Pure; light enough
-for clients. Called by qacct for files and by the qmaster for its index, so that both filter alike, and for letters.
+for clients. Called by qacct for files and by the qmaster for its index, so that they filter alike, and for mail messages.
 """
 
 from _operator import add as _add
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     Test = Callable[["AccountingRecord"], bool]
 
-#: in the text beyond the fields: why the task failed
+#: key in the JSON object behind the fields: the reason of the task's failure
 REASON = "reason"
 
 
 class AccountingRecord(tuple[str, ...]):
-    """The fields of a line, by name; texts, as the file has them. Numbers may have a fraction; times are epoch s, `mem` is
-    GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as getrusage(2) has it. NONE: no such thing.
+    """The fields of a line by name, as texts of the file. Numbers may have a fraction; times are epoch s, `mem` is
+    GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as in getrusage(2). NONE: no such thing.
 
-    A record of the index may have one text more, a JSON object: by field what was said of the job and only travels
-    (`gridengine.field_names.LABELLED`), and under `reason` why the task failed. Source: sge_accounting(5), AC-1.
+    A record of the index may have one more text, a JSON object: the descriptive fields of the job by name
+    (`gridengine.field_names.LABELLED`), and under `reason` the reason of the task's failure. Source: sge_accounting(5), AC-1.
     """
 
     # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request
@@ -84,14 +84,14 @@ class AccountingRecord(tuple[str, ...]):
 
     @property
     def notes(self) -> dict[str, str]:
-        """What a record of the index has beyond the fields of a line, by the label that people see."""
+        """The values that a record of the index has beyond the fields of a line, by label for people."""
         extra = self._extra()
         shown = {field.label: extra[field.name] for field in LABELLED if extra.get(field.name)}
         return shown | ({REASON: extra[REASON]} if extra.get(REASON) else {})
 
     @property
     def reason(self) -> str:
-        """Why the task failed or was killed, as the index has it; "" where it does not say so."""
+        """The reason for which the task failed or was killed, "" if the index has none."""
         return self._extra().get(REASON, "")
 
     def _extra(self) -> dict[str, str]:
@@ -104,17 +104,17 @@ class AccountingRecord(tuple[str, ...]):
 
 
 FIELDS = tuple(AccountingRecord.__annotations__)
-#: how many fields a line has
+#: number of fields of a line
 WIDTH = len(FIELDS)
 for _position, _name in enumerate(FIELDS):
     setattr(AccountingRecord, _name, property(itemgetter(_position)))
-#: how many the oldest files have
-_LEAST = FIELDS.index("category")
+#: number of fields in the oldest files
+_MIN_FIELDS = FIELDS.index("category")
 _MISSING = {"arid": "0", "ar_sub_time": "0", "pe_taskid": "NONE"}
 #: the fields that totals add up, in their order
-SUMMED = ("ru_wallclock", "ru_utime", "ru_stime", "cpu", "mem", "io", "iow")
+SUMMED_FIELDS = ("ru_wallclock", "ru_utime", "ru_stime", "cpu", "mem", "io", "iow")
 
-PLAIN = {
+EXACT_FIELDS = {
     "owner": "owner",
     "group": "group",
     "account": "account",
@@ -132,7 +132,7 @@ def parse_line(line: str) -> AccountingRecord | None:
     if line[:1] == "#" or len(line.strip()) < 2:
         return None
     values = line.rstrip("\r\n").split(":")
-    if len(values) < _LEAST:
+    if len(values) < _MIN_FIELDS:
         return None
     return AccountingRecord(values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]])
 
@@ -145,59 +145,59 @@ _numbers = itemgetter(
     *map(FIELDS.index, "submission_time start_time end_time ar_sub_time".split()),
 )
 #: epoch s in the year 9892, and far more than anything that is counted
-_LAST_TIME, _LAST_NUMBER = 250_000_000_000, 1e30
-_used = itemgetter(*map(FIELDS.index, SUMMED))
+_MAX_TIME, _MAX_NUMBER = 250_000_000_000, 1e30
+_used = itemgetter(*map(FIELDS.index, SUMMED_FIELDS))
 
 
-def record_filter(wanted: "dict[str, Any]") -> "Test":
-    """Whether a record is meant. Fields of `wanted`, all optional, "" for any value:
+def record_filter(query: "dict[str, Any]") -> "Test":
+    """A function that returns whether a record matches. Fields of `query`, all optional, "" for any value:
 
     job (id, name or pattern), tasks (ranges), owner, account, project, department, pe, slots, ar, group (name), host,
     queue (expressions without host groups), begin and end (epoch s, of the start or with by_end of the end),
     master_only (no slave tasks), instances (names of queue instances). Raises SyntaxFault.
     """
     tests: list[Test] = []
-    for name, field in PLAIN.items():
-        if wanted.get(name):
-            tests.append(_equals(field, str(wanted[name])))
-    if wanted.get("host"):
-        host = wanted["host"].lower()
+    for name, field in EXACT_FIELDS.items():
+        if query.get(name):
+            tests.append(_equals(field, str(query[name])))
+    if query.get("host"):
+        host = query["host"].lower()
         tests.append(lambda record: record.hostname.lower() == host)
-    if wanted.get("job"):
-        tests.append(_job_test(wanted["job"]))
-    if wanted.get("tasks"):
+    if query.get("job"):
+        tests.append(_job_test(query["job"]))
+    if query.get("tasks"):
         from gridengine.ranges import Ranges
 
-        tasks = Ranges.parse(wanted["tasks"])
+        tasks = Ranges.parse(query["tasks"])
         tests.append(lambda record: int(record.task_number) in tasks)
-    if wanted.get("queue"):
+    if query.get("queue"):
         from gridengine.syntax.queue_expression import QueueExpressions
 
-        expressions = QueueExpressions.parse(wanted["queue"])
+        expressions = QueueExpressions.parse(query["queue"])
         tests.append(lambda record: expressions.matches(record.qname, record.hostname, ()))
-    if wanted.get("begin") or wanted.get("end"):
-        moment = itemgetter(FIELDS.index("end_time" if wanted.get("by_end") else "start_time"))
-        begin, end = wanted.get("begin") or 0, wanted.get("end") or float("inf")
+    if query.get("begin") or query.get("end"):
+        moment = itemgetter(FIELDS.index("end_time" if query.get("by_end") else "start_time"))
+        begin, end = query.get("begin") or 0, query.get("end") or float("inf")
         tests.append(lambda record: begin <= float(moment(record)) <= end)
-    if wanted.get("master_only"):
+    if query.get("master_only"):
         tests.append(_equals("pe_taskid", "NONE"))
-    if wanted.get("instances") is not None:
-        instances = frozenset(wanted["instances"])
+    if query.get("instances") is not None:
+        instances = frozenset(query["instances"])
         tests.append(lambda record: instance_of(record) in instances)
     if len(tests) == 1:
         return tests[0]
     return lambda record: all(test(record) for test in tests) if tests else True
 
 
-def is_sound(record: AccountingRecord) -> bool:
-    """Whether all that should be a number is one; lines of files may hold anything."""
+def is_valid_record(record: AccountingRecord) -> bool:
+    """Whether all numeric fields are numbers; lines of files may hold anything."""
     try:
         times = list(map(float, _times(record)))
         total = sum(map(float, _numbers(record)))
     except ValueError:
         return False
-    # of an infinite number, and of what is none, the sum is one too
-    return all(map(str.isdecimal, _counts(record))) and 0 <= min(times) and max(times) < _LAST_TIME and abs(total) < _LAST_NUMBER
+    # an infinite number or a NaN makes the sum infinite or NaN
+    return all(map(str.isdecimal, _counts(record))) and 0 <= min(times) and max(times) < _MAX_TIME and abs(total) < _MAX_NUMBER
 
 
 def instance_of(record: AccountingRecord) -> str:
@@ -206,16 +206,16 @@ def instance_of(record: AccountingRecord) -> str:
 
 
 def fields_getter(names: "Sequence[str]") -> "Callable[[AccountingRecord], tuple[str, ...]]":
-    """What gives these fields of a record, in this order."""
+    """A function that returns these fields of a record, in this order."""
     positions = [FIELDS.index(name) for name in names]
-    # a getter of a single field, or of none, gives no tuple
+    # an itemgetter of one field returns no tuple, and there is none of no field
     return itemgetter(*positions) if len(positions) > 1 else lambda record: tuple(record[at] for at in positions)
 
 
 class Sums:
-    """What records have used, added up for each value of the fields `group_by`.
+    """The usage of records, added up for each value of the fields `group_by`.
 
-    `by_key`: their values -> [number of records, then those of SUMMED, in the units of the record].
+    `by_key`: values of these fields -> [number of records, then the sums of `SUMMED_FIELDS`, in the units of the record].
     """
 
     def __init__(self, group_by: "Sequence[str]") -> None:
@@ -223,16 +223,16 @@ class Sums:
         self._key = fields_getter(group_by)
 
     def add(self, record: AccountingRecord) -> None:
-        """Raises ValueError for a record whose use is no number; nothing is added then."""
+        """Add a record. Raises ValueError, and adds nothing, if its usage is no number."""
         self.add_row(self._key(record), [1, *map(float, _used(record))])
 
     def add_row(self, key: "Sequence[str]", row: "Sequence[float]") -> None:
-        """Add sums that were made elsewhere."""
+        """Add sums that another process made."""
         known = self.by_key.get(tuple(key))
         self.by_key[tuple(key)] = list(map(_add, known, row)) if known else list(row)
 
     def rows(self) -> "list[tuple[tuple[str, ...], list[float]]]":
-        """(key, sums) of each, as `add_row` takes them."""
+        """(key, sums) of each group, as `add_row` takes them."""
         return list(self.by_key.items())
 
 

@@ -1,7 +1,7 @@
 """Sets of ids without a regular pattern: one bit for each id between the first and the last.
 
-Owns the bits. A million ids take 125 KB whatever their pattern, and set operations a few microseconds. Used by
-`gridengine.ranges` where progressions interleave; nobody else needs it. Must not import anything slow: clients load it.
+Owns the bits. A million ids of any pattern take 125 KB, and set operations a few microseconds. Used by `gridengine.ranges`
+alone, where progressions interleave. Must not import anything slow: clients load it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from gridengine.ranges import Run
 
-_OF_BYTE = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
+_BITS_OF_BYTE = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 """Numbers of the bits of a byte that are set."""
 
 
@@ -26,7 +26,7 @@ class Bitmap:
 
     @classmethod
     def of(cls, runs: "Iterable[Run]") -> "Bitmap":
-        """The union of runs, of which there is at least one."""
+        """The union of at least one run."""
         runs = list(runs)
         start = min(run.start for run in runs)
         single = bytearray((max(run[-1] for run in runs) - start) // 8 + 1)
@@ -40,7 +40,7 @@ class Bitmap:
 
     @classmethod
     def load(cls, text: str) -> "Bitmap":
-        """The way back from `dump`. Raises ValueError."""
+        """Read the text of `dump`. Raises ValueError."""
         import base64
         import zlib
 
@@ -65,7 +65,7 @@ class Bitmap:
         for position, byte in enumerate(self.bits.to_bytes(self.bits.bit_length() // 8 + 1, "little")):
             if byte:
                 first = self.start + 8 * position
-                for bit in _OF_BYTE[byte]:
+                for bit in _BITS_OF_BYTE[byte]:
                     yield first + bit
 
     def __contains__(self, number: object) -> bool:
@@ -96,10 +96,10 @@ class Bitmap:
         bits = self.bits & ~(other.bits << shift if shift >= 0 else other.bits >> -shift)
         return Bitmap(self.start, bits) if bits else None
 
-    def progressions(self, most: int) -> "list[range] | None":
-        """The same set as one progression or as at most `most` uninterrupted stretches; None if there are more."""
+    def progressions(self, max_count: int) -> "list[range] | None":
+        """The same set as one progression or as at most `max_count` uninterrupted stretches; None if there are more."""
         edges = self.bits ^ self.bits << 1
-        if edges.bit_count() <= 2 * most:
+        if edges.bit_count() <= 2 * max_count:
             ends = list(Bitmap(self.start, edges))
             return [range(first, stop) for first, stop in zip(ends[::2], ends[1::2], strict=True)]
         rest = self.bits >> 1
@@ -107,7 +107,7 @@ class Bitmap:
         return [run] if len(run) == len(self) and bits_of(run) == self.bits else None
 
     def widened(self, below: int, above: int) -> "Bitmap":
-        """The ids from `below` ids before one of the set to `above` ids behind one."""
+        """Every id that is at most `below` before or `above` behind an id of the set."""
         bits, done = self.bits, 0
         while done < below + above:
             step = min(done + 1, below + above - done)

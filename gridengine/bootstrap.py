@@ -1,7 +1,7 @@
-"""The settings of `bootstrap`: which there are, how each is read, and which values are refused.
+"""The settings of `bootstrap`: their names, and the parser of each, which refuses invalid values.
 
-Owns that table, for the daemons (`daemons.runtime.cell`) and for programs that look at a cell without being one of them
-(`clients.admin`). Who opens the file differs. Source: sge_bootstrap(5), docs/architecture.md section 3.
+Owns that table, for the daemons (`daemons.runtime.cell`) and for programs that inspect a cell from outside
+(`clients.admin`). The callers open the file. Source: sge_bootstrap(5), docs/architecture.md section 3.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from gridengine.units import parse_memory
 
 WaitFor = Literal["one", "none", "majority"]
 
-#: settings that must be there
+#: required settings
 REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
-#: what Ray's nodes and interactive sessions listen on where bootstrap says nothing: enough for four nodes on a machine
+#: default ports of Ray's nodes and interactive sessions: enough for four nodes on a machine
 RAY_PORTS = (6447, 6510)
 #: ports that one node may need: two of its raylet, one an actor, one of interactive sessions
 PORT_BLOCK = 16
-_LARGEST_SIZE = 2**30
-_LAST_PORT = 65535
+_MAX_SIZE = 2**30
+_MAX_PORT = 65535
 
 
-def _number(text: str, low: int, high: int, what: str) -> int:
+def _number(text: str, low: int, high: int, noun: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
-        raise SyntaxFault(f"is not a {what} from {low} to {high}")
+        raise SyntaxFault(f"is not a {noun} from {low} to {high}")
     return int(text)
 
 
@@ -49,12 +49,12 @@ def _directory(text: str) -> Path:
 
 
 def _size(text: str) -> int:
-    """A number with or without a letter for its unit: `16M`."""
+    """A number with or without a suffix for its unit: `16M`."""
     try:
         found = parse_memory(text)
     except SyntaxFault:
         found = 0
-    if not 1 <= found <= _LARGEST_SIZE:
+    if not 1 <= found <= _MAX_SIZE:
         raise SyntaxFault("is not a number from 1 to 1G")
     return int(found)
 
@@ -62,11 +62,11 @@ def _size(text: str) -> int:
 def _port_range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     try:
-        low, high = (_number(word, 1, _LAST_PORT, "port") for word in (first, last))
+        low, high = (_number(port, 1, _MAX_PORT, "port") for port in (first, last))
     except SyntaxFault:
         low, high = 0, 0
     if high - low + 1 < PORT_BLOCK:
-        raise SyntaxFault(f"is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to {_LAST_PORT}")
+        raise SyntaxFault(f"is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to {_MAX_PORT}")
     return low, high
 
 
@@ -74,9 +74,9 @@ def _domain(text: str) -> str:
     return "" if text.lower() == "none" else text
 
 
-_port = partial(_number, low=1, high=_LAST_PORT, what="port")
+_port = partial(_number, low=1, high=_MAX_PORT, noun="port")
 
-#: setting -> what reads its text, and raises SyntaxFault with what is wrong with it
+#: setting -> its parser, which raises SyntaxFault with the fault of the text
 SETTINGS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("qmaster_port", "ray_port", "execd_port", "shadow_port"), _port),
     **dict.fromkeys(("qmaster_spool_dir", "execd_spool_dir", "run_dir"), _directory),
@@ -86,8 +86,8 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("json_log", "ignore_fqdn"), _switch),
     **dict.fromkeys(("max_request_size", "max_submit_size", "max_user_connections"), _size),
     "ray_ports": _port_range,
-    "backup_hour": partial(_number, low=0, high=23, what="number"),
-    "backup_keep": partial(_number, low=0, high=1000, what="number"),
+    "backup_hour": partial(_number, low=0, high=23, noun="number"),
+    "backup_keep": partial(_number, low=0, high=1000, noun="number"),
     "answers_wait_for": partial(_choice, choices=get_args(WaitFor)),
     "default_domain": _domain,
 }
@@ -99,7 +99,7 @@ _EARLIER = (
 
 
 def read_values(settings: Mapping[str, str]) -> dict[str, Any]:
-    """The values of the settings that have a meaning here. Raises SyntaxFault for the first wrong one."""
+    """The values of the settings that have a meaning here. Raises SyntaxFault for the first invalid value."""
     found = {}
     for key, text in settings.items():
         if key in SETTINGS:
@@ -110,8 +110,8 @@ def read_values(settings: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def wrong_values(settings: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the values of a bootstrap file, a sentence each, none for a sound one."""
+def invalid_values(settings: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each invalid value of a bootstrap file."""
     for key, text in settings.items():
         try:
             read_values({key: text})

@@ -1,6 +1,6 @@
-"""The files of a cell's `common` directory that are `key value` lines, as bootstrap is.
+"""The files of a cell's `common` directory that are `key value` lines, such as bootstrap.
 
-Owns their grammar, and that of `act_qmaster`: who opens them, and what the values mean, differs from program to program. Light,
+Owns their grammar, and the grammar of `act_qmaster`. The callers open the files, and give the values their meaning. Light,
 since every command reads bootstrap to find its qmaster. Called by `clients.gdi`, `clients.admin.cell` and `daemons.runtime.cell`.
 Source: sge_bootstrap(5).
 """
@@ -15,33 +15,33 @@ HOST_FILES = (
     *("act_qmaster", "shadow_masters", "bootstrap", "host_aliases", "cell_id", "cluster_name"),
     *("sge_request", "sge_qstat", "sge_aliases", "sge_qquota", "sge_qrstat", "sge_ar_request", "qtask"),
 )
-"""Names in `common/` of what every host needs and the qmaster owns (adr/0173). Certificates and keys are never among them."""
+"""Names of the files in `common/` that every host needs and the qmaster owns (adr/0173), never certificates or keys."""
 
 
-def master_named(text: str, path: object) -> str:
-    """The master host that `act_qmaster` names. path: of the file, for the reason. Raises SyntaxFault: it names none."""
-    words = text.split()
-    if not words:
+def parse_master_name(text: str, path: object) -> str:
+    """The master host that `act_qmaster` names. path: of the file, for the reason. Raises SyntaxFault if it names none."""
+    tokens = text.split()
+    if not tokens:
         raise SyntaxFault(f"{path} is empty: it must name the master host")
-    if len(words) > 1 or not all(letter.isalnum() or letter in "-._:" for letter in words[0]):
+    if len(tokens) > 1 or not all(character.isalnum() or character in "-._:" for character in tokens[0]):
         raise SyntaxFault(f"{path} must hold the name of the master host, and nothing else")
-    return words[0]
+    return tokens[0]
 
 
 def parse_settings(text: str, path: object, required: "Collection[str]" = ()) -> dict[str, str]:
     """The settings of such a file; `#` starts a comment line.
 
-    path: of the file, for the reason. Raises SyntaxFault: a line without a value, or one of `required` is missing.
+    path: of the file, for the reason. Raises SyntaxFault if a line has no value, or a `required` setting is missing.
     """
     settings: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split(None, 1)
-        if not words or words[0].startswith("#"):
+        tokens = line.split(None, 1)
+        if not tokens or tokens[0].startswith("#"):
             continue
-        if len(words) == 1:
-            raise SyntaxFault(f"{path}, line {number}: {words[0]} has no value")
-        settings[words[0]] = words[1].strip()
+        if len(tokens) == 1:
+            raise SyntaxFault(f"{path}, line {number}: {tokens[0]} has no value")
+        settings[tokens[0]] = tokens[1].strip()
     missing = [key for key in required if key not in settings]
     if missing:
-        raise SyntaxFault(f"{path} does not say {', '.join(missing)}")
+        raise SyntaxFault(f"{path} does not set {', '.join(missing)}")
     return settings

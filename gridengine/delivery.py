@@ -36,8 +36,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
     `checkpoint`: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`;
     `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
-    `slave`: command of a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
-    `gpus`: number of GPUs of the task on the host, those of its slave tasks included.
+    `slave`: command of a slave task; the last number of `key` is then the slave's, and `queue` belongs to its own instance.
+    `gpus`: number of GPUs of the task on the host, its slave tasks included.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
     """
 
@@ -65,7 +65,7 @@ class Start(Struct, tag="start", omit_defaults=True):
 
 class Signal(Struct, tag="signal", omit_defaults=True):
     """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it, `migrate` saves and
-    ends it so that it can go on elsewhere (CK-4). `end` is `kill`, but ends what runs after the job, too.
+    ends it so that it can go on elsewhere (CK-4). `end` is `kill`, but also ends the methods that run after the job.
     """
 
     key: TaskKey
@@ -80,13 +80,13 @@ class Renice(Struct, tag="renice"):
 
 
 class Forget(Struct, tag="forget"):
-    """The qmaster has everything about the end of this attempt, or does not know it: remove its files, kill what runs."""
+    """The qmaster has everything about the end of this attempt, or does not know it: remove its files, kill its processes."""
 
     key: TaskKey
 
 
 class Configure(Struct, tag="configure"):
-    """The configuration in force on the host: global values overlaid by the local ones (sge_conf(5)).
+    """The configuration in force on the host: global values overlaid by local values (sge_conf(5)).
 
     Load is reported as it is measured: `load_scaling` is applied where a value is used (LS-5).
     """
@@ -101,9 +101,9 @@ Instruction = OnTask | Configure
 class Acknowledgement(Struct, omit_defaults=True):
     """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made.
 
-    `confinement`: that of a started task. `host_faults`: faults of the host itself, because of which no task starts there.
-    Also not `ok`, and no failure: `again`: it cannot be carried out at the moment; `needs_script`: the host lacks the script of
-    the job. `over`: the attempt to be started has ended on this host before: nothing was done.
+    `confinement`: of a started task. `host_faults`: faults of the host itself, because of which no task starts there.
+    Also not `ok`, and no failure: `again`: the instruction cannot be carried out at the moment; `needs_script`: the host lacks
+    the script of the job. `over`: the attempt to be started has ended on this host before: nothing was done.
     """
 
     ok: bool = True
@@ -123,13 +123,13 @@ class Started(Struct, tag="started", omit_defaults=True):
 
 
 class Ended(Struct, tag="ended", omit_defaults=True):
-    """A task has ended. `failed` as in sge_status(5), `signal` 0 or the one that ended the job.
+    """A task has ended. `failed` as in sge_status(5), `signal`: the signal that ended the job, 0 for none.
 
     `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
     are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
-    `host_faults`: it could not be started because of these (`Acknowledgement`). `method`: the prolog, pe_start, pe_stop
-    or epilog that `failed` is about, "" for the job itself. `fault`: its cause, `job` (its own data or limits) or `host`
-    (no room on it at the moment), "" where `failed` alone decides.
+    `host_faults`: faults because of which the task could not be started (`Acknowledgement`). `method`: the prolog, pe_start,
+    pe_stop or epilog that failed, "" for the job itself. `fault`: its cause, `job` (its own data or limits) or `host` (no
+    capacity at the moment), "" where `failed` alone decides.
     """
 
     key: TaskKey
@@ -156,8 +156,8 @@ class Load(Struct, tag="load", omit_defaults=True):
     """A load report: only changed values; `full`: all values that it does not name have ceased. `incarnation`: changes with
     every boot.
 
-    `others`: values that load sensors of the host report for other hosts or the cluster ("global"), host -> values, and
-    `others_removed` those that they no longer report. `full` counts for them, too. Source: LS-3.
+    `others`: values that load sensors of the host report for other hosts or the cluster ("global"), host -> values;
+    `others_removed`: names of values that the sensors no longer report. `full` counts for them, too. Source: LS-3.
     """
 
     time: float
@@ -228,7 +228,7 @@ class Verdict(Struct, omit_defaults=True):
 
 class OutputRequest(Struct):
     """A request to a task's host for the end of the task's output. `owner`: the task's owner must be this user; `max_bytes`: the
-    most that is read (`most` on the wire). The attempt 0 is the last one, of a task that has ended.
+    most that is read (`most` on the wire). The attempt 0 is the last attempt of a task that has ended.
     """
 
     key: TaskKey
@@ -238,8 +238,8 @@ class OutputRequest(Struct):
 
 
 class OutputTail(Struct, omit_defaults=True):
-    """The end of a file. `size`: of the file in bytes, of which `text` begins at `begin`. `fault`: why there is no text, "" if
-    there is one.
+    """The end of a file. `size`: of the file in bytes; `text` begins at byte `begin`. `fault`: the reason for which there is no
+    text, else "".
     """
 
     path: str = ""
@@ -250,11 +250,11 @@ class OutputTail(Struct, omit_defaults=True):
 
 
 class Batch(Struct, omit_defaults=True):
-    """What one Ray call carries, in either direction.
+    """The content of one Ray call, in either direction.
 
-    `master`: the stamp of this message of the qmaster, or in reports that of the last one that the host has obeyed; `host`: the
-    stamp of the reports of the host. `refused`: the answer to a batch that came too late, of which nothing was carried out; its
-    `master` or `host` is the stamp of the later batch that was accepted before.
+    `master`: the stamp of this message of the qmaster, or in reports the stamp of the last message that the host has obeyed;
+    `host`: the stamp of the host's reports. `refused`: the response to a batch that came too late, of which nothing was carried
+    out; its `master` or `host` is the stamp of the later batch that was accepted before.
     `scripts`: job -> script, for jobs to be started whose scripts the host is not known to have.
     """
 

@@ -1,8 +1,8 @@
-"""What can go wrong with something that a person wrote, and how a command ends then.
+"""Exceptions for invalid input of people, and the exit codes of commands.
 
 Owns the exception types of the pure core and the exit codes of Grid Engine's commands.
 Must not import anything outside of the standard library, nor anything slow: clients load it.
-Called by every module of `gridengine`; the qmaster turns these into answers, clients into lines on stderr.
+Called by every module of `gridengine`; the qmaster turns these into responses, clients into lines on stderr.
 """
 
 EXIT_OK = 0
@@ -38,19 +38,19 @@ class ConfigError(Exception):
 
     def message(self) -> str:
         """One line for the user: where, which object, which attribute, why."""
-        place = f"line {self.line}: " if self.line else ""
+        location = f"line {self.line}: " if self.line else ""
         subject = self.kind.replace("_", " ")
         if self.name:
             subject += f' "{self.name}"'
         attribute = f', attribute "{self.attribute}"' if self.attribute else ""
-        return f"{place}{subject}{attribute}: {self.reason}"
+        return f"{location}{subject}{attribute}: {self.reason}"
 
     def __reduce__(self) -> tuple[type["ConfigError"], tuple[str, str, str, str, int]]:
         return ConfigError, (self.kind, self.name, self.attribute, self.reason, self.line)
 
 
 def plain_fault(error: BaseException) -> str:
-    """What an exception says, for people: of the system's faults `FILE: No space left on device`, without their numbers."""
+    """The message of an exception, for people: system errors as `FILE: No space left on device`, without their numbers."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error) or type(error).__name__
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -1,7 +1,7 @@
-"""Executing a file as execvp(3) does: one that the kernel does not know how to execute is a script, for /bin/sh.
+"""Execution of a file like execvp(3): /bin/sh runs a file that the kernel cannot execute, as a script.
 
-The one place for it: methods, verifiers, load sensors, mailers and editors are files of administrators and users, who try
-them in a shell, which does the same. No text is ever given to a shell, only the path of the file and its arguments.
+Used for all methods, verifiers, load sensors, mailers and editors: administrators and users test these files in a shell, which
+does the same. A shell gets the path of the file and its arguments, never a text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHELL = "/bin/sh"
 
 
 def execute(path: str, argv: list[str], environment: Mapping[str, str]) -> NoReturn:
-    """Become the program at `path`, which is looked up in PATH when it has no slash. Raises OSError, ValueError."""
+    """Become the program at `path`, which is looked up in PATH if it has no slash. Raises OSError, ValueError."""
     try:
         os.execvpe(path, list(argv), environment)
     except OSError as error:
@@ -56,6 +56,6 @@ async def start_soon(begin: Callable[[list[str]], Awaitable[_Process]], argv: Se
 
 def _for_shell(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     if "/" not in path:
-        places = (os.path.join(directory, path) for directory in os.get_exec_path(environment))
-        path = next((file for file in places if os.access(file, os.X_OK) and not os.path.isdir(file)), path)
+        candidates = (os.path.join(directory, path) for directory in os.get_exec_path(environment))
+        path = next((file for file in candidates if os.access(file, os.X_OK) and not os.path.isdir(file)), path)
     return [_SHELL, path, *argv[1:]]

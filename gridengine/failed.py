@@ -1,7 +1,7 @@
-"""`failed` of a task: at which step it went wrong, as a number and as people read it.
+"""`failed` of a task: the step that failed, as a number and as a text for people.
 
-The one home of these codes: the shepherd tells them, the execd and the qmaster add their own, `decide.failures` judges
-them, accounting keeps them and clients print them. Source: sge_status(5); the texts are those of 8.1.9's qacct.
+Owns these codes: the shepherd reports them, the execd and the qmaster add their own, `decide.failures` evaluates them,
+accounting keeps them and clients print them. Source: sge_status(5); the texts are those of 8.1.9's qacct.
 """
 
 import time
@@ -23,7 +23,7 @@ SHEPHERD_ERROR = 18
 #: the shepherd left no `exit`: its host crashed
 HOST_CRASHED = 19
 ERROR_FILE = 20
-#: the host does not know the task any more: it was booted, or its spool was lost
+#: the host no longer knows the task: it was booted, or its spool was lost
 LOST = 21
 #: the job was checkpointed and ended, so that it can go on elsewhere (CK-4)
 MIGRATING = 24
@@ -78,7 +78,7 @@ TEXTS = {
     AFTER_JOB: "assumedly after job",
 }
 
-#: what qacct prints of a number that is none of these. Source: O.
+#: text of qacct for an unknown number. Source: O.
 UNKNOWN = "invalid execution state"
 
 
@@ -87,30 +87,30 @@ _DATE_LENGTH = 19
 
 
 def stamped(text: str, at: float, uid: int, pid: int) -> str:
-    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O): when it failed, as which user, in which
-    process of the host."""
+    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O): time, user and process of the
+    failure."""
     return f"{time.strftime(_DATE, time.localtime(at))} [{uid}:{pid}]: {text}"
 
 
 def plain_reason(reason: str) -> str:
-    """The reason of a failure without the stamp of time, user and process, for where a time stands already."""
-    return _parted(reason)[1]
+    """The reason of a failure without the stamp of time, user and process, for texts that have a time already."""
+    return _split_stamp(reason)[1]
 
 
-def placed_reason(reason: str, host: str, at: float) -> str:
+def reason_on_host(reason: str, host: str, at: float) -> str:
     """The reason with the host on which it failed, and with a time if it has none."""
-    when = "" if _parted(reason)[0] else f"{time.strftime(_DATE, time.localtime(at))}: "
+    when = "" if _split_stamp(reason)[0] else f"{time.strftime(_DATE, time.localtime(at))}: "
     return f"{when}{reason} (on host {host})"
 
 
-def spoken_reason(reason: str) -> str:
-    """The same for people: the time behind, and no numbers of users and processes."""
-    when, text = _parted(reason)
+def readable_reason(reason: str) -> str:
+    """The reason for people: the time behind it, and no numbers of users and processes."""
+    when, text = _split_stamp(reason)
     return f"{text}, at {when}" if when else text
 
 
-def _parted(reason: str) -> tuple[str, str]:
-    """The time of a stamp and what follows it; without one "" and all of it."""
+def _split_stamp(reason: str) -> tuple[str, str]:
+    """The time of the stamp and the text behind it; "" and the whole text if there is no stamp."""
     when, (stamp, colon, text) = reason[:_DATE_LENGTH], reason.partition(": ")
     is_date = (when[2:3], when[5:6], when[10:11], when[13:14]) == ("/", "/", " ", ":") and when[:2].isdigit()
     is_stamp = stamp == when or stamp[_DATE_LENGTH:].startswith(" [") and stamp.endswith("]")

@@ -1,7 +1,7 @@
-"""How the fields of a job are called wherever a user meets them: one row a field.
+"""The names of a job's fields in messages and listings for users: one row a field.
 
-Owns the nouns of qalter, the parameters of verifiers and the form of their values, and what is shown of fields that do nothing
-but travel. Light enough for clients. Called by the qmaster's qalter, by `gridengine.jsv` and by qstat -j, qacct and their -json.
+Owns the nouns of qalter, the parameters of verifiers and the form of their values, and the labels of purely descriptive fields.
+Light enough for clients. Called by the qmaster's qalter, by `gridengine.jsv` and by qstat -j, qacct and their -json.
 Source: sge_submit(1) (each option names its parameter), sge_jsv(1), SO-42; O for the nouns.
 """
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class FieldName:
     """A field of `gridengine.gdi.requests.Submit`, or of `Changes`.
 
-    `noun`: what qalter says it has modified, "" for fields with a message of their own or none. `parameter`: of the job
-    submission verifier, and in jsv_allowed_mod; `form`: of its value, "" for what `gridengine.jsv.parameters` writes itself.
-    `fixed`: stays as it was submitted. `label`: of a field that only travels: qstat -j and qacct -j show it when it is set.
+    `noun`: in qalter's message about the change, "" for fields with a message of their own or none. `parameter`: of the job
+    submission verifier, and in jsv_allowed_mod; `form`: of its value, "" if `gridengine.jsv.parameters` formats it itself.
+    `fixed`: stays as it was submitted. `label`: of a descriptive field: qstat -j and qacct -j show it when it is set.
     """
 
     __slots__ = ("fixed", "form", "label", "name", "noun", "parameter")

@@ -1,6 +1,6 @@
-"""What may have been meant by a name that is not known: the nearest known ones, and resources of other batch systems.
+"""Hints for an unknown name: the nearest known names, and the equivalents of other batch systems' resources.
 
-Used by the commands and by the qmaster, for a refusal's second line.
+Used by the commands and by the qmaster, for the second line of a refusal.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _FOREIGN_RESOURCES = {
     "place": "-alloc RULE RANGE",
 }
 _GPUS = frozenset(("gpu", "gpus", "ngpus", "gres", "nvidia_gpu"))
-# so that no wrong word costs whoever answers it more than a few ms
-_LONGEST_WORD, _MOST_NAMES = 64, 500
+# limits, so that the hint for a wrong name takes a few ms at most
+_MAX_NAME_LENGTH, _MAX_NAMES = 64, 500
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence with the words of `known` that are near, nearest first; "" if none is."""
-    folded = {each.lower(): each for each in islice(known, _MOST_NAMES)}
-    near = difflib.get_close_matches(word[:_LONGEST_WORD].lower(), folded, n=3, cutoff=0.65)
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question with the names of `known` that are near, nearest first; "" if none is."""
+    folded = {each.lower(): each for each in islice(known, _MAX_NAMES)}
+    near = difflib.get_close_matches(name[:_MAX_NAME_LENGTH].lower(), folded, n=3, cutoff=0.65)
     if not near:
         return ""
     return f"did you mean {' or '.join(chr(34) + folded[each] + chr(34) for each in near)}?"
 
 
-def unknown_resource(name: str, known: Collection[str]) -> str:
-    """What to say of a resource that the complex table does not have; "" if nothing is near."""
+def unknown_resource_hint(name: str, known: Collection[str]) -> str:
+    """A hint for a resource that the complex table does not have; "" if no resource is near."""
     if name.lower() in _GPUS:
         return f"{name} is -l gpu=N here" if "gpu" in known else "this cell counts no GPUs (gridengine host add HOST --gpus N)"
     foreign = _FOREIGN_RESOURCES.get(name.lower())

@@ -1,6 +1,6 @@
-"""The name of a queue instance: `queue@host`. Which part is which is said here alone.
+"""The name of a queue instance: `queue@host`.
 
-Pure. Called wherever an instance is known by its name. Source: sge_types(1) queue instances.
+Owns the division into its parts. Pure. Called wherever an instance is known by its name. Source: sge_types(1) queue instances.
 """
 
 
@@ -10,7 +10,7 @@ def queue_of(instance: str) -> str:
 
 
 def host_of(instance: str) -> str:
-    """The host; "" for a name that has none, which is no instance's."""
+    """The host; "" if the name has none, and so is not an instance's."""
     return instance.partition("@")[2]
 
 

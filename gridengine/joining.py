@@ -1,7 +1,7 @@
-"""Tokens with which a bare host joins a cell: their form, and what the master keeps of each.
+"""Tokens with which a bare host joins a cell: their form, and the master's records of them.
 
-Owns both, for `gridengine token`, which makes them, `gridengine join`, which presents one, and the qmaster, which checks it
-before anything else is done. Opens only the files of the directory that it is given. Source: adr/0153, docs/security.md.
+Owns these forms, for `gridengine token`, which makes tokens, `gridengine join`, which presents a token, and the qmaster, which
+checks it first of all. Opens only files of the given directory. Source: adr/0153, docs/security.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gridengine.errors import SyntaxFault
 REQUEST = "join"
 """The one request that a host without keys may make."""
 ADMISSION_TIMEOUT_S = 60.0
-"""How long the master may take to admit a host."""
+"""Maximum time that the master takes to admit a host."""
 _PREFIX = "ge1_"
 _NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
 
@@ -36,7 +36,7 @@ class JoinToken(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What the master keeps of the secret."""
+        """The digest of the secret, which the master keeps."""
         return hashlib.sha256(self.secret).hexdigest()
 
 
@@ -90,15 +90,15 @@ class JoinRecord(NamedTuple):
         return len(self.joined) >= self.most
 
     def is_open(self, now: float) -> bool:
-        """Whether a request may still be granted: by a further host, or by one that repeats its own."""
+        """Whether a request may still be granted: of a further host, or of a host that repeats its request."""
         return now < self.until and not (self.is_used_up and all(now - each.at >= REPEAT_S for each in self.joined))
 
     def accepts(self, token: JoinToken, now: float) -> bool:
-        """Whether the token is that of this record, and still valid."""
+        """Whether this record belongs to the token, and is still valid."""
         return self.is_open(now) and hmac.compare_digest(self.digest, token.digest)
 
     def refusal_reason(self, host: str, key: str, now: float) -> str:
-        """Why a host with this public key may not join, "" where it may."""
+        """The reason for which a host with this public key may not join, "" if it may."""
         if self.hosts and host not in self.hosts:
             return f'the token is not for host "{host}"'
         again = f"gridengine token join {host} makes another"
@@ -116,7 +116,7 @@ def join_directory(authority: Path) -> Path:
 
 
 def read_records(directory: Path) -> list[JoinRecord]:
-    """All records that can be read, expired ones included."""
+    """All readable records, also expired records."""
     try:
         names = sorted(path.stem for path in directory.glob("*.json"))
     except OSError:

@@ -1,12 +1,12 @@
-"""The kinds of configuration objects: what each is called, and what it is like.
+"""The kinds of configuration objects: their names and properties.
 
 Owns one row a kind; the models are `gridengine.config.KINDS`. Must not import anything: clients load it. Nouns and lists
-follow 8.1.9, because scripts match them; so do the few places where it varies its words (O). Source: QF-2, QF-37, QF-38.
+follow 8.1.9, with its few variations of wording (O), because scripts match them. Source: QF-2, QF-37, QF-38.
 """
 
 
 class Kind:
-    """A kind. What a row does not say is what holds for most."""
+    """A kind. Defaults are the values of most kinds."""
 
     __slots__ = (
         "name",
@@ -18,7 +18,7 @@ class Kind:
         "not_shown",
         "empty",
         "event_type",
-        "option_words",
+        "option_names",
         "directory",
         "file",
         "saved_as",
@@ -47,18 +47,18 @@ class Kind:
         noun: str,
         #: in successes: `… to cluster queue list`
         listing: str = "",
-        #: what qconf says of a list without an object
+        #: qconf's text for an empty list
         empty: str = "nothing defined",
-        #: other words for `listing` and `noun` in the answers to a deletion
+        #: variants of `listing` and `noun` in the responses to a deletion
         removed_from: str = "",
         missing: str = "",
-        #: what qconf says of an object to be shown that is not there; {}: its name
+        #: qconf's message if the object to be shown does not exist; {}: its name
         not_shown: str = "",
-        #: what events of its objects are called
+        #: type name of the events of its objects
         event_type: str,
-        #: what qconf's options that change attributes call it, such as -aattr; none if they know nothing of it
-        option_words: "tuple[str, ...]" = (),
-        #: where saved cells have its objects: a directory with a file each, one file, or both; the name with save_sge_config.sh
+        #: its names in qconf's options that change attributes, such as -aattr; () if they do not support it
+        option_names: "tuple[str, ...]" = (),
+        #: location of its objects in saved cells: a directory with a file each, a file, or both; the name for save_sge_config.sh
         directory: str = "",
         file: str = "",
         saved_as: str = "",
@@ -66,33 +66,33 @@ class Kind:
         name_width: int = 1,
         #: the field of a job that names such an object
         job_field: str = "",
-        #: objects that qconf does not list, and of which `global` can never be removed
+        #: objects that qconf does not list; `global` can never be removed
         unlisted: "tuple[str, ...]" = (),
-        #: what follows from a change: `instances` (members of groups by rule, calendars), `suspension`, `quotas`
+        #: effects of a change: `instances` (members of groups by rule, calendars), `suspension`, `quotas`
         affects: "tuple[str, ...]" = (),
-        #: names are those of hosts; a name and nothing else
+        #: names are host names; a name is the whole object
         hosts: bool = False,
         bare: bool = False,
         #: there is one object, stored under the name ""
         single: bool = False,
         #: qconf puts an empty line between several
         divided: bool = False,
-        #: all objects are shown where none is named
+        #: all objects are shown if none is named
         shown_together: bool = False,
-        #: a cell cannot be without it
+        #: every cell has it
         always_there: bool = False,
         #: -mx makes an object that is missing (O)
         made_by_editing: bool = False,
         #: the template is an object as soon as it has a name (O)
         made_by_name: bool = False,
-        #: a text that leaves the editor as it came is no failure (O)
+        #: an unchanged text from the editor is no failure (O)
         unchanged_is_fine: bool = False,
     ) -> None:
         self.name, self.key, self.noun, self.empty = name, key, noun, empty
         self.listing, self.missing = listing or f"{noun} list", missing or noun
         self.removed_from = removed_from or self.listing
         self.not_shown = not_shown or f'denied: {self.missing} "{{}}" does not exist'
-        self.event_type, self.option_words, self.job_field, self.affects = event_type, option_words, job_field, affects
+        self.event_type, self.option_names, self.job_field, self.affects = event_type, option_names, job_field, affects
         self.directory, self.file, self.saved_as, self.name_width = directory, file, saved_as, name_width
         self.unlisted, self.hosts, self.bare, self.single, self.divided = unlisted, hosts, bare, single, divided
         self.shown_together, self.always_there, self.made_by_editing = shown_together, always_there, made_by_editing
@@ -147,7 +147,7 @@ _ALL = (
         empty="no userset list defined",
         not_shown='denied: access list "{}" does not exist',
         event_type="USERSET",
-        option_words=("userset",),
+        option_names=("userset",),
         directory="usersets",
         name_width=8,
         affects=("quotas",),
@@ -161,7 +161,7 @@ _ALL = (
         empty="no project list defined",
         not_shown="{} is not known as a project",
         event_type="PROJECT",
-        option_words=("project",),
+        option_names=("project",),
         directory="projects",
         job_field="project",
     ),
@@ -171,7 +171,7 @@ _ALL = (
         empty="no user list defined",
         not_shown="{} is not known as a user",
         event_type="USER",
-        option_words=("user",),
+        option_names=("user",),
         directory="users",
         divided=True,
     ),
@@ -182,7 +182,7 @@ _ALL = (
         empty="no calendar defined",
         not_shown="{} is not a calendar",
         event_type="CALENDAR",
-        option_words=("calendar",),
+        option_names=("calendar",),
         directory="calendars",
         name_width=17,
         affects=("instances",),
@@ -195,7 +195,7 @@ _ALL = (
         removed_from="checkpointing environment list",
         not_shown="{} is not a checkpointing interface definition",
         event_type="CKPT",
-        option_words=("ckpt",),
+        option_names=("ckpt",),
         directory="checkpoints",
         saved_as="ckpt",
         name_width=19,
@@ -208,7 +208,7 @@ _ALL = (
         empty="no parallel environment defined",
         not_shown="{} is not a parallel environment",
         event_type="PE",
-        option_words=("pe",),
+        option_names=("pe",),
         directory="pe",
         name_width=19,
         job_field="pe",
@@ -221,7 +221,7 @@ _ALL = (
         removed_from="execution host list",
         missing="execution host",
         event_type="EXECHOST",
-        option_words=("exechost",),
+        option_names=("exechost",),
         directory="exec_hosts",
         saved_as="execution",
         name_width=22,
@@ -237,7 +237,7 @@ _ALL = (
         removed_from="host group entry list",
         not_shown='Host group "{}" does not exist',
         event_type="HOST_GROUP",
-        option_words=("hostgroup",),
+        option_names=("hostgroup",),
         directory="hostgroups",
         affects=("instances", "suspension"),
         made_by_name=True,
@@ -286,7 +286,7 @@ _ALL = (
         noun="cluster queue",
         empty="no cluster queue list defined",
         event_type="CLUSTERQUEUE",
-        option_words=("queue",),
+        option_names=("queue",),
         directory="queues",
         saved_as="cqueues",
         name_width=22,
@@ -301,7 +301,7 @@ _ALL = (
         empty="no resource quota set list defined",
         not_shown="No resource quota set found",
         event_type="RQS",
-        option_words=("rqs", "resource_quota"),
+        option_names=("rqs", "resource_quota"),
         directory="resource_quotas",
         affects=("quotas",),
         shown_together=True,
@@ -318,19 +318,19 @@ _ALL = (
         made_by_editing=True,
     ),
 )
-#: kind by name, in an order in which each only refers to earlier ones, but for the groups within host groups
+#: kind by name, in an order in which each refers to earlier kinds only, except for the groups within host groups
 KIND: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-#: name of a kind by what qconf's attribute options call it (QF-2)
-OPTION_WORDS = {word: kind.name for kind in _ALL for word in kind.option_words}
+#: name of a kind by its name in qconf's attribute options (QF-2)
+KIND_BY_OPTION_NAME = {name: kind.name for kind in _ALL for name in kind.option_names}
 #: name of a kind by the type of its events
 EVENT_TYPES = {kind.event_type: kind.name for kind in _ALL}
 
 
-def affecting(what: str) -> "frozenset[str]":
-    """The kinds from whose change something follows: a word of `Kind.affects`."""
-    return frozenset(kind.name for kind in _ALL if what in kind.affects)
+def kinds_affecting(effect: str) -> "frozenset[str]":
+    """The kinds whose changes have this effect, an element of `Kind.affects`."""
+    return frozenset(kind.name for kind in _ALL if effect in kind.affects)
 
 
 def title(kind: str, name: str) -> str:
-    """An object as messages name it: `cluster queue "all.q"`."""
+    """The name of an object in messages: `cluster queue "all.q"`."""
     return f'{KIND[kind].noun} "{name}"' if name else KIND[kind].noun

@@ -1,6 +1,6 @@
-"""What the qmaster tells its mirrors: the contract of the stream `mirror` (docs/gdi.md), a line of JSON each.
+"""Messages of the qmaster to its mirrors: the contract of the stream `mirror` (docs/gdi.md), a line of JSON each.
 
-Owns the shapes of the lines, and the histograms of the qmaster's own work that go with each beat. Written by
+Owns the shapes of the lines, and the histograms of the qmaster's own work in each heartbeat. Written by
 `daemons/qmaster/serve/mirrors`, read by the web server. Source: adr/0133.
 """
 
@@ -12,27 +12,27 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 HEARTBEAT_S = 1.0
-"""Seconds between two beats: a mirror that hears none for some of these is cut off from the qmaster."""
+"""Seconds between two heartbeats: a mirror that misses several of them is cut off from the qmaster."""
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of a histogram's buckets, in seconds; the last bucket, for all that took longer, has none."""
 
 
 class Histogram(Struct):
-    """How many things took how long. `counts`: of each bucket for itself; `seconds`: the sum over all of them."""
+    """Number of operations by duration. `counts`: of each single bucket; `seconds`: the sum of all durations."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
     seconds: float = 0.0
 
     def note(self, seconds: float) -> None:
-        """Count one that took so long; a clock that went back counts as no time."""
+        """Count an operation of this duration; a negative duration, after a step of the clock, counts as 0."""
         seconds = max(0.0, seconds)
         self.counts[bisect_left(BUCKETS_S, seconds)] += 1
         self.seconds += seconds
 
 
 class Measures(Struct):
-    """How long the qmaster's own work takes, counted since its start.
+    """Durations of the qmaster's own work since its start.
 
     `commit`: a write of transactions to disk. `cycle`: a run of the scheduler. `dispatch`: from the event that woke the scheduler
     until its orders are on disk.
@@ -44,13 +44,13 @@ class Measures(Struct):
 
 
 class WholeState(Struct, tag=True, tag_field="line"):
-    """The state as it is now (`State.snapshot`): the first line, and what follows is from then on."""
+    """The present state (`State.snapshot`): the first line. Later lines apply to it."""
 
     state: Raw
 
 
 class Committed(Struct, tag=True, tag_field="line"):
-    """A transaction that is on disk, of `user` on `host` ("" for the qmaster itself); events as `encode_events` has them."""
+    """A transaction that is on disk, of `user` on `host` ("" for the qmaster itself); events in the form of `encode_events`."""
 
     revision: int
     time: float
@@ -59,8 +59,8 @@ class Committed(Struct, tag=True, tag_field="line"):
     events: Raw
 
 
-class Beat(Struct, tag=True, tag_field="line"):
-    """All that was committed until `time`, epoch s of the qmaster's clock, has been told."""
+class Heartbeat(Struct, tag="Beat", tag_field="line"):
+    """All transactions until `time`, epoch s of the qmaster's clock, have been sent. `Beat` on the wire."""
 
     time: float
     measures: Measures
@@ -72,7 +72,7 @@ class NoMirror(Struct, tag=True, tag_field="line"):
     reason: str
 
 
-Line = WholeState | Committed | Beat | NoMirror
+Line = WholeState | Committed | Heartbeat | NoMirror
 _decoder = msgspec.json.Decoder(Line)
 
 

@@ -17,7 +17,7 @@ from gridengine.state.reservations import JobReservation
 
 
 class StartOrder(Struct, array_like=True):
-    """Start a task with these grants. `version`: that of the job as the scheduler saw it; `attempt`: the new attempt."""
+    """Start a task with these grants. `version`: of the job when the scheduler read it; `attempt`: the new attempt."""
 
     job_id: int
     task_id: int
@@ -45,13 +45,13 @@ def earlier(one: float, other: float) -> float:
     return min(one, other) if one and other else one or other
 
 
-LONGEST_REASON = 400
+MAX_REASON_LENGTH = 400
 """Maximum length in characters of the reason of a job's error state: listings and mails show it."""
 
 
 class JobFault(Struct, array_like=True):
-    """A job that cannot be handled is set in error state. `version`: that of the job as it was seen; `reason`: for its owner;
-    `cause`: for the messages file, the place in the program."""
+    """A job that cannot be handled is set in error state. `version`: of the job when it was read; `reason`: for its owner;
+    `cause`: the position in the program, for the messages file."""
 
     job_id: int
     version: int
@@ -62,11 +62,11 @@ class JobFault(Struct, array_like=True):
     def of(cls, job: Job, error: Exception) -> JobFault:
         """The fault of a job for which the scheduler, or the check of its orders, failed with `error`."""
         kind = "" if isinstance(error, SyntaxFault) else f"{type(error).__name__}: "
-        reason = f"the scheduler cannot handle this job ({kind}{error})"[:LONGEST_REASON]
-        place, trace = "", error.__traceback__
+        reason = f"the scheduler cannot handle this job ({kind}{error})"[:MAX_REASON_LENGTH]
+        cause, trace = "", error.__traceback__
         while trace is not None:
-            place, trace = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}", trace.tb_next
-        return cls(job.id, job.version, reason, place)
+            cause, trace = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}", trace.tb_next
+        return cls(job.id, job.version, reason, cause)
 
 
 class Orders(Struct, omit_defaults=True):
@@ -87,19 +87,19 @@ class Orders(Struct, omit_defaults=True):
     job_reservations: list[JobReservation] = field(default_factory=list)
     #: epoch seconds of the next cycle that is due even without events
     next_time: float = NEVER
-    #: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10)
+    #: lines for common/schedule, a `::::::::` first; none unless the scheduler's params contain MONITOR (SC-10)
     schedule: list[str] = field(default_factory=list)
     #: lines for common/schedd_runlog of a monitored run (QF-35)
     run_log: list[str] = field(default_factory=list)
-    #: a summary of the run for the qmaster's messages, if the scheduler's params say PROFILE (SC-11)
+    #: a summary of the run for the qmaster's messages, if the scheduler's params contain PROFILE (SC-11)
     profile: str = ""
     seconds: float = 0.0
 
 
 def decode_orders(data: bytes) -> tuple[Orders, list[str]]:
-    """The orders of a message (JSON), and the faults of those that are left out.
+    """The orders of a message (JSON), and the faults of the orders that are left out.
 
-    An unreadable order does not affect the others. Raises msgspec.DecodeError if the message as a whole is unreadable.
+    An unreadable order does not affect other orders. Raises msgspec.DecodeError if the message as a whole is unreadable.
     """
     try:
         return msgspec.json.decode(data, type=Orders), []

@@ -1,9 +1,9 @@
-"""Path aliases: how a directory of the submit host is called on the host of the job.
+"""Path aliases: names of the submit host's directories on the host of the job.
 
-Owns the format of `sge_aliases` and what its lines do to a path. Pure and light: the submitting commands keep the lines that
-may concern a job, its host applies them. Source: sge_aliases(5), sge_submit(1) -b -cwd -wd; SB-10.
+Owns the format of `sge_aliases` and the effect of its lines on a path. Pure and light: the submitting commands select the lines
+that may concern a job, its host applies them. Source: sge_aliases(5), sge_submit(1) -b -cwd -wd; SB-10.
 
-    line = source submit_host exec_host replacement      lines that are blank or begin with # say nothing
+    line = source submit_host exec_host replacement      lines that are blank or begin with # are ignored
 
 Deviation: a source matches whole names of directories; in the original `/home/al` also changes `/home/alice`.
 """
@@ -24,16 +24,16 @@ def parse_aliases(text: str, path: str) -> list[tuple[str, str, str, str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line[:1] == "#" or not line.strip():
             continue
-        words = line.split()
-        if len(words) != 4:
+        fields = line.split()
+        if len(fields) != 4:
             raise SyntaxFault(f"{path}, line {number}: source path, submit host, exec host and replacement are expected")
-        found.append((words[0], words[1], words[2], words[3]))
+        found.append((fields[0], fields[1], fields[2], fields[3]))
     return found
 
 
-def concerning(lines: "Iterable[tuple[str, str, str, str]]", host: str, paths: "Iterable[str]") -> list[Alias]:
-    """What a job takes along that is submitted on a host: lines whose source is the beginning of one of its paths, or of a
-    replacement that was taken before."""
+def select_aliases(lines: "Iterable[tuple[str, str, str, str]]", host: str, paths: "Iterable[str]") -> list[Alias]:
+    """The aliases that go with a job submitted on `host`: lines whose source is the beginning of one of its paths, or of an
+    earlier replacement."""
     kept: list[Alias] = []
     known = [path for path in paths if path[:1] == "/"]
     for source, submit_host, exec_host, replacement in lines:
@@ -44,8 +44,8 @@ def concerning(lines: "Iterable[tuple[str, str, str, str]]", host: str, paths: "
     return kept
 
 
-def on_host(path: str, aliases: "Iterable[Alias]", host: str) -> str:
-    """The path as a host knows it: the aliases one after the other, each on what the ones before have made of it."""
+def apply_aliases(path: str, aliases: "Iterable[Alias]", host: str) -> str:
+    """The path on a host: all aliases are applied in sequence, each to the result of the alias before."""
     for source, exec_host, replacement in aliases:
         if _is_host(exec_host, host) and _begins(path, source):
             path = replacement + path[len(source) :]
@@ -53,7 +53,7 @@ def on_host(path: str, aliases: "Iterable[Alias]", host: str) -> str:
 
 
 def _is_host(entry: str, host: str) -> bool:
-    """`*`, or the host's name; one of the two may lack the domain."""
+    """Whether an entry is `*` or the host's name; one of the two names may lack the domain."""
     entry, host = entry.lower(), host.lower()
     short = entry.partition(".")[0] == host.partition(".")[0] and ("." not in entry or "." not in host)
     return entry in ("*", host) or short

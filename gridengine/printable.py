@@ -1,8 +1,8 @@
-"""Texts of users in listings for people: one line stays one line, and no text steers the terminal.
+"""Texts of users in listings for people: one line stays one line, and no text controls the terminal.
 
-Owns the escapes of what is not printable: control characters, C1 among them, separators of lines, marks that turn the
-direction of writing. Fields whose text is free go through `printable` before they are laid out; all that is laid out goes
-through `program.show`, which asks `printable_lines`. XML and JSON have rules of their own.
+Owns the escapes of non-printable characters: control characters, C1 included, line separators, marks that change the writing
+direction. Fields with free text go through `printable` before the layout; finished output goes through `program.show`, which
+calls `printable_lines`. XML and JSON have rules of their own.
 """
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class _Escapes(dict[int, str]):
-    """For `str.translate`: what is printable as it is, the rest as `\\x1b` or `\\u2028`."""
+    """For `str.translate`: printable characters unchanged, other characters as `\\x1b` or `\\u2028`."""
 
     def __missing__(self, code: int) -> str:
-        letter = chr(code)
-        if not letter.isprintable():
-            letter = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-        self[code] = letter
-        return letter
+        character = chr(code)
+        if not character.isprintable():
+            character = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        self[code] = character
+        return character
 
 
 _IN_FIELDS = _Escapes({ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"})
@@ -26,7 +26,7 @@ _IN_LINES = _Escapes({ord("\t"): "\t", ord("\n"): "\n", ord("\r"): "\\r"})
 
 
 def printable(value: "Any") -> "Any":
-    """Plain data with all that is not printable in its texts, keys included, written as `\\n`, `\\x1b` …"""
+    """Plain data; non-printable characters in its texts, keys included, become `\\n`, `\\x1b` …"""
     if isinstance(value, str):
         return value if value.isprintable() else value.translate(_IN_FIELDS)
     if isinstance(value, (list, tuple)):
@@ -37,5 +37,5 @@ def printable(value: "Any") -> "Any":
 
 
 def printable_lines(text: str) -> str:
-    """Lines that are laid out already; their ends and tabs stay."""
+    """Finished lines with escapes; line ends and tabs stay."""
     return text.translate(_IN_LINES)

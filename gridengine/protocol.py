@@ -1,30 +1,32 @@
-"""The number of the language that the daemons of a cell speak with each other, and how far two may differ.
+"""The protocol version of a cell's daemons, and the maximum difference between two of them.
 
-Owns that rule, and the names that both sides of a socket must spell alike. Light: commands load it. The number is exchanged at
-`execd_hello`, whose own shape is for all versions: fields that one side does not know are left alone, and one that is missing is
-0 or "". Source: docs/adr/0149.
+Owns that rule, and names that are common to both sides of a socket. Light: commands load it. Daemons exchange the version in
+`execd_hello`, whose own shape is the same for all versions: unknown fields are ignored, and a missing field is 0 or "". Source:
+docs/adr/0149.
 """
 
-#: Goes up when a daemon of the release before would misread what is sent to it, or not be understood.
+#: Grows when a daemon of the release before would misread the messages of this release, or send unreadable messages.
 PROTOCOL = 1
 
-#: A cell is upgraded host by host, so its daemons are of two releases for a while; of more never.
-MOST_APART = 1
-WORD_FILE = "master_word"
-"""In the spool directory of an exec host: what the master last said to its hello: nothing but a welcome, or why it is refused."""
+#: A cell is upgraded host by host, so its daemons may be of two successive releases for a while, never of more.
+MAX_PROTOCOL_DIFFERENCE = 1
+MASTER_REPLY_FILE = "master_word"
+"""In the spool directory of an exec host: the master's last reply to its hello: empty if it was accepted, else the refusal."""
 
 SENSOR_FAULTS_FILE = "sensor_faults"
-"""In the spool directory of an exec host: what is wrong with its load sensors now, one sentence a line."""
+"""In the spool directory of an exec host: present faults of its load sensors, one sentence a line."""
 
 
-def disagreement(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:
-    """Why an exec host and a master cannot work together, "" if they can. `rays`: of both, "" where nothing is said.
+def incompatibility_reason(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:
+    """The reason for which an exec host and a master cannot work together, "" if they can. `rays`: releases of Ray and Python on
+    the host and on the master, "" if not known.
 
     The nodes of a Ray cluster must have the same versions of Ray and Python.
     """
-    if abs(theirs - master) > MOST_APART:
+    if abs(theirs - master) > MAX_PROTOCOL_DIFFERENCE:
         older = f"host {host}" if theirs < master else "the master"
-        return f"host {host} speaks protocol {theirs}, the master {master}: they may differ by {MOST_APART}; upgrade {older}"
+        limit = f"they may differ by {MAX_PROTOCOL_DIFFERENCE}"
+        return f"host {host} speaks protocol {theirs}, the master {master}: {limit}; upgrade {older}"
     if all(rays) and rays[0] != rays[1]:
         return f"host {host} has {rays[0]}, the master {rays[1]}: it joins again when both are of one release"
     return ""

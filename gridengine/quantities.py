@@ -7,21 +7,21 @@ import time
 
 
 def plain_number(value: float) -> "int | float":
-    """As programs are told it: a whole number without a fraction, others to the millionth."""
+    """A number for programs: a whole number without a fraction, any other number to the millionth."""
     rounded = round(value, 6)
     return int(rounded) if rounded.is_integer() else rounded
 
 
 def size_text(size: float, decimals: int, none: str = "") -> str:
-    """`23.541G`: the largest fitting letter of K M G T; `none` is what stands for no letter below 1024."""
-    for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+    """`23.541G`: the largest fitting suffix of K M G T; `none` is the suffix below 1024."""
+    for suffix, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
         if abs(size) >= unit:
-            return f"{size / unit:.{decimals}f}{letter}"
+            return f"{size / unit:.{decimals}f}{suffix}"
     return f"{size:.{decimals}f}{none}"
 
 
 def whole_tickets(tickets: list[float]) -> list[int]:
-    """Tickets in all, and those by policy, without their fractions. Source: O."""
+    """The sum of all tickets, and the tickets of each policy, without their fractions. Source: O."""
     return [int(each + 1e-6) for each in (sum(tickets), *tickets)]
 
 

@@ -19,19 +19,19 @@ Run = range | Bitmap
 
 #: upper end of an open slot range such as `4-`
 MAX_SLOTS = 9999999
-_LARGEST_ID = 4294967295
-#: more runs than these are kept as a bitmap, unless they are so far apart that the bitmap would be the larger
-_MOST_RUNS = 1024
-_IDS_A_RUN = 512
+_MAX_ID = 4294967295
+#: more runs become a bitmap, unless they are so far apart that the bitmap would be larger
+_MAX_RUNS = 1024
+_IDS_PER_RUN = 512
 #: ids over which a text may combine progressions of different steps: a bit each, and a request may do it often
-_WIDEST = 1 << 20
+_MAX_COMBINED_SPAN = 1 << 20
 
 
 def _id(text: str, whole: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 10:
         raise SyntaxFault(f'"{whole}" is not a range: "{text}" is not a positive number')
-    if not 1 <= int(text) <= _LARGEST_ID:
-        raise SyntaxFault(f'"{whole}" is not a range: {int(text)} is not within 1 and {_LARGEST_ID}')
+    if not 1 <= int(text) <= _MAX_ID:
+        raise SyntaxFault(f'"{whole}" is not a range: {int(text)} is not within 1 and {_MAX_ID}')
     return int(text)
 
 
@@ -50,7 +50,7 @@ def _progression(text: str) -> range:
 
 
 def _trim(run: range) -> range:
-    """The same members with `stop` right behind the last one, and step 1 if there is one member."""
+    """The same members with `stop` right behind the last member, and step 1 for a single member."""
     last = run[-1]
     return range(run.start, last + 1, run.step if last > run.start else 1)
 
@@ -80,7 +80,7 @@ def _compact(runs: Iterable[Run]) -> tuple[Run, ...]:
             compact.append(trimmed)
         else:
             compact[-1] = joined
-    if len(compact) > _MOST_RUNS and compact[-1][-1] - compact[0].start < _IDS_A_RUN * len(compact):
+    if len(compact) > _MAX_RUNS and compact[-1][-1] - compact[0].start < _IDS_PER_RUN * len(compact):
         return (Bitmap.of(compact),)
     return tuple(compact)
 
@@ -89,18 +89,18 @@ def _runs_of(ids: Iterable[int]) -> tuple[Run, ...]:
     return _compact(range(i, i + 1) for i in sorted(set(ids)))
 
 
-def _settled(bitmap: Bitmap | None) -> tuple[Run, ...]:
-    """The runs that say the same as a bitmap; itself where those would be many."""
+def _runs_of_bitmap(bitmap: Bitmap | None) -> tuple[Run, ...]:
+    """The runs with the same members as a bitmap; the bitmap itself if the runs would be too many."""
     if bitmap is None:
         return ()
-    return _compact(bitmap.progressions(_MOST_RUNS) or (bitmap,))
+    return _compact(bitmap.progressions(_MAX_RUNS) or (bitmap,))
 
 
 class Ranges:
     """An immutable set of positive ids, kept as ascending runs that do not interleave.
 
     A run is an arithmetic progression, or a bitmap where progressions of different steps interleave. A million ids of an
-    array job are one progression, every third of them gone makes one bitmap; single ids are looked at in neither.
+    array job are one progression, and become one bitmap without every third of them; single ids are examined in neither.
     """
 
     __slots__ = ("runs",)
@@ -123,19 +123,19 @@ class Ranges:
             raise SyntaxFault(f'"{text}" is not a list of ranges')
         runs = [_progression(part) for parts in lists for part in parts]
         first, last = min(run.start for run in runs), max(run[-1] for run in runs)
-        if len(runs) > 1 and last - first >= _WIDEST and any(run.step > 1 for run in runs):
-            raise SyntaxFault(f'"{text}": ranges with a step can be combined over {_WIDEST} ids at most')
+        if len(runs) > 1 and last - first >= _MAX_COMBINED_SPAN and any(run.step > 1 for run in runs):
+            raise SyntaxFault(f'"{text}": ranges with a step can be combined over {_MAX_COMBINED_SPAN} ids at most')
         return cls(runs)
 
     @classmethod
     def load(cls, text: str) -> "Ranges":
-        """The way back from `dump`. Raises SyntaxFault or ValueError."""
+        """Read the text of `dump`. Raises SyntaxFault or ValueError."""
         if not text:
             return cls()
         return cls._of(tuple(Bitmap.load(part) if "=" in part else _trim(_progression(part)) for part in text.split(",")))
 
     def dump(self) -> str:
-        """The form of the journal, short for whatever set."""
+        """The form of the journal, which is short for every set."""
         return ",".join(_text(run) if isinstance(run, range) else run.dump() for run in self.runs)
 
     @classmethod
@@ -145,7 +145,7 @@ class Ranges:
 
     @classmethod
     def union_of(cls, sets: "Iterable[Ranges]") -> "Ranges":
-        """All ids of these sets. Takes their runs as they are: a million ids cost what their progressions cost."""
+        """All ids of these sets. The cost grows with the number of progressions, not of ids."""
         return cls._of(_union((), tuple(run for each in sets for run in each.runs)))
 
     def __len__(self) -> int:
@@ -182,7 +182,7 @@ class Ranges:
         return ",".join(_text(run) if isinstance(run, range) else ",".join(_texts(run)) for run in self.runs)
 
     def summary(self) -> str:
-        """For messages: as `__str__`, and where that would be pages, how many ids there are and between which."""
+        """For messages: as `__str__`; for a long text instead the number of ids, and the smallest and the largest."""
         whole = len(self.runs) <= 64 and all(isinstance(run, range) for run in self.runs)
         return str(self) if whole else f"{len(self)} of {self.first}-{self.last}"
 
@@ -234,19 +234,19 @@ class Ranges:
         return self if self.runs == other.runs else self - (self - other)
 
     def union(self, task_id: int) -> "Ranges":
-        """With one id more."""
+        """The set with this id."""
         return self | Ranges._of((range(task_id, task_id + 1),))
 
     def minus(self, task_id: int) -> "Ranges":
-        """Without one id."""
+        """The set without this id."""
         return self - Ranges._of((range(task_id, task_id + 1),))
 
     def widened(self, below: int, above: int) -> "Ranges":
-        """Every id from `below` ids before one of the set to `above` ids behind one; they may be less than 1."""
+        """Every id that is at most `below` before or `above` behind an id of the set; such ids may be less than 1."""
         wide = (
             (range(run.start - below, run[-1] + above + 1),)
             if isinstance(run, range) and (len(run) == 1 or run.step <= below + above + 1)
-            else _settled(Bitmap.of((run,)).widened(below, above))
+            else _runs_of_bitmap(Bitmap.of((run,)).widened(below, above))
             for run in self.runs
         )
         return Ranges.union_of(map(Ranges._of, wide))
@@ -257,7 +257,7 @@ def _text(run: range) -> str:
 
 
 def _texts(ids: Iterable[int]) -> Iterator[str]:
-    """Texts of the progressions that ascending ids make, each as long as it can be."""
+    """Texts of the progressions of ascending ids, each as long as possible."""
     first = last = step = 0
     for number in ids:
         if not first:
@@ -284,15 +284,15 @@ def _union(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
 
 
 def _unite(cluster: list[Run]) -> tuple[Run, ...]:
-    """The union of runs of which each reaches into the span of the others: one progression if that is possible."""
+    """The union of runs with overlapping spans: one progression if that is possible."""
     widest = max(cluster, key=lambda run: (run[-1] - run.start, isinstance(run, range)))
     if isinstance(widest, range) and all(_continues(run, widest) for run in cluster):
         return (range(min(run.start for run in cluster), max(run[-1] for run in cluster) + 1, widest.step),)
-    return _settled(Bitmap.of(cluster))
+    return _runs_of_bitmap(Bitmap.of(cluster))
 
 
 def _difference(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
-    """One walk along both."""
+    """The members of the left runs that no right run has, by one walk along the two sequences."""
     if left == right:
         return ()
     found: list[Run] = []
@@ -308,7 +308,7 @@ def _difference(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...
 
 
 def _minus(run: Run, cuts: tuple[Run, ...]) -> Iterable[Run]:
-    """A run without those that reach into its span, in ascending order."""
+    """A run without the members of `cuts`, which reach into its span, in ascending order."""
     if not cuts:
         return (run,)
     if isinstance(run, range) and all(_aligned(run, cut) for cut in cuts):
@@ -320,11 +320,11 @@ def _minus(run: Run, cuts: tuple[Run, ...]) -> Iterable[Run]:
             done = max(below, (cut[-1] - run.start) // run.step + 1)
         return [*found, run[done:]]
     windows = [window for cut in cuts if (window := _within(cut, run.start, run[-1]))]
-    return _settled(Bitmap.of((run,)).without(Bitmap.of(windows))) if windows else (run,)
+    return _runs_of_bitmap(Bitmap.of((run,)).without(Bitmap.of(windows))) if windows else (run,)
 
 
 def _aligned(run: range, other: Run) -> bool:
-    """Whether the other progression has every member of this one that lies within its span."""
+    """Whether the other progression has every member of this run that lies within its span."""
     if not isinstance(other, range):
         return False
     step = other.step if len(other) > 1 else 1
@@ -349,7 +349,7 @@ def _within(run: Run, first: int, last: int) -> Run | None:
 def parse_slot_ranges(text: str) -> tuple[tuple[int, int], ...]:
     """Slot counts of a `-pe` request as ascending, disjoint (low, high) pairs, both ends included.
 
-    `-8` is 1-8, `4-` is 4-MAX_SLOTS, `8-4` is 4-8, touching ranges are one. Source: sge_types(5) parallel_env.
+    `-8` is 1-8, `4-` is 4-MAX_SLOTS, `8-4` is 4-8; touching ranges are joined. Source: sge_types(5) parallel_env.
     """
     pairs: list[tuple[int, int]] = []
     for part in text.split(","):
@@ -359,7 +359,7 @@ def parse_slot_ranges(text: str) -> tuple[tuple[int, int], ...]:
         low = _id(low_text, text) if low_text else 1
         high = _id(high_text, text) if high_text else (MAX_SLOTS if dash else low)
         if max(low, high) > MAX_SLOTS:
-            raise SyntaxFault(f'"{text}": more than {MAX_SLOTS} slots cannot be asked for')
+            raise SyntaxFault(f'"{text}": more than {MAX_SLOTS} slots cannot be requested')
         pairs.append((min(low, high), max(low, high)))
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pairs):

@@ -1,6 +1,6 @@
 """Usage as allocated instead of as measured: execd_params ACCT_RESERVED_USAGE and SHARETREE_RESERVED_USAGE (EX-16).
 
-Pure. Called by the execution host for what it reports of running and ended tasks, and by the share usage of the state.
+Pure. Called by the execution host for its reports of running and ended tasks, and by the share usage of the state.
 Source: sge_conf(5) execd_params.
 """
 
@@ -14,7 +14,7 @@ _GIGABYTE = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What a task has of the host: slots, and bytes of memory if it has a limit on them (h_vmem, else s_vmem)."""
+    """The part of the host that a task has: slots, and bytes of memory if it has a limit on them (h_vmem, else s_vmem)."""
 
     slots: int
     memory: float | None
@@ -30,7 +30,7 @@ class Allocation:
 
 
 def reserved(allocation: Allocation, wallclock_s: float) -> dict[str, float]:
-    """The values that take the place of measured ones: cpu (s), and mem (GB s) and maxvmem (bytes) under a limit."""
+    """Values that replace the measured usage: cpu (s), and mem (GB s) and maxvmem (bytes) under a limit."""
     values = {"cpu": wallclock_s * allocation.slots}
     if allocation.memory is not None:
         values |= {"mem": allocation.memory / _GIGABYTE * wallclock_s, "maxvmem": allocation.memory}

@@ -1,7 +1,7 @@
-"""The language of an interactive session: frames between the client (qrsh …) and the process that holds a task's streams.
+"""The protocol of an interactive session: frames between the client (qrsh …) and the process that holds a task's streams.
 
 Owns the format, and the rule by which nothing is lost or doubled when a connection breaks: both sides number the frames
-that carry data, keep them until the other has acknowledged them, and send at a new connection how many they have received.
+that carry data, keep them until the other side has acknowledged them, and send at a new connection how many they have received.
 Pure and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
 
 A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
@@ -80,8 +80,8 @@ def decode_window_size(data: bytes) -> WindowSize:
 
 
 class Outbox:
-    """Numbered frames that are being sent. `limit`: bytes without acknowledgement at which `has_room` is False; `kept`: bytes of
-    acknowledged frames that stay, for a new client."""
+    """Numbered frames that are being sent. `limit`: bytes without acknowledgement at which `has_capacity` is False; `kept`: bytes
+    of acknowledged frames that stay, for a new client."""
 
     def __init__(self, limit: int, kept: int = 0) -> None:
         self._limit, self._kept = limit, kept
@@ -93,7 +93,7 @@ class Outbox:
         self._open = 0  # of these, not acknowledged
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether another frame may be added."""
         return self._open < self._limit
 
@@ -119,7 +119,7 @@ class Outbox:
         return b"".join(self._frames[index] for index in range(start, len(self._frames)))
 
     def acknowledge(self, count: int) -> None:
-        """The other side has received `count` frames. Raises BrokenSession for a count that was never sent."""
+        """Note that the other side has received `count` frames. Raises BrokenSession for a count that was never sent."""
         if count > self._first + len(self._frames):
             raise BrokenSession("an acknowledgement of what was not sent")
         for number in range(self._acknowledged, count):
@@ -130,8 +130,8 @@ class Outbox:
             self._first += 1
 
     def resume(self, count: int | None) -> int:
-        """Start a new connection, whose other side has `count` frames, None if it is new itself. Returns the number of the first
-        frame that it gets. Raises BrokenSession when that frame is gone."""
+        """Start a new connection. `count`: frames that the other side has, None for a new client. Returns the number of the first
+        frame to be sent. Raises BrokenSession when that frame is gone."""
         if count is None:
             self._sent = self._first
         elif self._first <= count <= self._first + len(self._frames):
@@ -149,7 +149,7 @@ class Inbox:
         self._data = b""
 
     def begin_connection(self, count: int | None = None) -> None:
-        """Start a new connection: an incomplete frame of the last one is dropped. `count`: frames that count as received."""
+        """Start a new connection: an incomplete frame of the last connection is dropped. `count`: frames counted as received."""
         self._data = b""
         if count is not None:
             self.count = count

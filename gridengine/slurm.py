@@ -1,6 +1,6 @@
-"""What the commands with Slurm's names and the hosts agree on: how a job says that it came by them, and how Slurm writes things.
+"""The contract of the hosts and the commands with Slurm's names: the mark of their jobs, and Slurm's notation of lists.
 
-Owns the mark of such a job, a variable of its context, and the numbers of its tasks: Slurm's may begin at 0, which is task 1.
+Owns the mark, a variable of the job's context, and the numbers of its tasks: Slurm's may begin at 0, which is task 1.
 Light, for commands. Called by `clients.slurm` and the exec hosts. Source: sbatch(1) and squeue(1) of 22.05; adr/0160.
 """
 
@@ -10,19 +10,19 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: variable of the context: what is to be taken off a task's number for Slurm's
+#: variable of the context: difference between a task's number and Slurm's number of it
 MARK = "slurm_array_offset"
 _NUMBERED = re.compile(r"(.*?)(\d+)$")
 
 
 def array_offset(context: "Mapping[str, str]") -> "int | None":
-    """0 or 1 of a job that sbatch has submitted, None of any other."""
+    """0 or 1 for a job that sbatch has submitted, None for any other job."""
     text = context.get(MARK)
     return None if text is None else int(text == "1")
 
 
 def node_list(hosts: "Iterable[str]") -> str:
-    """Hosts as Slurm names several: `n[1-3,7],login`. Each once; leading zeros are kept."""
+    """Hosts in Slurm's notation: `n[1-3,7],login`. Each once; leading zeros are kept."""
     parts: list[str] = []
     numbered: dict[tuple[str, int], list[int]] = {}
     for host in dict.fromkeys(hosts):

@@ -1,7 +1,7 @@
-"""What a program does when its standard output takes no more: a full disk, a reader that has gone.
+"""Reaction of a program to errors of its standard output: a full disk, a reader that has gone.
 
-Owns that answer, for all programs that print. Must import next to nothing. Called by the commands, by `clients.utilbin` and
-by all programs that typer runs.
+Owns the exit status and the message of that, for all programs that print. Must import next to nothing. Called by the commands,
+by `clients.utilbin` and by all programs that typer runs.
 """
 
 import errno
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EXIT_BROKEN_PIPE = 141
-#: what a full or broken disk answers a writer
+#: errors of a write to a full or broken disk
 _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def is_write_error(error: BaseException) -> bool:
-    """Whether this is what a writer gets whose file takes no more; a file that a name is given for is not standard output."""
+    """Whether this is a write error of standard output; an error with a file name belongs to another file."""
     return isinstance(error, OSError) and not error.filename and (
         isinstance(error, BrokenPipeError) or error.errno in _WRITE_ERRORS
     )
 
 
-def flushed(status: int) -> int:
-    """The exit status of a program that has printed everything, when what is left in its buffers is written as well."""
+def flush_output(status: int) -> int:
+    """Write the buffers of a program that has printed everything, and return its exit status."""
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # the caller closed it
                 stream.flush()
     except OSError as error:
-        return write_failed(error)
+        return handle_write_error(error)
     return status
 
 
-def write_failed(error: OSError) -> int:
-    """The exit status when stdout takes no more: 141 without a word if its reader has gone, otherwise 1 and the reason.
+def handle_write_error(error: OSError) -> int:
+    """The exit status after a write error: 141 without a message if the reader has gone, otherwise 1 and the reason.
 
-    What is left in the buffer must not be tried again. Deviation: 8.1.9 is silent and exits with 0.
+    The rest of the buffer must not be written again. Deviation: 8.1.9 is silent and exits with 0.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if isinstance(error, BrokenPipeError):
@@ -46,26 +46,26 @@ def write_failed(error: OSError) -> int:
     try:
         os.write(2, f"write error: {error.strerror}\n".encode())
     except OSError:
-        pass  # stderr leads to the same place
+        pass  # stderr leads to the same file
     return 1
 
 
-def checked(main: "Callable[[], int]") -> "Callable[[], int]":
-    """A program with an exit status that says whether all that it printed was written."""
+def with_output_check(main: "Callable[[], int]") -> "Callable[[], int]":
+    """The program with an exit status that reports whether its whole output was written."""
 
     def run() -> int:
         try:
-            return flushed(main())
+            return flush_output(main())
         except SystemExit as end:
-            # typer ends a program so, also when the reader of its output has gone
+            # typer ends a program by SystemExit, also when the reader of its output has gone
             if isinstance(end.__context__, BrokenPipeError):
-                return write_failed(end.__context__)
+                return handle_write_error(end.__context__)
             if isinstance(end.code, str):
                 raise
-            return flushed(end.code or 0)
+            return flush_output(end.code or 0)
         except OSError as error:
             if not is_write_error(error):
                 raise
-            return write_failed(error)
+            return handle_write_error(error)
 
     return run

@@ -3,7 +3,7 @@
 Owns keys, types and defaults (docs/architecture.md section 5.2). The standard library alone; opens nothing. Called by
 `daemons.execd.task_config`, which fills it, and by the shepherd. A task runs through an upgrade of its cell: a key keeps
 its name, its meaning and its default as long as a release that wrote it may have tasks running. Configurations are never
-changed; the classes are not frozen only because one is made for every task and that would take twice as long.
+changed; the classes are not frozen only because every task makes an object, which would take twice as long.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 Number = int | float
-#: What the kernel takes for a limit at most; a larger one is no other limit.
+#: The kernel's maximum of a limit; a larger limit has the same effect.
 MAX_LIMIT = 2**63 - 1
-#: Suffix of the name of a file in a task's directory until it is written. A file with this name may hold what an earlier task
-#: left, and must not be read.
+#: Suffix of the name of a file in a task's directory until it is written. A file with this name may be a leftover of an earlier
+#: task, and must not be read.
 DRAFT = ".new"
 #: The name of the file; and its name after the shepherd has written one in the format of 8.1.9 instead, for methods to read.
 CONFIG, PRIVATE_CONFIG = "config", "config.json"
@@ -28,12 +28,12 @@ EXECD = "execd"
 
 
 class TaskFileError(ValueError):
-    """The `config` of a task cannot be used; the text says which key and why."""
+    """The `config` of a task cannot be used; the text names the key and the reason."""
 
 
 @dataclass(kw_only=True)
 class Program:
-    """What is run, and how its interpreter is found. `script`: of jobs that have one, `command`: of binaries.
+    """The program to run, and its interpreter. `script`: path of a job's script, `command`: of a binary job's program.
 
     `starter_method`: the command line that starts it instead.
     """
@@ -53,7 +53,7 @@ class Program:
 class StreamPaths:
     """Paths, already expanded. `stdout`/`stderr` may be directories: then `default_stdout`/`default_stderr` names the file in it.
 
-    `merge`: errors go where the output goes. `pe_…`: those of the procedures of a parallel environment.
+    `merge`: errors go where the output goes. `pe_…`: paths of the procedures of a parallel environment.
     """
 
     stdout: str
@@ -83,7 +83,7 @@ class Methods:
 
 @dataclass(kw_only=True)
 class Checkpointing:
-    """`ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
+    """`ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: codes of `s m x r`; `ckpt_pid`: process id in
     the checkpoint to start from, 0 for none.
     """
 
@@ -103,7 +103,7 @@ class Rules:
     """Settings of the cluster for all jobs. `gid_range`: as in sge_conf(5), "65400-65500".
 
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
-    `method_timeout_s`: how long a method that is waited for may take, and after the job the client of its session.
+    `method_timeout_s`: maximum duration of a method that the shepherd waits for, and after the job, of its session's client.
     """
 
     gid_range: str | None = None
@@ -119,9 +119,9 @@ class Rules:
 
 @dataclass(kw_only=True)
 class Confines:
-    """`cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem;
+    """`cgroups`: directories in which the task makes a cgroup of its own; `memory_by_cgroup`: one of them limits h_vmem;
     `processes_by_cgroup`: one of them limits h_maxproc, to the processes of the task instead of all of its owner's.
-    `processors`: those that the task is bound to, [] for all of them.
+    `processors`: processors that the task is bound to, [] for all.
     """
 
     cgroups: list[str] = field(default_factory=list)
@@ -132,10 +132,10 @@ class Confines:
 
 @dataclass(kw_only=True)
 class Interactive:
-    """`session`: how an interactive job is connected with its client: `pipes`, `pty`, or "" for not at all;
-    `session_grace_s`: how long it may be without a client. `login`: run the owner's `login_shell` (with the command, if
-    there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER). `remote_daemon`: command
-    line of the daemon through which the client comes, None for the builtin way.
+    """`session`: connection of an interactive job with its client: `pipes`, `pty`, or "" for none;
+    `session_grace_s`: maximum time without a client. `login`: run the owner's `login_shell` (with the command, if any) instead
+    of a job's shell; `wrapper`: a program that runs the command instead (QRSH_WRAPPER). `remote_daemon`: command line of the
+    daemon through which the client connects, None for the builtin transport.
     """
 
     session: str = ""
@@ -150,8 +150,8 @@ class Interactive:
 class TaskConfig(Program, StreamPaths, Methods, Checkpointing, Rules, Confines, Interactive):
     """The whole configuration of a task for its shepherd. Times in seconds, sizes in bytes.
 
-    `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for others. `limits`: names of
-    queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those
+    `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for other tasks. `limits`: by names of
+    queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits`: names of limits
     (as `h_vmem`) that the slots do not multiply. `slots`: on this host.
     `environment`: complete; `method_environment`: the whole environment of methods that run as another user, except that user's
     own variables. `variables`: for `$host`, `$job_id` ... in methods. `tmpdir`: made and removed by the shepherd.
@@ -246,7 +246,7 @@ SHELL_START_MODES = ("posix_compliant", "unix_behavior", "script_from_stdin")
 
 
 def parse(data: object) -> TaskConfig:
-    """Check a decoded `config`. Unknown keys are left alone: other releases may write more. Raises TaskFileError."""
+    """Check a decoded `config`. Unknown keys are ignored: other releases may write more. Raises TaskFileError."""
     if not isinstance(data, dict):
         raise TaskFileError("config is not a JSON object")
     for name in _REQUIRED:

@@ -1,6 +1,6 @@
-"""The names of tries: of a task's master, and of its slave tasks.
+"""The keys of attempts: of a task's master, and of its slave tasks.
 
-Owns what stands where in them; they are written as JSON lists of 3 and 4 numbers. Pure, of the standard library.
+Owns the order of their numbers; in JSON they are lists of 3 and 4 numbers. Pure, of the standard library.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Self
 
 
 class TaskKey(tuple[int, ...]):
-    """Names one try to run a task, or (`SlaveKey`) a slave task of it: a tuple (job id, task id, attempt). Serial jobs have the
-    task id 1.
+    """Names one attempt to run a task, or (`SlaveKey`) a slave task of it: a tuple (job id, task id, attempt). Serial jobs have
+    the task id 1.
     """
 
     __slots__ = ()
@@ -33,7 +33,7 @@ class TaskKey(tuple[int, ...]):
 
     @property
     def master(self) -> tuple[int, int, int]:
-        """Job, task and attempt: the try whose master, or slave task, this is."""
+        """Job, task and attempt to which this master or slave task belongs."""
         return self[0], self[1], self[2]
 
     @staticmethod

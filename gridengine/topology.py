@@ -1,4 +1,4 @@
-"""Processor cores of a host: their layout as text, and which of them a job with `-binding` gets.
+"""Processor cores of a host: their layout as text, and the choice of cores for a job with `-binding`.
 
 Owns the numbering (sockets from 0, cores of a socket from 0, no holes) and the three strategies. Pure: layout, request
 and the cores that are in use come in as arguments. Called by the execd. Source: sge_submit(1) -binding,
@@ -48,22 +48,22 @@ class Topology:
         return [number for socket, core in cores for number in self.sockets[socket][core]]
 
     def text(self, used: Collection[Core] = ()) -> str:
-        """`SCCSCC`, or `SCTTCTT` where a core has several threads; cores that are `used` in small letters."""
+        """`SCCSCC`, or `SCTTCTT` where a core has several threads; cores that are `used` in lower case."""
         several = any(len(core) > 1 for cores in self.sockets for core in cores)
-        letters = []
+        codes = []
         for socket, cores in enumerate(self.sockets):
-            letters.append("S")
+            codes.append("S")
             for core, processors in enumerate(cores):
                 each = "C" + ("T" * len(processors) if several else "")
-                letters.append(each.lower() if (socket, core) in used else each)
-        return "".join(letters)
+                codes.append(each.lower() if (socket, core) in used else each)
+        return "".join(codes)
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRequest:
-    """What `-binding` asked for. `kind`: `set`, `env` or `pe`. `amount` None: as many cores as slots on the host.
+    """A request by `-binding`. `kind`: `set`, `env` or `pe`. `amount` None: as many cores as slots on the host.
 
-    `start`: where linear and striding must begin, None for anywhere; `cores`: those of explicit.
+    `start`: first core of linear and striding, None for any; `cores`: the cores of explicit.
     """
 
     kind: str
@@ -103,7 +103,7 @@ def choose(request: BindingRequest, topology: Topology, used: Collection[Core], 
 
 
 def _by_sockets(topology: Topology, used: Collection[Core], amount: int) -> tuple[Core, ...]:
-    """On the first socket that nobody uses; then on those with the most free cores, until there are enough."""
+    """Cores of the first unused socket; then of the sockets with the most free cores, until there are enough."""
     sizes = [len(cores) for cores in topology.sockets]
     free = [[(socket, core) for core in range(size) if (socket, core) not in used] for socket, size in enumerate(sizes)]
     order = sorted(range(len(free)), key=lambda socket: -len(free[socket]))
@@ -116,7 +116,7 @@ def _by_sockets(topology: Topology, used: Collection[Core], amount: int) -> tupl
 
 
 def _by_steps(cores: list[Core], used: Collection[Core], amount: int, step: int, start: Core | None) -> tuple[Core, ...]:
-    """`amount` free cores, each `step` after the one before, counted over all sockets; the first such place counts."""
+    """The first `amount` free cores at distances of `step`, counted over all sockets."""
     if step < 1 or (start is not None and start not in cores):
         return ()
     for first in range(len(cores)) if start is None else [cores.index(start)]:

@@ -1,8 +1,8 @@
 """Texts, flags and paths of a command line as typer has read them, without pydantic, which typer loads to check every option.
 
-That takes 0.1 to 0.2 s of processor time of each start of a daemon or of `gridengine`. All others go
-typer's way. The function that this replaces is private to typer: a version without it goes its own way for all options.
-Imported by the programs that typer runs.
+pydantic takes 0.1 to 0.2 s of processor time at each start of a daemon or of `gridengine`. typer itself reads options of other
+types. The replaced function is private to typer: a version without it reads all options itself. Imported by the programs that
+typer runs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class PlainValue:
         self._path = descriptor.annotation is Path and info.file_okay and info.dir_okay and not asked
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value that the program is given. typer's BadParameter: it is none of this kind."""
+        """The value for the program. Raises typer's BadParameter for a text of another type."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         if self._plain and type(value) is self._descriptor.annotation:
             return value
-        if self._path and type(value) is str and os.access(value, os.R_OK):  # what typer looks at, too
+        if self._path and type(value) is str and os.access(value, os.R_OK):  # typer checks this, too
             return Path(value)
         assert _build is not None
         return _build(self._descriptor).coerce(value, param=param, ctx=ctx)

@@ -6,7 +6,7 @@ reads a request, a load value or a configuration. All readers raise SyntaxFault 
 
 from gridengine.errors import SyntaxFault
 
-# typing and re are left out on purpose: together they cost more than all else that a command imports here.
+# typing and re are left out on purpose: together they cost more than all other imports of a command.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -25,7 +25,7 @@ _DECIMAL_CHARACTERS = frozenset("0123456789.eE+-")
 
 
 def _based(text: str) -> int | None:
-    """The value of a hexadecimal (0x) or octal (leading 0) constant, None if it is neither."""
+    """The value of a hexadecimal (0x) or octal (leading 0) constant, None for any other text."""
     if text[:2] in ("0x", "0X") and 2 < len(text) < 20 and _HEX_DIGITS.issuperset(text[2:]):
         return int(text, 16)
     if text[:1] == "0" and 1 < len(text) < 25 and _OCTAL_DIGITS.issuperset(text):
@@ -34,12 +34,12 @@ def _based(text: str) -> int | None:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether it is digits that are not meant as octal."""
+    """Whether the text is digits and no octal constant."""
     return text.isascii() and text.isdigit() and len(text) < 19 and (text[0] != "0" or text == "0")
 
 
 def _decimal(text: str) -> float | None:
-    """The value of an unsigned decimal number, also in scientific notation, None if it is not one."""
+    """The value of an unsigned decimal number, also in scientific notation, None for any other text."""
     if text[:1] in ("", "+", "-", "e", "E") or len(text) > 400 or not _DECIMAL_CHARACTERS.issuperset(text):
         return None
     try:
@@ -48,7 +48,7 @@ def _decimal(text: str) -> float | None:
         return None
 
 
-def _constant(text: str, what: str) -> float:
+def _constant(text: str, noun: str) -> float:
     """A positive decimal (also fractional), hexadecimal (0x) or octal (leading 0) constant."""
     based = _based(text)
     if based is not None:
@@ -59,8 +59,8 @@ def _constant(text: str, what: str) -> float:
     if value is not None:
         return value
     if text.startswith("-") and _decimal(text[1:]) is not None:
-        raise SyntaxFault(f'"{text}" is negative, {what} must not be')
-    raise SyntaxFault(f'"{text}" is not {what}')
+        raise SyntaxFault(f'"{text}" is negative, {noun} must not be')
+    raise SyntaxFault(f'"{text}" is not {noun}')
 
 
 def parse_time(text: str) -> float:
@@ -82,7 +82,7 @@ def parse_time(text: str) -> float:
 
 
 def _time_field(text: str) -> float | None:
-    """A number between colons, 0 for none: decimal, also with a fraction or leading zeros, or hexadecimal. None for others."""
+    """A number between colons, 0 for no text: decimal, also with a fraction or leading zeros, or hexadecimal; else None."""
     if not text or (text.isascii() and text.isdigit()):
         return int(text[:16] or "0")
     return _based(text) if text[:2] in ("0x", "0X") else _decimal(text)
@@ -110,8 +110,8 @@ def parse_memory(text: str) -> float:
 def parse_quantity(text: str) -> float:
     """The value of a complex of the type INT or DOUBLE: a constant with an optional sign and multiplier, or INFINITY.
 
-    Multipliers and octal constants as in memory sizes: 1k, 0x10 and 010 are 1000, 16 and 8. Whether decimals are allowed
-    is for the caller to say. Source: CX-4; O for all but plain numbers.
+    Multipliers and octal constants as in memory sizes: 1k, 0x10 and 010 are 1000, 16 and 8. The caller decides whether
+    decimals are allowed. Source: CX-4; O for all but plain numbers.
     """
     sign = -1 if text.startswith("-") else 1
     bare = text[1:] if text[:1] in ("-", "+") else text
@@ -156,10 +156,10 @@ def parse_double(text: str) -> float:
 
 def parse_bool(text: str) -> bool:
     """TRUE/FALSE in any case, 1/0, y/n, yes/no."""
-    word = text.lower()
-    if word in _TRUE:
+    lowered = text.lower()
+    if lowered in _TRUE:
         return True
-    if word in _FALSE:
+    if lowered in _FALSE:
         return False
     raise SyntaxFault(f'"{text}" is neither TRUE nor FALSE')
 
@@ -182,8 +182,8 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def spoken_time(seconds: float) -> str:
-    """As people say it, its two largest units: `4.5 s`, `1 min 12 s`, `2 h 5 min`, `3 d 4 h`; tenths below a minute."""
+def format_duration(seconds: float) -> str:
+    """A duration for people, in its two largest units: `4.5 s`, `1 min 12 s`, `2 h 5 min`, `3 d 4 h`; tenths below a minute."""
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -195,11 +195,11 @@ def spoken_time(seconds: float) -> str:
 
 
 _LAST_MOMENT = 253402214400.0
-"""The last day that datetime knows begins then, in UTC: no zone is a day ahead."""
+"""Start of datetime's last day in UTC: no zone is a day ahead."""
 
 
-def spoken_moment(moment: float, zone: "tzinfo") -> str:
-    """A time (epoch s) as sentences have it: `2026-11-20 18:16:20`. A limit may lie beyond any calendar."""
+def format_moment(moment: float, zone: "tzinfo") -> str:
+    """A time (epoch s) for people: `2026-11-20 18:16:20`. A limit may lie beyond any calendar."""
     from datetime import datetime
 
     if moment > _LAST_MOMENT:
@@ -208,12 +208,12 @@ def spoken_moment(moment: float, zone: "tzinfo") -> str:
 
 
 def format_memory(size: float) -> str:
-    """Bytes as `4.000G`: three decimals and the largest fitting letter of K M G T, none below 1024."""
+    """Bytes as `4.000G`: three decimals and the largest fitting suffix of K M G T, none below 1024."""
     if size == INFINITY:
         return "infinity"
-    for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+    for suffix, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
         if abs(size) >= unit:
-            return f"{size / unit:.3f}{letter}"
+            return f"{size / unit:.3f}{suffix}"
     return f"{size:.3f}"
 
 
@@ -225,7 +225,7 @@ def format_double(value: float) -> str:
 def parse_date_time(text: str, now: float, tz: "tzinfo | None" = None) -> int:
     """Epoch seconds of `[[CC]YY]MMDDhhmm[.SS]`.
 
-    now: epoch seconds, gives the year (and century) if left out; tz: time zone, None for the process's own.
+    now: epoch seconds, for the year (and century) if left out; tz: time zone, None for the process's own.
     A year below 70 without a century is 20YY, else 19YY. Source: sge_types(5) date_time.
     """
     from datetime import datetime

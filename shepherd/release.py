@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gridengine.release_lock import share_release
+from gridengine.release_lock import lock_release_shared
 
 
 def hold_release() -> list[int]:
@@ -18,5 +18,5 @@ def hold_release() -> list[int]:
     held = []
     with suppress(OSError):  # a disk that does not answer keeps no job from running
         held.append(os.open(Path(__file__).resolve().parents[2] / "lock", os.O_RDONLY | os.O_CLOEXEC))
-        share_release(held[0])
+        lock_release_shared(held[0])
     return held

@@ -75,7 +75,7 @@ class SessionProcess:
         if self._outcome is None:
             poll.register(self._control, _READ)
         masks: dict[int, int] = {}
-        if self._outbox.has_room:
+        if self._outbox.has_capacity:
             masks.update(dict.fromkeys(self._outputs, _READ))
         if self._input:
             masks[self._streams.input] = masks.get(self._streams.input, 0) | _WRITE
@@ -133,7 +133,7 @@ class SessionProcess:
         """The job has ended and its processes are gone: when the pipes are empty, send the client the outcome."""
         for descriptor in list(self._outputs):
             more = True
-            while more and self._outbox.has_room:
+            while more and self._outbox.has_capacity:
                 more = self._read_output(descriptor)
             if more:
                 return  # the client has to receive some first

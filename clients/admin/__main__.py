@@ -13,7 +13,7 @@ from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
 from gridengine.errors import plain_fault
-from gridengine.standard_output import checked, is_write_error
+from gridengine.standard_output import is_write_error, with_output_check
 
 _REASONS = {
     "Input should be a valid integer": "a whole number is expected",
@@ -23,7 +23,7 @@ _REASONS = {
 }
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the command line and return the exit code. First words are as those of the other commands, too."""
     words = ["--help" if index == 0 and word == "-help" else word for index, word in enumerate(sys.argv[1:])]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
-from gridengine.bootstrap import REQUIRED, wrong_values
-from gridengine.cell_files import master_named, parse_settings
+from gridengine.bootstrap import REQUIRED, invalid_values
+from gridengine.cell_files import parse_master_name, parse_settings
 from gridengine.errors import SyntaxFault
 
 #: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
@@ -98,10 +98,10 @@ def cell_of_environment(root: Path | None, name: str) -> CellFiles:
 def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
     settings = parse_bootstrap(_needed(files.bootstrap), files.bootstrap)
-    if wrong := next(wrong_values(settings), ""):
+    if wrong := next(invalid_values(settings), ""):
         raise Refusal(f"{files.bootstrap}: {wrong}")
     try:
-        return InstalledCell(files, settings, master_named(_needed(files.act_qmaster), files.act_qmaster))
+        return InstalledCell(files, settings, parse_master_name(_needed(files.act_qmaster), files.act_qmaster))
     except SyntaxFault as fault:
         raise Refusal(str(fault)) from None
 

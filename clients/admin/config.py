@@ -24,7 +24,7 @@ from clients.admin.cell_directory import (
 )
 from clients.admin.changes import carry_out_changes, plan_changes
 from clients.admin.refusal import Refusal
-from gridengine.kinds import KIND, OPTION_WORDS
+from gridengine.kinds import KIND, KIND_BY_OPTION_NAME
 
 config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
 
@@ -83,7 +83,7 @@ def history(
     name: Annotated[str, typer.Option(help="Only changes of objects of this name.")] = "",
 ) -> None:
     """Show who changed what, when and from where, the newest change first."""
-    kind = OPTION_WORDS.get(kind, kind)
+    kind = KIND_BY_OPTION_NAME.get(kind, kind)
     if kind and kind not in KIND:
         raise Refusal(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
     for change in read("config_history", {"limit": limit, "kind": kind, "name": name}):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from clients.admin.cell import CellFiles, InstalledCell, optional_text, parse_bootstrap
 from clients.admin.finding import Finding
 from clients.admin.refusal import Refusal
-from gridengine.bootstrap import unknown_settings, wrong_values
+from gridengine.bootstrap import invalid_values, unknown_settings
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
 
@@ -33,7 +33,7 @@ def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
     except Refusal as refusal:
         yield Finding(str(refusal), _BOOTSTRAP)
         return
-    faults = [*wrong_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
+    faults = [*invalid_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
     for fault in faults:
         yield Finding(f"{files.bootstrap}: {fault}", _BOOTSTRAP)
     if not faults:

@@ -22,7 +22,7 @@ from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.standing import standing
 from gridengine.protocol import SENSOR_FAULTS_FILE
-from gridengine.units import spoken_time
+from gridengine.units import format_duration
 
 #: The end of the qmaster's log in which lost letters are looked for.
 _TAIL_BYTES = 1_000_000
@@ -108,7 +108,8 @@ def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:
         return
     if abs(apart) > CLOCKS_APART_S:
         way = "ahead of" if apart > 0 else "behind"
-        yield Finding(f"the clock here is {spoken_time(abs(apart))} {way} that of the master host", "set the clocks (use NTP)")
+        difference = format_duration(abs(apart))
+        yield Finding(f"the clock here is {difference} {way} that of the master host", "set the clocks (use NTP)")
     else:
         yield Finding("the clock here and that of the master host agree")
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
-from gridengine.release_lock import have_release_alone
+from gridengine.release_lock import lock_release_exclusively
 
 FACTS, LOCK = "release.json", "lock"
 UNDATED = -1
@@ -134,7 +134,7 @@ class Releases:
         with (place / LOCK).open("r+b") as lock:  # NFS wants the right to write for this kind of lock
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # how releases before this kind of lock hold it
-                if not have_release_alone(lock.fileno()):
+                if not lock_release_exclusively(lock.fileno()):
                     return False
             except OSError:
                 return False

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from clients import gdi
 from clients.admin.asking import mean_cell
 from clients.admin.cell import InstalledCell
-from gridengine.protocol import WORD_FILE
+from gridengine.protocol import MASTER_REPLY_FILE
 
 #: Seconds that a host may take to join a master that answers, and that a master may take to answer.
 JOIN_S = 40.0
@@ -66,7 +66,7 @@ def joined(cell: InstalledCell, hosts: list[str]) -> Iterator[HostStanding]:
 def _word(cell: InstalledCell, host: str) -> str | None:
     """What the master last said to the daemon of a host: "" for a welcome, else why not; None: it has not answered."""
     try:
-        return (cell.execd_spool_dir / host / WORD_FILE).read_text().strip()
+        return (cell.execd_spool_dir / host / MASTER_REPLY_FILE).read_text().strip()
     except (OSError, UnicodeDecodeError):
         return None
 

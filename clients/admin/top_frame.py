@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gridengine.units import format_memory, spoken_time
+from gridengine.units import format_duration, format_memory
 
 #: from this width on, sections stand in two columns
 WIDE = 120
@@ -80,7 +80,7 @@ def shares(room: int, wishes: list[int]) -> list[int]:
 def wrongs(seen: Seen) -> Iterator[str]:
     """What an administrator should look at, the worst first."""
     if seen.silent_s:
-        yield f"the qmaster has not answered for {spoken_time(seen.silent_s)}: what follows is as old"
+        yield f"the qmaster has not answered for {format_duration(seen.silent_s)}: what follows is as old"
     instances = seen.status.get("queues", [])
     if lost := sorted({_host_of(each) for each in instances if "u" in each["states"]}):
         yield f"{len(lost)} host{'s' if lost[1:] else ''} lost: {', '.join(lost)}"

@@ -35,8 +35,8 @@ from clients.admin.local_daemons import (
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Release
 from clients.admin.socket_request import NoReplyError, ask
-from gridengine.protocol import MOST_APART
-from gridengine.units import spoken_time
+from gridengine.protocol import MAX_PROTOCOL_DIFFERENCE
+from gridengine.units import format_duration
 
 #: seconds: how long a daemon may take to be back, exec hosts to come to a new master, and their hellos to tell what they have
 #: installed; between two looks
@@ -139,7 +139,7 @@ class Upgrade:
                 continue
             if word["installed"] != wanted.name:
                 yield f"host {host} has {word['installed']} installed, not {wanted.name}: install that there first"
-            elif abs(word["protocol"] - wanted.protocol) > MOST_APART:
+            elif abs(word["protocol"] - wanted.protocol) > MAX_PROTOCOL_DIFFERENCE:
                 yield (
                     f"host {host} runs {word['release']} of protocol {word['protocol']}, {wanted.name} is of {wanted.protocol}: "
                     "upgrade to a release between them first"
@@ -289,7 +289,7 @@ class _told:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            typer.echo(f"{self._what} goes on as {self._wanted.name}, after {spoken_time(time.monotonic() - self._began)}")
+            typer.echo(f"{self._what} goes on as {self._wanted.name}, after {format_duration(time.monotonic() - self._began)}")
 
 
 def _go_back(installation: Installation) -> None:

@@ -6,7 +6,7 @@ Owns the requests of qconf -Xattr, -purge, -au and -du. Called by `clients.qconf
 from clients import program
 from clients.configure.methods import note_missing
 from gridengine.errors import SyntaxFault
-from gridengine.kinds import OPTION_WORDS
+from gridengine.kinds import KIND_BY_OPTION_NAME
 from gridengine.syntax.object_file import parse
 
 
@@ -31,9 +31,9 @@ def change_by_file(verb: str, values: list[str]) -> int:
 
 
 def _kind(name: str) -> str:
-    if name not in OPTION_WORDS:
-        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(OPTION_WORDS)}')
-    return OPTION_WORDS[name]
+    if name not in KIND_BY_OPTION_NAME:
+        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(KIND_BY_OPTION_NAME)}')
+    return KIND_BY_OPTION_NAME[name]
 
 
 def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[str]) -> int:

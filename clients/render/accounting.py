@@ -4,7 +4,7 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 """
 
 from gridengine import failed
-from gridengine.accounting import FIELDS, SUMMED, AccountingRecord, Sums
+from gridengine.accounting import FIELDS, SUMMED_FIELDS, AccountingRecord, Sums
 from gridengine.printable import printable
 from gridengine.quantities import long_date, plain_number, size_text
 
@@ -154,7 +154,7 @@ def _groups(fields: "dict[str, Any]") -> "list[Group]":
 def _rows(sums: Sums, groups: "list[Group]") -> "list[tuple[tuple[str, ...], list[float]]]":
     """The values of the groups and their sums, in order; what is not grouped has a row in any case."""
     if not groups:
-        return [((), sums.by_key.get((), [0.0] * (1 + len(SUMMED)))[1:])]
+        return [((), sums.by_key.get((), [0.0] * (1 + len(SUMMED_FIELDS)))[1:])]
     return [(key, sums.by_key[key][1:]) for key in sorted(sums.by_key, key=lambda key: _order(key, groups))]
 
 

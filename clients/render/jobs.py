@@ -6,7 +6,7 @@ Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called 
 
 import time
 
-from gridengine.job_rows import GRANTS, INSTANCE, LETTERS, NAME, SLOTS, TASKS, details_of, master_of
+from gridengine.job_rows import GRANTS, INSTANCE, NAME, SLOTS, STATE_CODES, TASKS, details_of, master_of
 from gridengine.quantities import clock_text, whole_tickets
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -144,7 +144,7 @@ class JobTable:
             if usage:
                 cpu, memory, io = usage
                 used = f"{clock_text(cpu)} {memory:<7.5f} {io:<7.5f} "
-            tails.append("" if name is None else f"   {name:<12} {row[LETTERS]:<5.5} {used}")
+            tails.append("" if name is None else f"   {name:<12} {row[STATE_CODES]:<5.5} {used}")
         return tails
 
     def _line(self, row: "Row", instance: str, slots: str, tail: str = "") -> str:

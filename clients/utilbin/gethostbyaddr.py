@@ -1,10 +1,10 @@
 """gethostbyaddr: a host by its IPv4 address, and the name under which the cell knows it. Source: O."""
 
 from clients.utilbin.host_lookup import about_argument, by_address
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 
-@checked
+@with_output_check
 def main() -> int:
     """`gethostbyaddr [-help|-name|-aname|-all] ADDRESS`."""
     return about_argument("gethostbyaddr", "x.x.x.x", "ip", "ip address", by_address)

@@ -1,10 +1,10 @@
 """gethostbyname: a host by its name, and the name under which the cell knows it. Source: O."""
 
 from clients.utilbin.host_lookup import about_argument, by_name
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 
-@checked
+@with_output_check
 def main() -> int:
     """`gethostbyname [-help|-name|-aname|-all] NAME`."""
     return about_argument("gethostbyname", " <name>", "host", "host name", by_name)

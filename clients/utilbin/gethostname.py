@@ -4,10 +4,10 @@ import _socket
 import sys
 
 from clients.utilbin.host_lookup import FORMS, by_name, misused, show
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 
-@checked
+@with_output_check
 def main() -> int:
     """`gethostname [-help|-name|-aname|-all]`."""
     words = sys.argv[1:]

@@ -4,12 +4,12 @@ import _socket
 import sys
 
 from clients.utilbin.host_lookup import misused
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
 
 
-@checked
+@with_output_check
 def main() -> int:
     """`getservbyname [-help|-number] SERVICE` or `getservbyname -check PORT`."""
     words = sys.argv[1:]

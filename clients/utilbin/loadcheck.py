@@ -7,7 +7,7 @@ import os
 import sys
 
 from gridengine.architecture import architecture
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 from gridengine.topology import Topology
 
 _CPUS = "/sys/devices/system/cpu"
@@ -18,7 +18,7 @@ _USAGE = """usage: loadcheck [-cb] | [-int] [-loadval name]
 """
 
 
-@checked
+@with_output_check
 def main() -> int:
     """`loadcheck -cb` or `loadcheck [-int] [-loadval NAME]`."""
     words, whole, wanted = sys.argv[1:], False, ""

@@ -30,7 +30,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine import arco
 from gridengine.errors import plain_fault
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 PROGRAM = "sge_dbwriter"
 _NICENESS = 5
@@ -119,7 +119,7 @@ def _exit_with_error(reason: str) -> None:
     raise SystemExit(1)
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)

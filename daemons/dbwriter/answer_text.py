@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from daemons.dbwriter.database import Result
 from gridengine import arco
-from gridengine.arco_rows import cut
+from gridengine.arco_rows import truncate
 
 
 class AnswerLimits(NamedTuple):
@@ -57,7 +57,7 @@ def _shorten(value: object, text_length: int) -> object:
     """Shorten texts; lists and structures by their text form."""
     if value is None or isinstance(value, (bool, int, float, Decimal, date, timedelta)):
         return value
-    return cut(str(value), text_length)
+    return truncate(str(value), text_length)
 
 
 def _json_value(value: object) -> object:

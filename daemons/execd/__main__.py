@@ -26,7 +26,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ def _exit_with_error(reason: str) -> None:
     raise SystemExit(1)
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)

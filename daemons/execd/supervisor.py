@@ -38,8 +38,8 @@ from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
-from gridengine.protocol import PROTOCOL, WORD_FILE, disagreement
-from gridengine.units import spoken_time
+from gridengine.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
+from gridengine.units import format_duration
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class ExecdSupervisor:
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
         """Serve until `stop` is set. `on_serving()` is called when launcher and gateway are running."""
-        (self._spool / WORD_FILE).unlink(missing_ok=True)
+        (self._spool / MASTER_REPLY_FILE).unlink(missing_ok=True)
         work = [
             asyncio.create_task(keep_running("launcher", self._launcher)),
             asyncio.create_task(keep_running("gateway", self._gateway.run)),
@@ -250,7 +250,7 @@ class ExecdSupervisor:
             data = welcome["data"]
             if refusal := join_cell(self._spool, str(data.get("cell_id", ""))):
                 raise _Refused(refusal)
-            if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
+            if refusal := incompatibility_reason(self._host, PROTOCOL, int(data.get("protocol", 0))):
                 raise _Refused(refusal)
             if "files" in data and not await self._master_or_shadow_here():
                 await asyncio.to_thread(self._copy.take, data["files"])
@@ -272,10 +272,10 @@ class ExecdSupervisor:
         """Write the qmaster's refusal to a file, for the commands that start or check this host (`clients.admin.standing`)."""
         if message == self._noted_message:
             return
-        draft = self._spool / f"{WORD_FILE}.draft"
+        draft = self._spool / f"{MASTER_REPLY_FILE}.draft"
         try:
             draft.write_text(f"{message}\n" if message else "")
-            draft.replace(self._spool / WORD_FILE)
+            draft.replace(self._spool / MASTER_REPLY_FILE)
             self._noted_message = message
         except OSError as error:
             _log.warning("cannot write the qmaster's refusal: %s: %s", error.filename, error.strerror)
@@ -289,7 +289,7 @@ class ExecdSupervisor:
         elif self._last_error and not error_text:
             after_s, self._silent_since = now - (self._silent_since or now), 0.0
             again = about("master_answers", after_s=round(after_s, 1))
-            _log.warning("the qmaster answers again after %s", spoken_time(after_s), extra=again)
+            _log.warning("the qmaster answers again after %s", format_duration(after_s), extra=again)
         self._last_error = error_text
 
 

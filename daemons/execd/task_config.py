@@ -19,7 +19,7 @@ from daemons.execd.slurm_environment import slurm_start_mode
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
 from gridengine.gpus import VARIABLES
-from gridengine.path_aliases import on_host
+from gridengine.path_aliases import apply_aliases
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
 from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
@@ -92,7 +92,7 @@ def _working_directory(
     """
     job = start.job
     variables = path_variables(job, start.key.task, site.host, account.home)
-    chosen = expand(on_host(job.cwd, job.path_aliases, site.host), variables, home_of)
+    chosen = expand(apply_aliases(job.cwd, job.path_aliases, site.host), variables, home_of)
     return join(account.home, chosen) if chosen else account.home
 
 
@@ -159,7 +159,7 @@ def _program(start: Start, configuration: HostConfiguration, paths: TaskPaths, h
     return Program(
         binary=job.binary,
         script=None if job.binary else paths.script,
-        command=on_host(job.script_file, job.path_aliases, host) if job.binary else None,
+        command=apply_aliases(job.script_file, job.path_aliases, host) if job.binary else None,
         args=list(job.args),
         no_shell=job.no_shell,
         shell=paths.shell,

@@ -26,7 +26,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
 
@@ -78,7 +78,7 @@ def start(
     raise SystemExit(status)
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the program with the command line's arguments."""
     return app() or 0

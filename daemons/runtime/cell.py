@@ -165,7 +165,7 @@ class Cell:
     def master_host(self) -> str:
         """Return the master host that act_qmaster names now; the master may change at any time. Raises CellFault."""
         try:
-            return cell_files.master_named(_read(self.act_qmaster), self.act_qmaster)
+            return cell_files.parse_master_name(_read(self.act_qmaster), self.act_qmaster)
         except SyntaxFault as fault:
             raise CellFault(str(fault)) from None
 

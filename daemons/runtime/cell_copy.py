@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from daemons.runtime.cell import CellFault, parse_settings
-from gridengine.bootstrap import REQUIRED, wrong_values
+from gridengine.bootstrap import REQUIRED, invalid_values
 from gridengine.cell_files import HOST_FILES
 from gridengine.errors import plain_fault
 
@@ -173,7 +173,7 @@ def _check_offered(common: Path, offered: object) -> Texts:
         raise CellFault("the master offers an act_qmaster that names no host")
     if "bootstrap" in texts:
         path = common / "bootstrap"
-        if wrong := next(wrong_values(parse_settings(texts["bootstrap"], path, REQUIRED)), ""):
+        if wrong := next(invalid_values(parse_settings(texts["bootstrap"], path, REQUIRED)), ""):
             raise CellFault(f"the master offers a bootstrap that is wrong: {wrong}")
         texts["bootstrap"] = _with_local_settings(texts["bootstrap"], _read(path) or "")
     return texts

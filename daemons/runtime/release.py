@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gridengine.release_lock import share_release
+from gridengine.release_lock import lock_release_shared
 
 CHECKOUT = "checkout"
 """The release name of a daemon that runs without an installation."""
@@ -40,7 +40,7 @@ def ray_version() -> str:
 def hold_release() -> None:
     """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
     with suppress(OSError):  # a file system without locks must not prevent the start
-        share_release(os.open(_DIRECTORY / "lock", os.O_RDONLY | os.O_CLOEXEC))
+        lock_release_shared(os.open(_DIRECTORY / "lock", os.O_RDONLY | os.O_CLOEXEC))
 
 
 def _name_of(directory: Path) -> str:

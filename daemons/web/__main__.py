@@ -26,7 +26,7 @@ from daemons.runtime.watchdog import feed_watchdog
 from daemons.web.server import WebServer, tls_context
 from daemons.web.settings import read_settings
 from gridengine import web
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 PROGRAM = "sge_web"
 _log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def _exit_with_error(reason: str) -> None:
     raise SystemExit(1)
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, overload
 from daemons.qmaster.views.jobs import finished_row, is_placed, rows_of_job
 from daemons.qmaster.views.selection import Listing
 from daemons.web.mirror import MirroredChange, StateMirror
-from gridengine.job_rows import GRANTS, ID, INSTANCE, LETTERS, NAME, OWNER, PRIORITY, SLOTS, TASKS, TIME
+from gridengine.job_rows import GRANTS, ID, INSTANCE, NAME, OWNER, PRIORITY, SLOTS, STATE_CODES, TASKS, TIME
 from gridengine.state.machines.job import PrioritiesSet
 
 #: the names of the tabs, with the test for the state codes of their rows
@@ -253,7 +253,7 @@ def _group(state_codes: str) -> str:
 def _row(row: Any) -> JobRow:
     places = tuple(grant[INSTANCE] for grant in row[GRANTS])
     return JobRow(
-        *(row[ID], str(row[TASKS]), row[PRIORITY], row[NAME], row[OWNER], row[LETTERS], row[TIME], places, row[SLOTS])
+        *(row[ID], str(row[TASKS]), row[PRIORITY], row[NAME], row[OWNER], row[STATE_CODES], row[TIME], places, row[SLOTS])
     )
 
 

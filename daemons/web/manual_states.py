@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from daemons.web.mirror import MirroredChange, StateMirror
-from gridengine.kinds import affecting
+from gridengine.kinds import kinds_affecting
 
 _FLAGS = {"d": "disabled", "s": "suspended"}
-_INSTANCE_KINDS = affecting("instances")
+_INSTANCE_KINDS = kinds_affecting("instances")
 
 
 class ManualState(NamedTuple):

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
-from gridengine.mirroring import HEARTBEAT_S, Beat, Committed, Line, Measures, WholeState, decode_line
+from gridengine.mirroring import HEARTBEAT_S, Committed, Heartbeat, Line, Measures, WholeState, decode_line
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events
@@ -80,7 +80,7 @@ class StateMirror:
             self.state = load_state(State(decode_snapshot(line.state)))
         elif isinstance(line, Committed):
             self._apply(line)
-        elif isinstance(line, Beat):
+        elif isinstance(line, Heartbeat):
             self.measures = line.measures
             self._set_clock(line.time)
         else:

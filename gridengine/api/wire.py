@@ -12,7 +12,7 @@ from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
 from gridengine import json_text
-from gridengine.cell_files import master_named, parse_settings
+from gridengine.cell_files import parse_master_name, parse_settings
 from gridengine.errors import SyntaxFault
 from gridengine.protocol import MASTER_REACHED
 
@@ -108,7 +108,7 @@ def _act_qmaster_fault(common: str) -> str:
     path = f"{common}/act_qmaster"
     try:
         with open(path) as file:
-            master_named(file.read(), path)
+            parse_master_name(file.read(), path)
     except OSError as error:
         return f"cannot read {path}: {error.strerror}"
     except SyntaxFault as fault:

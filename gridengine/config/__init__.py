@@ -1,14 +1,14 @@
 """Configuration objects: one pydantic model per object of qconf, all with one interface.
 
-Owns what an object may look like. Must not know what uses it, nor read files. Called by the qmaster's handlers, by
+Owns the attributes and rules of objects. Must not know their users, nor read files. Called by the qmaster's handlers, by
 state (resolution of queues), by the installation and by tests. `KINDS` gives the model of a kind:
 
     KINDS["cluster_queue"].parse(entries)     the object, or ConfigError with attribute, reason and line
-    object.attributes()                       printed values in print order: what is stored and shown
-    object.references(), .requirements()      objects it names; those of them that must exist
-    KINDS["cluster_queue"].template()         what qconf offers for a new one
+    object.attributes()                       printed values in print order, as they are stored and shown
+    object.references(), .requirements()      all objects it names; only the objects that must exist
+    KINDS["cluster_queue"].template()         qconf's template for a new object
 
-The models are loaded when somebody asks for them: an exec host reads its configuration without those of queues and users.
+The models are loaded at their first use: an exec host reads its configuration without the models of queues and users.
 """
 
 from typing import TYPE_CHECKING, Any

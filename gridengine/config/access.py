@@ -13,7 +13,7 @@ from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none, join_names, split_names
 
 DEFAULT_DEPARTMENT = "defaultdepartment"
-"""The department of all users who are in no other. Source: access_list(5); US-4."""
+"""The department of all users without another department. Source: access_list(5); US-4."""
 
 
 class User(ConfigObject):
@@ -29,7 +29,7 @@ class User(ConfigObject):
 
 
 class Project(ConfigObject):
-    """A project: its tickets and who may submit to it."""
+    """A project: its tickets and the users that may submit to it."""
 
     kind: ClassVar[str] = "project"
 
@@ -40,17 +40,17 @@ class Project(ConfigObject):
     xacl: Usersets = "NONE"
 
     def check(self) -> None:
-        """A list that is let in and kept out means nothing. Source: O."""
+        """Refuse a userset that has access and is excluded. Source: O."""
         for name in set(split_names(self.acl)) & set(split_names(self.xacl)) - {"NONE"}:
             raise ConfigError(self.kind, self.name, "xacl", f'the userset "{name}" is in acl and in xacl')
 
 
 def _userset_type(text: str) -> str:
-    words = given(text).upper().replace(",", " ").split()
-    for word in words:
-        if word not in ("ACL", "DEPT"):
-            raise SyntaxFault(f'"{word}" is neither ACL nor DEPT')
-    return " ".join(word for word in ("ACL", "DEPT") if word in words)
+    tokens = given(text).upper().replace(",", " ").split()
+    for token in tokens:
+        if token not in ("ACL", "DEPT"):
+            raise SyntaxFault(f'"{token}" is neither ACL nor DEPT')
+    return " ".join(token for token in ("ACL", "DEPT") if token in tokens)
 
 
 def _entries(text: str) -> str:
@@ -62,7 +62,7 @@ def _entries(text: str) -> str:
 
 
 class Userset(ConfigObject):
-    """An access list, a department, or both."""
+    """An access list, a department, or both kinds together."""
 
     kind: ClassVar[str] = "userset"
 
@@ -73,19 +73,19 @@ class Userset(ConfigObject):
     entries: Annotated[str, AttributeType(_entries)] = "NONE"
 
     def check(self) -> None:
-        """Only departments have shares and override tickets; the default one is of all who are in no other.
+        """Only departments have shares and override tickets; the default department lists no users.
 
         Source: access_list(5) fshare, oticket; US-3; O.
         """
         if self.name == DEFAULT_DEPARTMENT and not is_none(self.entries):
-            raise ConfigError(self.kind, self.name, "entries", "users in no other department are in this one, it lists nobody")
+            raise ConfigError(self.kind, self.name, "entries", "it holds all users without a department, and must not list users")
         for attribute, text in (("fshare", self.fshare), ("oticket", self.oticket)):
             if text != "0" and not self.is_department:
                 raise ConfigError(self.kind, self.name, attribute, f"{text} is not 0, and the type ACL has no share of tickets")
 
     @property
     def is_department(self) -> bool:
-        """Whether functional shares and override tickets of it count."""
+        """Whether its functional shares and override tickets count."""
         return "DEPT" in self.type.split()
 
     def holds(self, user: str, group: str) -> bool:

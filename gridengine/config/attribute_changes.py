@@ -1,4 +1,4 @@
-"""Changes of single attributes: what -aattr, -dattr, -mattr and -rattr make of an object, and what -purge takes out.
+"""Changes of single attributes of an object by -aattr, -dattr, -mattr and -rattr, and removal of values by -purge.
 
 Owns the arithmetic on attribute texts; the result is checked as a whole object by its model afterwards. Called by the
 qmaster. Source: qconf(1); statements QF-1 … QF-8, HG-10.
@@ -50,7 +50,7 @@ def change_attribute(
 
 
 def purge_override(attributes: Mapping[str, str], attribute: str, identifier: str) -> dict[str, str] | None:
-    """A queue's attributes without the tuples of one identifier; None when there is none. `*`: of every attribute. (QF-8)"""
+    """A queue's attributes without the tuples of an identifier; None if nothing changes. `*`: of every attribute. (QF-8)"""
     changed = dict(attributes)
     for name, text in attributes.items():
         if attribute in ("*", name) and "[" in text and name not in ("qname", "hostlist"):
@@ -67,15 +67,15 @@ def change_limit(attributes: Mapping[str, str], verb: str, attribute: str, value
     try:
         rules = [parse_rule(line) for line in attributes["limit"].split("\n")]
         index = next(
-            (place for place, existing in enumerate(rules) if rule and rule in (existing.name, str(place + 1))), None
+            (position for position, existing in enumerate(rules) if rule and rule in (existing.name, str(position + 1))), None
         )
         if attribute != "limit" or index is None:
-            known = ", ".join(existing.name or str(place) for place, existing in enumerate(rules, 1))
+            known = ", ".join(existing.name or str(number) for number, existing in enumerate(rules, 1))
             reason = f'"{rule}" is not one of its rules' if rule else "a rule is needed"
             raise ConfigError("resource_quota", set_name, attribute, f"{reason}: name it as {set_name}/RULE, of {known}")
         limits = dict(split_pairs(_change_pairs(join_pairs(rules[index].limits.items()), verb, value)))
         if not limits:
-            raise SyntaxFault("a rule without any limit says nothing")
+            raise SyntaxFault("a rule needs at least one limit")
         rules[index] = rules[index]._replace(limits=limits)
     except SyntaxFault as fault:
         raise ConfigError("resource_quota", set_name, attribute, str(fault)) from None
@@ -94,7 +94,7 @@ def _change_overrides(attribute: str, text: str, verb: str, value: str, identifi
     if identifier:
         changes = [(identifier, value)]
     elif "[" in value:
-        # a list of tuples without a default is allowed here: only what it names changes
+        # a list of tuples without a default is allowed here: only the named tuples change
         given = Overrides.parse(value if not value.lstrip().startswith("[") else f"x,{value}")
         changes = list(given.tuples.items()) if value.lstrip().startswith("[") else list(given.values())
     else:

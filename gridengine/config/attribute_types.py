@@ -1,4 +1,4 @@
-"""The types that attributes of configuration objects have: how a value is checked and brought to its printed form.
+"""The types of configuration attributes: the check of a value, and its canonical print form.
 
 Owns `AttributeType` and the types that several objects share. Called by the models of this package only.
 A check gets the text of a value, returns its canonical text and raises SyntaxFault (a ValueError, which pydantic
@@ -47,9 +47,9 @@ def _nothing(text: str) -> Iterable[Reference]:
 
 
 class AttributeType:
-    """A check and what a value refers to; stands in the annotation of a model's field.
+    """A check and the references of a value; part of the annotation of a model's field.
 
-    refers: the objects that a value names and that must exist when it is stored; mentions: those that need not.
+    refers: the objects that a value names and that must exist when it is stored; mentions: objects that need not exist.
     """
 
     __slots__ = ("check", "refers", "mentions")
@@ -89,7 +89,7 @@ def overridable(check: Check, refers: Refers | None = None) -> AttributeType:
 
 
 def given(text: str) -> str:
-    """Any text but none at all."""
+    """Any text that is not empty."""
     if not text.strip():
         raise SyntaxFault("a value is missing")
     if "\n" in text or not text.isprintable():
@@ -144,14 +144,14 @@ def memory(text: str) -> str:
     return text.strip()
 
 
-def choice(*words: str) -> Check:
-    """One of the words, in any case; printed as spelled here."""
+def choice(*choices: str) -> Check:
+    """One of the choices, in any case; printed as spelled here."""
 
     def check(text: str) -> str:
-        for word in words:
-            if given(text).lower() == word.lower():
-                return word
-        raise SyntaxFault(f'"{text}" is not one of {", ".join(words)}')
+        for each in choices:
+            if given(text).lower() == each.lower():
+                return each
+        raise SyntaxFault(f'"{text}" is not one of {", ".join(choices)}')
 
     return check
 
@@ -165,12 +165,12 @@ def absolute_path(text: str) -> str:
 
 
 def none_or(check: Check, none: str = "NONE") -> Check:
-    """NONE in any case, printed as `none`, or what the check accepts."""
+    """NONE in any case, printed as `none`, or a value that the check accepts."""
     return lambda text: none if is_none(given(text)) else check(text)
 
 
 def written_none_or(check: Check) -> Check:
-    """NONE in any case, printed as written, or what the check accepts."""
+    """NONE in any case, printed as written, or a value that the check accepts."""
     return lambda text: text.strip() if is_none(given(text)) else check(text)
 
 
@@ -181,7 +181,7 @@ def command(text: str) -> str:
 
 
 def command_with(variables: frozenset[str]) -> Check:
-    """A command line in which only these `$variables` stand."""
+    """A command line with no other `$variables` than these."""
 
     def check(text: str) -> str:
         checked = command(text)
@@ -225,7 +225,7 @@ def name_list(check: Check = check_object_name, separator: str = " ", none: str 
 
 
 def pair_list(check_value: Callable[[str, str], str] | None = None, names: Sequence[str] = ()) -> Check:
-    """A list of `name=value`, or NONE. check_value gets name and value; names: those that are allowed."""
+    """A list of `name=value`, or NONE. check_value gets name and value; names: the allowed names."""
 
     def check(text: str) -> str:
         pairs = []
@@ -245,7 +245,7 @@ def host_list(text: str) -> str:
 
 
 def unique_host_list(text: str) -> str:
-    """A host list in which nothing comes twice. Source: CQ-6."""
+    """A host list without repetitions. Source: CQ-6."""
     names = given(text).replace(",", " ").lower().split()
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice:

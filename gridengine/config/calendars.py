@@ -31,5 +31,5 @@ class CalendarObject(ConfigObject):
 
     @property
     def calendar(self) -> Calendar:
-        """The fields, read."""
+        """The parsed fields."""
         return parse_calendar(self.year, self.week)

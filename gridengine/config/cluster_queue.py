@@ -1,7 +1,7 @@
 """The cluster queue: the fifty attributes of queue_conf(5).
 
-Owns their order, types and template values. Called through `gridengine.config.KINDS`; which instance gets which value
-is `queue_resolution`'s. Source: QC-1..43, CQ-4..11, CQ-37, X-1.
+Owns their order, types and template values. Called through `gridengine.config.KINDS`; `queue_resolution` chooses the values
+of instances. Source: QC-1..43, CQ-4..11, CQ-37, X-1.
 """
 
 from collections.abc import Mapping
@@ -39,16 +39,16 @@ from gridengine.syntax.subordinate import parse_subordinates
 
 
 def _queue_type(text: str) -> str:
-    """BATCH, INTERACTIVE, both or NONE; PARALLEL and CHECKPOINTING are refused (QC-13)."""
+    """BATCH, INTERACTIVE, the two together, or NONE; PARALLEL and CHECKPOINTING are refused (QC-13)."""
     if is_none(given(text)):
         return "NONE"
-    words = text.upper().replace(",", " ").split()
-    for word in words:
-        if word in ("PARALLEL", "CHECKPOINTING"):
-            raise SyntaxFault(f"{word} is not a queue type any more, it follows from pe_list or ckpt_list")
-        if word not in ("BATCH", "INTERACTIVE"):
-            raise SyntaxFault(f'"{word}" is not a queue type, BATCH, INTERACTIVE or NONE is expected')
-    return " ".join(word for word in ("BATCH", "INTERACTIVE") if word in words)
+    tokens = text.upper().replace(",", " ").split()
+    for token in tokens:
+        if token in ("PARALLEL", "CHECKPOINTING"):
+            raise SyntaxFault(f"{token} is no longer a queue type, it follows from pe_list or ckpt_list")
+        if token not in ("BATCH", "INTERACTIVE"):
+            raise SyntaxFault(f'"{token}" is not a queue type, BATCH, INTERACTIVE or NONE is expected')
+    return " ".join(token for token in ("BATCH", "INTERACTIVE") if token in tokens)
 
 
 def _method(text: str) -> str:
@@ -156,7 +156,7 @@ class ClusterQueue(ConfigObject):
 
 
 def check_slot_trees(lists: Mapping[str, str]) -> None:
-    """Refuse slot-wise subordination that is not a tree: a cycle, or a queue below two others. Source: SU-18.
+    """Refuse slot-wise subordination that is not a tree: a cycle, or a queue below two queues. Source: SU-18.
 
     lists: subordinate_list by cluster queue, resolved for one host, since only instances of one host are related.
     Raises ConfigError.

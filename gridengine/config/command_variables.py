@@ -1,6 +1,6 @@
 """The `$variables` that command lines of configuration objects may hold.
 
-Owns their names, not their values: the execution daemon expands them. Called by the models and by whoever expands.
+Owns their names, not their values: the execution daemon expands them. Called by the models and by that daemon.
 Source: sge_conf(5) prolog, queue_conf(5) suspend_method, sge_pe(5) start_proc_args, checkpoint(5) ckpt_command.
 """
 

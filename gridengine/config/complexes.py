@@ -1,7 +1,7 @@
-"""Complex attributes: one object per line of the complex table, the rules between its columns, the built-in ones.
+"""Complex attributes: one object per line of the complex table, the rules between its columns, the built-in attributes.
 
-Owns CX-1..15. Called through `gridengine.config.KINDS`; `check_table` and `check_change` by whoever changes the table.
-Source: complex(5), S3, S4; O for the built-in set and for what combinations are refused.
+Owns CX-1..15. Called through `gridengine.config.KINDS`; each change of the table calls `check_table` and `check_change`.
+Source: complex(5), S3, S4; O for the built-in set and for the refused combinations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,14 +28,14 @@ BUILT_IN = frozenset(
 )
 
 
-def _abbreviated(**words: str) -> AttributeType:
-    """A word or its one-letter form."""
+def _abbreviated(**values: str) -> AttributeType:
+    """A value or its one-letter form."""
 
     def check(text: str) -> str:
-        word = words.get(given(text).lower())
-        if word is None:
-            raise SyntaxFault(f'"{text}" is not one of {", ".join(words)}')
-        return word
+        value = values.get(given(text).lower())
+        if value is None:
+            raise SyntaxFault(f'"{text}" is not one of {", ".join(values)}')
+        return value
 
     return AttributeType(check)
 
@@ -56,7 +56,7 @@ def value_of(kind_of_value: str, text: str) -> float | str:
     """The value of a text by the type of its complex.
 
     A number for numeric types (TIME in s, MEMORY in bytes) and BOOL (1 or 0), else the text itself.
-    Negative numbers are allowed where INT and DOUBLE are meant. Raises SyntaxFault. Source: CX-4.
+    INT and DOUBLE may be negative. Raises SyntaxFault. Source: CX-4.
     """
     if kind_of_value == "INT":
         return _whole(text)
@@ -90,12 +90,12 @@ class Complex(ConfigObject):
 
     @property
     def is_consumable(self) -> bool:
-        """Whether use of it is accounted: YES or JOB."""
+        """Whether its use is accounted: YES or JOB."""
         return self.consumable != "NO"
 
     @classmethod
     def template(cls, name: str = "template") -> Self:
-        """A plain integer."""
+        """A complex of type INT that is no consumable."""
         return cls.model_construct(name=name, shortcut=name)
 
     def _refuse(self, attribute: str, reason: str) -> ConfigError:
@@ -147,14 +147,14 @@ class Complex(ConfigObject):
 
 
 def check_table(complexes: Iterable[Complex]) -> None:
-    """Refuse a name or shortcut that means two attributes. Raises ConfigError. Source: CX-2."""
+    """Refuse a name or shortcut of two attributes. Raises ConfigError. Source: CX-2."""
     owner: dict[str, str] = {}
     for entry in complexes:
-        for column, word in (("name", entry.name), ("shortcut", entry.shortcut)):
-            if word in owner and not (column == "shortcut" and word == entry.name and owner[word] == entry.name):
-                reason = f'"{word}" is already the name or shortcut of "{owner[word]}"'
+        for column, value in (("name", entry.name), ("shortcut", entry.shortcut)):
+            if value in owner and not (column == "shortcut" and value == entry.name and owner[value] == entry.name):
+                reason = f'"{value}" is already the name or shortcut of "{owner[value]}"'
                 raise ConfigError("complex", entry.name, column, reason)
-            owner[word] = entry.name
+            owner[value] = entry.name
 
 
 def check_change(old: Mapping[str, Complex], new: Mapping[str, Complex]) -> None:

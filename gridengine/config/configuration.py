@@ -1,7 +1,7 @@
-"""The global configuration and the local ones of hosts.
+"""The global configuration and the local configurations of hosts.
 
-Owns the parameters of sge_conf(5), their checks and defaults, which of them a host may override, and which keys of
-qmaster_params, execd_params and reporting_params are known. Called through `gridengine.config.KINDS`.
+Owns the parameters of sge_conf(5), their checks and defaults, the list of parameters that a host may override, and the known
+keys of qmaster_params, execd_params and reporting_params. Called through `gridengine.config.KINDS`.
 Source: GC-1..4, US-5..7, RP-2; O for order and print form (lower-case `none`).
 """
 
@@ -56,13 +56,13 @@ def _text(text: str) -> str:
     return "none" if is_none(given(text)) else text.strip()
 
 
-def _word_list(text: str) -> str:
+def _token_list(text: str) -> str:
     return ",".join(split_names(given(text))) or "none"
 
 
 def _sensors(text: str) -> str:
     """Absolute paths of programs, or none. Source: sge_conf(5) load_sensor."""
-    paths = _word_list(text)
+    paths = _token_list(text)
     for path in () if is_none(paths) else paths.split(","):
         absolute_path(path)
     return paths
@@ -70,7 +70,7 @@ def _sensors(text: str) -> str:
 
 def _addresses(text: str) -> str:
     """Mail addresses, or none. Source: sge_conf(5) administrator_mail."""
-    addresses = _word_list(text)
+    addresses = _token_list(text)
     for address in () if is_none(addresses) else addresses.split(","):
         check_mail_address(address)
     return addresses
@@ -78,15 +78,15 @@ def _addresses(text: str) -> str:
 
 def _remote_command(text: str) -> str:
     """builtin, none or a command line."""
-    return _word_or_path(text, ("builtin", "none"))
+    return _keyword_or_path(text, ("builtin", "none"))
 
 
 def _remote_daemon(text: str) -> str:
-    return _word_or_path(text, ("builtin",))
+    return _keyword_or_path(text, ("builtin",))
 
 
-def _word_or_path(text: str, words: Sequence[str]) -> str:
-    if given(text).lower() in words:
+def _keyword_or_path(text: str, keywords: Sequence[str]) -> str:
+    if given(text).lower() in keywords:
         return text.lower()
     return absolute_path(text)
 
@@ -108,7 +108,7 @@ def _parameters(text: str) -> str:
 
 
 def _reporting_parameters(text: str) -> str:
-    """Also what each of them is set to can be read. Source: sge_conf(5) reporting_params; RP-2, AC-4."""
+    """Parameters with a valid value each. Source: sge_conf(5) reporting_params; RP-2, AC-4."""
     checked = _parameters(text)
     for key, value in parse_parameters(checked).items():
         check = finite_time if key in REPORTING_TIMES else boolean if key in REPORTING_PARAMETERS else str
@@ -128,7 +128,7 @@ def _reprioritize(text: str) -> str:
 
 
 def _optional(check: Check) -> AttributeType:
-    """For an attribute that may be unset, whose text is then empty."""
+    """For an attribute that may be unset: its text is empty then."""
     return AttributeType(lambda text: check(text) if text else "")
 
 
@@ -136,7 +136,7 @@ _Path = Annotated[str, AttributeType(absolute_path)]
 _PathOrNone = Annotated[str, AttributeType(none_or(absolute_path, none="none"))]
 _Procedure = Annotated[str, AttributeType(none_or(command_with(PROCEDURE_VARIABLES), none="none"))]
 _Text = Annotated[str, AttributeType(_text)]
-_Words = Annotated[str, AttributeType(_word_list)]
+_TokenList = Annotated[str, AttributeType(_token_list)]
 _Count = Annotated[str, AttributeType(number())]
 _Time = Annotated[str, AttributeType(finite_time)]
 _Usersets = Annotated[str, AttributeType(name_list(separator=",", none="none"), refers_to("userset"))]
@@ -146,10 +146,10 @@ _Daemon = Annotated[str, AttributeType(_remote_daemon)]
 
 
 class Configuration(ConfigObject):
-    """The configuration `global` or that of one host. The file does not name it, so `parse` needs `name`.
+    """The configuration `global` or the configuration of a host. The file does not name it, so `parse` needs `name`.
 
-    A global configuration has every parameter that is not optional: one that a file lacks gets its default (O).
-    A local one has those that it overrides, and no other.
+    A global configuration has every parameter that is not optional: a parameter that a file lacks gets its default (O).
+    A local configuration has only the parameters that it overrides.
     """
 
     kind: ClassVar[str] = "configuration"
@@ -168,7 +168,7 @@ class Configuration(ConfigObject):
     shell_start_mode: Annotated[str, AttributeType(choice("unix_behavior", "posix_compliant", "script_from_stdin"))] = (
         "posix_compliant"
     )
-    login_shells: _Words = "bash,sh,ksh,csh,tcsh"
+    login_shells: _TokenList = "bash,sh,ksh,csh,tcsh"
     min_uid: _Count = "0"
     min_gid: _Count = "0"
     user_lists: _Usersets = "none"
@@ -213,7 +213,7 @@ class Configuration(ConfigObject):
     delegated_file_staging: Annotated[str, AttributeType(_flag)] = "false"
     reprioritize: Annotated[str, AttributeType(_reprioritize)] = "0"
     jsv_url: Annotated[str, AttributeType(_jsv_url)] = "none"
-    jsv_allowed_mod: _Words = "ac,h,i,e,o,j,M,N,p,w"
+    jsv_allowed_mod: _TokenList = "ac,h,i,e,o,j,M,N,p,w"
     libjvm_path: Annotated[str, _optional(_text)] = ""
     additional_jvm_args: Annotated[str, _optional(_text)] = ""
 
@@ -224,14 +224,14 @@ class Configuration(ConfigObject):
 
     @property
     def is_global(self) -> bool:
-        """Whether it is the one of the whole cluster."""
+        """Whether it is the configuration of the whole cluster."""
         return self._name == GLOBAL
 
     @classmethod
     def parse(
         cls, entries: Sequence[Entry], *, complete: bool = True, name: str = GLOBAL, warnings: list[str] | None = None
     ) -> Self:
-        """The configuration of this name. `complete` has no effect: what is missing is a default or not overridden."""
+        """The configuration of this name. `complete` has no effect: a missing parameter has its default or is not overridden."""
         shown = name or GLOBAL
         if shown != GLOBAL:
             try:
@@ -252,11 +252,11 @@ class Configuration(ConfigObject):
 
     @classmethod
     def template(cls, name: str = GLOBAL) -> Self:
-        """The default global configuration, or a local one that overrides nothing."""
+        """The default global configuration, or a local configuration that overrides nothing."""
         return cls.parse((), name=name)
 
     def attributes(self) -> dict[str, str]:
-        """The parameters of the global configuration, or those that the local one overrides."""
+        """The parameters of the global configuration, or the parameters that a local configuration overrides."""
         every = super().attributes()
         return every if self.is_global else {name: text for name, text in every.items() if name in self._local}
 

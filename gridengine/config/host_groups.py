@@ -1,4 +1,4 @@
-"""Nesting of host groups: who is in which group, and no group in itself.
+"""Nesting of host groups: resolution of their members, and refusal of cycles.
 
 Owns the resolution of host lists. Called by the qmaster (instances of cluster queues, refusal of cycles), by state's
 index and by `qconf -shgrp_tree` and `-shgrp_resolved`. A mapping `groups` gives the members of each group by its name
@@ -35,7 +35,7 @@ def _subgroups(groups: Groups, group: str) -> list[str]:
 
 
 def resolve_hosts(groups: Groups, members: Iterable[str]) -> list[str]:
-    """The hosts of a host list, each once, in the order in which they are first met."""
+    """The hosts of a host list, each once, in the order of their first appearance."""
     hosts: dict[str, None] = {}
     seen: set[str] = set()
     pending = list(members)[::-1]

@@ -29,12 +29,12 @@ from gridengine.load_values import STATIC_LOAD
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
 
-#: built-in attributes that a rule may test: these, and what an administrator may fix on a host
+#: built-in attributes that a rule may test: static load values, and attributes that an administrator may set on a host
 STATIC_VALUES = STATIC_LOAD | {"hostname", "slots", "s_vmem", "h_vmem", "s_fsize", "h_fsize", "display_win_gui"}
 
 
 def _rule(text: str) -> str:
-    """A rule in its printed form; only what does not change while a host is up may stand in it. Source: HG-12."""
+    """A rule in its printed form; it may test only attributes that do not change while a host is up. Source: HG-12."""
     if is_none(text):
         return ""
     rule = HostRule(given(text))
@@ -70,7 +70,7 @@ def _scaling(name: str, value: str) -> str:
 
 
 class ExecHost(ConfigObject):
-    """An execution host, or `global` for the whole cluster. Load values and processors are shown by qconf, not kept."""
+    """An execution host, or `global` for the whole cluster. qconf shows load values and processors, which are not part of it."""
 
     kind: ClassVar[str] = "exec_host"
     key: ClassVar[str] = "hostname"
@@ -91,7 +91,7 @@ class _BareHost(ConfigObject):
 
 
 class AdminHost(_BareHost):
-    """A host from which managers may administer."""
+    """A host from which managers may administer the cell."""
 
     kind: ClassVar[str] = "admin_host"
 
@@ -107,12 +107,12 @@ class _BareUser(ConfigObject):
 
 
 class Manager(_BareUser):
-    """A user who may do everything."""
+    """A user with all rights."""
 
     kind: ClassVar[str] = "manager"
 
 
 class Operator(_BareUser):
-    """A user who may handle jobs and queues of others."""
+    """A user who may manage the jobs of all users, and queues."""
 
     kind: ClassVar[str] = "operator"

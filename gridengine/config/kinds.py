@@ -1,7 +1,7 @@
 """The registry of configuration objects.
 
-Owns which model a kind has; what else a kind is like says `gridengine.kinds`. Called by everybody who handles objects of any
-kind by name.
+Owns the model of each kind; `gridengine.kinds` has its other properties. Called by all code that handles objects of any kind by
+name.
 """
 
 from gridengine.config.access import Project, User, Userset

@@ -1,8 +1,8 @@
-"""What all configuration objects have in common: reading, printing, references.
+"""Common behaviour of all configuration objects: reading, printing, references.
 
 Owns `ConfigObject`, the pydantic base of the models in this package. Called by them and through `KINDS`.
 Every field holds the canonical text of an attribute; field order is print order. The system stores and prints
-`attributes()`; nothing is kept that this dictionary does not say.
+`attributes()`; an object has no state beyond this dictionary.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class ConfigObject(BaseModel):
     key: ClassVar[str] = "name"
     #: spellings of other versions, accepted with a warning (X-1)
     old_names: ClassVar[Mapping[str, str]] = {}
-    #: attributes that a file may lack; one whose default is no text is printed only if it is set
+    #: attributes that a file may lack; if the default is "", the attribute is printed only when it is set
     optional: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -47,8 +47,8 @@ class ConfigObject(BaseModel):
     ) -> Self:
         """The object that these lines describe.
 
-        complete: every attribute must be given; otherwise missing ones have the template's values. name: of objects
-        whose file does not say it. warnings: gets a line for each old spelling. Raises ConfigError.
+        complete: every attribute must be given; otherwise a missing attribute has the template's value. name: of objects
+        whose file does not contain it. warnings: gets a line for each old spelling. Raises ConfigError.
         """
         values, lines = cls._collect(entries, name, warnings)
         if complete:
@@ -65,12 +65,12 @@ class ConfigObject(BaseModel):
     @classmethod
     @lru_cache(maxsize=512)
     def _of_attributes(cls, attributes: tuple[tuple[str, str], ...], name: str) -> Self:
-        """A change of one object is checked against others that stay as they are: those are read once."""
+        """Cached, since a change of one object is checked against unchanged objects again and again."""
         return cls.parse([(attribute, text, 0) for attribute, text in attributes], name=name)
 
     @classmethod
     def template(cls, name: str = "template") -> Self:
-        """The object that qconf opens in the editor for a new one. Source: QC-43, O."""
+        """The object that qconf opens in the editor for an addition. Source: QC-43, O."""
         return cls.model_construct(None, **{cls.key: name})
 
     def attributes(self) -> dict[str, str]:
@@ -82,11 +82,11 @@ class ConfigObject(BaseModel):
         }
 
     def references(self) -> list[Reference]:
-        """(kind, name) of every object that this one names, each once: none of them may be deleted (US-8, HG-9)."""
+        """(kind, name) of every object that this object names, each once: none of them may be deleted (US-8, HG-9)."""
         return self._referred(required_only=False)
 
     def requirements(self) -> list[Reference]:
-        """Those of the references that must exist when this object is stored (CQ-33)."""
+        """References that must exist when this object is stored (CQ-33)."""
         return self._referred(required_only=True)
 
     def _referred(self, required_only: bool) -> list[Reference]:
@@ -99,7 +99,7 @@ class ConfigObject(BaseModel):
         return list(found)
 
     def check(self) -> None:
-        """Refuse attributes that are right by themselves but not together. Raises ConfigError."""
+        """Refuse attributes that are valid by themselves but not together. Raises ConfigError."""
 
     @classmethod
     def _name_of(cls, values: Mapping[str, str], name: str) -> str:
@@ -109,7 +109,7 @@ class ConfigObject(BaseModel):
     def _collect(
         cls, entries: Sequence[Entry], name: str, warnings: list[str] | None
     ) -> tuple[dict[str, str], dict[str, int]]:
-        """Values and lines by attribute; unknown and doubled attributes are refused."""
+        """Values and lines by attribute. Refuses unknown and repeated attributes."""
         values: dict[str, str] = {}
         lines: dict[str, int] = {}
         known = cls.model_fields

@@ -47,10 +47,10 @@ def _urgency_slots(text: str) -> str:
 
 def _ordering(text: str) -> str:
     """A file by its absolute path, a function in it, and its arguments (PE-16)."""
-    words = given(text).split()
-    if len(words) < 2:
+    tokens = given(text).split()
+    if len(tokens) < 2:
         raise SyntaxFault(f'"{text}" does not name a file and a function')
-    return " ".join((absolute_path(words[0]), *words[1:]))
+    return " ".join((absolute_path(tokens[0]), *tokens[1:]))
 
 
 _Procedure = Annotated[str, AttributeType(none_or(command_with(PE_VARIABLES)))]
@@ -86,11 +86,11 @@ def _interface(text: str) -> str:
 
 
 def _when(text: str) -> str:
-    """The letters, in the order in which qconf prints them (CK-3; O)."""
-    letters = set(given(text))
-    if letters - set("smxr"):
+    """The one-letter codes of occasions, in the order in which qconf prints them (CK-3; O)."""
+    occasions = set(given(text))
+    if occasions - set("smxr"):
         raise SyntaxFault(f'"{text}" may only hold the letters s, m, x and r')
-    return "".join(letter for letter in "xsmr" if letter in letters)
+    return "".join(occasion for occasion in "xsmr" if occasion in occasions)
 
 
 _Command = Annotated[str, AttributeType(written_none_or(command_with(CKPT_VARIABLES)))]

@@ -1,6 +1,6 @@
 """The `KEY=value` parameters inside of qmaster_params, execd_params and reporting_params.
 
-Owns the known keys, with the text that counts where one is not given, and how such a list is read.
+Owns the known keys with their default texts, and the parser of such a list.
 Called by the configuration's model and by `gridengine.state.configured`.
 Source: sge_conf(5); GC-3 (unknown keys are kept, with a warning), RP-2.
 """
@@ -11,7 +11,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import is_none
 
 _OFF = "FALSE"
-#: key -> the text that counts where it is not given; those that nobody reads have one as well
+#: key -> its default text, also of keys that no code reads
 QMASTER_PARAMETERS = dict.fromkeys(
     "ENABLE_ENFORCE_MASTER_LIMIT ENABLE_FORCED_QDEL_IF_UNKNOWN ENABLE_FORCED_QDEL FORBID_RESCHEDULE FORBID_APPERROR "
     "DISABLE_AUTO_RESCHEDULING ENABLE_RESCHEDULE_KILL ENABLE_RESCHEDULE_SLAVE MAX_DYN_EC MONITOR_TIME "
@@ -37,7 +37,7 @@ EXECD_PARAMETERS = dict.fromkeys(
     "PTF_MAX_PRIORITY": "0",
     "SESSION_GRACE": "60",
 }
-#: nothing waits for the times of flushing: each record is in its file at once (adr/0125)
+#: flush times have no effect: each record is in its file at once (adr/0125)
 REPORTING_TIMES = {"FLUSH_TIME": "0:0:15", "ACCOUNTING_FLUSH_TIME": "0:0:15", "SHARELOG": "0"}
 REPORTING_PARAMETERS = {"ACCOUNTING": "TRUE"} | dict.fromkeys("REPORTING JOBLOG LOG_CONSUMABLES".split(), _OFF) | REPORTING_TIMES
 KNOWN_PARAMETERS = {
@@ -66,7 +66,7 @@ def check_parameters(text: str) -> str:
 
 
 def unknown_parameters(text: str, known: Container[str]) -> list[str]:
-    """The keys that nobody reads, as they were written, for a warning (GC-3)."""
+    """The unknown keys, as they were written, for a warning (GC-3)."""
     if is_none(text):
         return []
     keys = dict.fromkeys(element.partition("=")[0] for element in text.replace(",", " ").split())

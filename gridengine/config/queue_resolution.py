@@ -1,7 +1,7 @@
-"""Which value of each queue attribute a queue instance gets.
+"""Choice of a queue instance's value for each queue attribute.
 
-Owns the resolution of tuples over hosts and host groups, and what is detached. Called by the qmaster and by state
-for every instance of a queue: `ResolvableQueue` reads the tuples once, hosts of the same groups share the work.
+Owns the resolution of tuples over hosts and host groups, and the search for detached tuples. Called by the qmaster and by state
+for every instance of a queue: `ResolvableQueue` reads the tuples once, hosts of the same groups share the result.
 Source: CQ-9..15, CQ-18, CQ-19, CQ-32.
 """
 
@@ -14,7 +14,7 @@ _PLAIN = frozenset(("qname", "hostlist"))
 
 
 class ResolvableQueue:
-    """A cluster queue prepared for resolution. attributes: those of a valid cluster queue, by name."""
+    """A cluster queue prepared for resolution. attributes: of a valid cluster queue, by name."""
 
     __slots__ = ("_defaults", "_overridden", "_own_hosts", "_by_groups")
 
@@ -37,10 +37,10 @@ class ResolvableQueue:
         }
         self._own_hosts = frozenset(hosts_own)
 
-    def differs(self, other: "ResolvableQueue") -> frozenset[str] | None:
-        """Hosts and host groups whose tuples are other ones than in `other`; None when a default is, for every host.
+    def changed_hosts(self, other: "ResolvableQueue") -> frozenset[str] | None:
+        """Hosts and host groups whose tuples differ from `other`; None if a default differs, and so every host.
 
-        The host list does not count: it says which instances there are, not what they get.
+        The host list does not count: it determines the instances, not their attributes.
         """
         if any(self._defaults[name] != text for name, text in other._defaults.items() if name != "hostlist"):
             return None
@@ -81,7 +81,7 @@ class ResolvableQueue:
         return resolved, tuple(ambiguous)
 
     def detached(self, hosts: Iterable[str], groups_of_host: Mapping[str, frozenset[str]]) -> dict[str, dict[str, str]]:
-        """Tuples that no instance uses: {attribute: {identifier: value}}. hosts: those of the resolved host list.
+        """Tuples that no instance uses: {attribute: {identifier: value}}. hosts: of the resolved host list.
 
         A tuple counts as used when its host, or a host of its group, is in the host list (CQ-18, CQ-19).
         """
@@ -99,5 +99,5 @@ class ResolvableQueue:
 def resolve(
     attributes: Mapping[str, str], host: str, groups: frozenset[str]
 ) -> tuple[dict[str, str], list[tuple[str, tuple[str, ...]]]]:
-    """The same for a single instance; see `ResolvableQueue.resolve`."""
+    """`ResolvableQueue.resolve` for a single instance."""
     return ResolvableQueue(attributes).resolve(host, groups)

@@ -16,9 +16,9 @@ from gridengine.syntax.rqs import Rule, parse_rule
 
 
 def _description(text: str) -> str:
-    """Any text, as it was given: within quotation marks or without. Source: O."""
-    words = " ".join(given(text).split())
-    return "NONE" if is_none(words.strip('" ')) else words
+    """Any text, with or without quotation marks, as given. Source: O."""
+    normalised = " ".join(given(text).split())
+    return "NONE" if is_none(normalised.strip('" ')) else normalised
 
 
 def _rules(text: str) -> list[Rule]:
@@ -65,7 +65,7 @@ class ResourceQuota(ConfigObject):
 
     @property
     def rules(self) -> list[Rule]:
-        """The rules in order: the first that matches counts (RQ-2)."""
+        """The rules in order: the first match counts (RQ-2)."""
         return _rules(self.limit)
 
     @classmethod

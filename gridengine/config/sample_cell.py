@@ -1,6 +1,6 @@
-"""A whole cell as texts, read and written: the default cell, backups, and what is saved for an upgrade.
+"""A whole cell as texts, read and written: the default cell, backups, and the saved configuration for an upgrade.
 
-Owns which file of such a directory holds which objects. Reads no file itself: the caller passes the texts.
+Owns the assignment of objects to files of such a directory. Reads no file itself: the caller passes the texts.
 Called by the installation and by load and save of configurations. Source: QC-43, CX-15, PE-15, HG-11, X-19.
 """
 
@@ -12,7 +12,7 @@ from gridengine.errors import ConfigError
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_objects
 
-#: kind by the directory of its files, or by the name of the one file, which is one of names for those that have nothing else
+#: kind by the directory of its files, or by the name of its only file; bare kinds have a file of names
 _DIRECTORIES = {kind.directory: kind.name for kind in KIND.values() if kind.directory}
 _FILES = {kind.file: kind.name for kind in KIND.values() if kind.file and not kind.bare}
 _NAME_LISTS = {kind.file: kind.name for kind in KIND.values() if kind.file and kind.bare}
@@ -39,7 +39,7 @@ def read_cell(texts: Mapping[str, str]) -> list[tuple[str, ConfigObject]]:
 
 
 def cell_texts(objects: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, str]:
-    """The files of a cell by relative name: what `read_cell` reads again.
+    """The files of a cell by relative name, the input of `read_cell`.
 
     objects: attributes by kind and name. Lines are not broken, so that a difference between two texts is one of values.
     """
@@ -60,11 +60,11 @@ def cell_texts(objects: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[s
 
 
 def is_cell_file(file_name: str) -> bool:
-    """Whether a relative file name is one that a cell may have."""
+    """Whether a cell may have a file of this relative name."""
     directory, slash, base = file_name.partition("/")
     return bool(base and "/" not in base and directory in _DIRECTORIES) if slash else file_name in {**_FILES, **_NAME_LISTS}
 
 
 def _file_name(name: str) -> str:
-    """The name of an object's file; it says nothing but for configurations of hosts, which never begin with a dot."""
+    """The name of an object's file. Only configurations get their name from it, and names of hosts never begin with a dot."""
     return f"%2E{name[1:]}" if name.startswith(".") else name

@@ -32,7 +32,7 @@ from gridengine.syntax.load_formula import parse_load_formula
 from gridengine.units import parse_number, parse_time
 
 USAGE_TYPES = ("cpu", "mem", "io")
-#: the elements of `params`: what checks each, and the text that counts where it is not given (SC-10, SC-11)
+#: the elements of `params`: the check and the default text of each (SC-10, SC-11)
 PARAMETERS: dict[str, tuple[Check, str]] = {
     "DURATION_OFFSET": (time, "60"),
     "JC_FILTER": (boolean, "FALSE"),
@@ -44,10 +44,10 @@ PARAMETERS: dict[str, tuple[Check, str]] = {
 
 def _schedd_job_info(text: str) -> str:
     """true, false, or job_list and job ids (SC-6)."""
-    word, _, ids = given(text).partition(" ")
-    if word.lower() in ("true", "false") and not ids.strip():
-        return word.lower()
-    if word.lower() != "job_list":
+    keyword, _, ids = given(text).partition(" ")
+    if keyword.lower() in ("true", "false") and not ids.strip():
+        return keyword.lower()
+    if keyword.lower() != "job_list":
         raise SyntaxFault(f'"{text}" is neither true nor false nor job_list with job ids')
     Ranges.parse(ids)
     return f"job_list {','.join(ids.replace(',', ' ').split())}"
@@ -86,7 +86,7 @@ def _halflife_decay_list(text: str) -> str:
 
 
 def _policy_hierarchy(text: str) -> str:
-    """Up to three different letters of O, F and S, or NONE (PR-8)."""
+    """Up to three different codes of O, F and S, or NONE (PR-8)."""
     if is_none(given(text)):
         return "NONE"
     if set(text) - set("OFS") or len(set(text)) < len(text):
@@ -155,7 +155,7 @@ class Scheduler(ConfigObject):
 
     @property
     def object_name(self) -> str:
-        """There is one, without a name."""
+        """The empty name of the only object."""
         return ""
 
     @classmethod

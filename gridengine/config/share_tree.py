@@ -1,7 +1,7 @@
-"""The one share tree as a configuration object.
+"""The share tree as a configuration object.
 
-Owns how it is stored: one attribute `nodes` that holds the file's text. Called through `gridengine.config.KINDS`;
-grammar and shape are `syntax.share_tree`'s. Source: sge_share_tree(5), QF-32.
+Owns its stored form: one attribute `nodes` with the text of the file. Called through `gridengine.config.KINDS`;
+`syntax.share_tree` owns grammar and shape. Source: sge_share_tree(5), QF-32.
 """
 
 from collections.abc import Sequence
@@ -46,11 +46,11 @@ class ShareTreeObject(ConfigObject):
 
     @property
     def object_name(self) -> str:
-        """There is one, without a name."""
+        """The empty name of the only object."""
         return ""
 
     def check(self) -> None:
-        """Refuse a user whose usage would count at two places: outside of projects, or within one of them. Source: O."""
+        """Refuse a user who is twice outside of projects, or twice within one project, since usage counts once. Source: O."""
         scopes: list[tuple[str, Node]] = [("", self.root)]
         seen: set[tuple[str, str]] = set()
         while scopes:
@@ -77,7 +77,7 @@ class ShareTreeObject(ConfigObject):
     def parse(
         cls, entries: Sequence[Entry], *, complete: bool = True, name: str = "", warnings: list[str] | None = None
     ) -> Self:
-        """The tree that these lines describe: those of a file, or one entry `nodes` with its text."""
+        """The tree of these lines: the lines of a file, or one entry `nodes` with its text."""
         if [attribute for attribute, _, _ in entries] == ["nodes"]:
             return super().parse(entries, complete=complete, name=name, warnings=warnings)
         try:

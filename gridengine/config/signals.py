@@ -12,12 +12,12 @@ _NAMES = (
 ).split()
 #: number by name without prefix, as Linux counts
 NUMBERS = {name: number for number, name in enumerate(_NAMES, start=1)} | {"IOT": 6, "CLD": 17, "POLL": 29}
-LARGEST = 64
+MAX_SIGNAL = 64
 
 
 def signal_number(text: str) -> int:
     """The number of `SIGTERM`, `TERM` or `15`. Raises SyntaxFault."""
-    if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= LARGEST:
+    if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MAX_SIGNAL:
         return int(text)
     try:
         return NUMBERS[text.upper().removeprefix("SIG")]

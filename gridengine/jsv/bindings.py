@@ -1,4 +1,4 @@
-"""The parameters binding_* of a verifier and the text of -binding that they stand for.
+"""The parameters binding_* of a verifier and the equivalent text of -binding.
 
 Owns that translation. Called by `gridengine.jsv.parameters`. Source: sge_submit(1) -binding; SO-6, JV-3.
 """
@@ -31,7 +31,7 @@ def binding_parameters(text: str) -> dict[str, str]:
 
 
 def binding_text(parameters: dict[str, str]) -> str:
-    """The way back; "" without a strategy. Raises SyntaxFault."""
+    """The text of -binding for these parameters; "" without a strategy. Raises SyntaxFault."""
     strategy = parameters.get("binding_strategy", "").removesuffix("_automatic")
     if not strategy:
         return ""

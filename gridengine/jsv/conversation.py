@@ -1,7 +1,7 @@
-"""One verification: what is said to a verifier and what its answers mean.
+"""One verification: the lines for a verifier, and the meaning of its answers.
 
 Owns the protocol as a state machine: lines in, lines out, no I/O. Called by the qmaster and by submitting commands, once a
-job; a verifier may serve many. Source: sge_jsv(1); JV-2, JV-4, JV-8; O for the order of lines.
+job; a verifier may serve many jobs. Source: sge_jsv(1); JV-2, JV-4, JV-8; O for the order of lines.
 
     ours            START                    PARAM …, ENV ADD …, BEGIN                       QUIT
     the verifier's          SEND ENV, STARTED                           PARAM …, ENV …, RESULT STATE …     (LOG … at any time)
@@ -14,8 +14,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-#: lines that a verifier may say about one job; one that floods must not take the qmaster's time and memory
-MOST_LINES = 20_000
+#: maximum number of lines from a verifier about one job, which limits the qmaster's time and memory
+MAX_LINES = 20_000
 #: bytes of one of its lines
 LINE_LIMIT = 1 << 20
 STATES = ("ACCEPT", "CORRECT", "REJECT", "REJECT_WAIT")
@@ -31,7 +31,7 @@ class Conversation:
     """The verification of one job.
 
     `context`: client or server; `client`: the command, or qmaster; `job_id` for the server only.
-    `logs`: (level, text) that the verifier wants to have said. `state`: "" until the verdict, then one of STATES.
+    `logs`: (level, text) of the verifier's log lines. `state`: "" until the verdict, then one of STATES.
     """
 
     def __init__(
@@ -55,30 +55,30 @@ class Conversation:
         return ["START"]
 
     def receive(self, line: str) -> list[str]:
-        """Take a line of the verifier; the lines to send then. Raises VerifierFault."""
+        """Take a line of the verifier. Returns the lines to send in response. Raises VerifierFault."""
         self._lines += 1
-        if self._lines > MOST_LINES:
-            raise VerifierFault(f"it says more than {MOST_LINES} lines about one job")
-        word, _, rest = line.rstrip("\r\n").partition(" ")
-        if word == "LOG":
+        if self._lines > MAX_LINES:
+            raise VerifierFault(f"it sends more than {MAX_LINES} lines about one job")
+        keyword, _, rest = line.rstrip("\r\n").partition(" ")
+        if keyword == "LOG":
             level, _, text = rest.partition(" ")
             if level not in LEVELS:
                 raise VerifierFault(f'unknown log level "{level}" from the verifier')
             self.logs.append((LEVELS[level], text))
-        elif word == "SEND" and rest.strip() == "ENV":
+        elif keyword == "SEND" and rest.strip() == "ENV":
             self._send_environment = True
-        elif word == "STARTED" and not self._begun:
+        elif keyword == "STARTED" and not self._begun:
             self._begun = True
             return self._job()
-        elif word == "PARAM" and self._begun:
+        elif keyword == "PARAM" and self._begun:
             name, _, value = rest.partition(" ")
             self._corrections[name] = unescape(value)
-        elif word == "ENV" and self._begun:
+        elif keyword == "ENV" and self._begun:
             self._variable(rest)
-        elif word == "RESULT" and self._begun:
+        elif keyword == "RESULT" and self._begun:
             self._result(rest)
-        elif word:
-            raise VerifierFault(f'unknown command from the verifier: "{word}"')
+        elif keyword:
+            raise VerifierFault(f'unknown command from the verifier: "{keyword}"')
         return []
 
     def _job(self) -> list[str]:
@@ -98,10 +98,10 @@ class Conversation:
         self._variables.append((verb, name, unescape(value)))
 
     def _result(self, rest: str) -> None:
-        word, _, rest = rest.partition(" ")
+        keyword, _, rest = rest.partition(" ")
         state, _, message = rest.partition(" ")
-        if word != "STATE" or state not in STATES:
-            raise VerifierFault(f'"RESULT {word} {rest}" of the verifier is not understood')
+        if keyword != "STATE" or state not in STATES:
+            raise VerifierFault(f'"RESULT {keyword} {rest}" of the verifier is not understood')
         self.state, self.message = state, message
 
     @property
@@ -109,7 +109,7 @@ class Conversation:
         return self.state in ("REJECT", "REJECT_WAIT")
 
     def outcome(self) -> "dict[str, Any]":
-        """The request as the verifier wants it. Changes count with ACCEPT, too (O). Raises SyntaxFault."""
+        """The request with the verifier's changes, which count with ACCEPT, too (O). Raises SyntaxFault."""
         if self.rejected or not (self._corrections or self._variables):
             return self.request
         fresh = corrected(self.request, self._corrections)
@@ -129,20 +129,20 @@ class Conversation:
 
 def escape(value: str) -> str:
     """A value on one line: backslash, line feed, carriage return and tab are written with a backslash."""
-    return "".join(_ESCAPES.get(letter, letter) for letter in value)
+    return "".join(_ESCAPES.get(character, character) for character in value)
 
 
 def unescape(value: str) -> str:
     if "\\" not in value:
         return value
-    letters = {written[1]: letter for letter, written in _ESCAPES.items()}
+    characters = {written[1]: character for character, written in _ESCAPES.items()}
     text, rest = "", iter(value)
-    for letter in rest:
-        if letter == "\\":
+    for character in rest:
+        if character == "\\":
             following = next(rest, "")
-            text += letters.get(following, "\\" + following)
+            text += characters.get(following, "\\" + following)
         else:
-            text += letter
+            text += character
     return text
 
 

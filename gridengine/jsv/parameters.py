@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     Request = dict[str, Any]
 
 PROTOCOL_VERSION = "1.0"
-#: what a verifier may look at but not change
+#: parameters that a verifier may read but not change
 FIXED = frozenset(("VERSION", "CONTEXT", "CLIENT", "USER", "GROUP", "JOB_ID"))
 
 
-def _of_form(form: str) -> dict[str, str]:
+def _fields_of_form(form: str) -> dict[str, str]:
     return {field.parameter: field.name for field in FIELD_NAMES if field.form == form}
 
 
 #: parameter -> field of the request, by the form of the value
-TEXTS, NUMBERS, LISTS = _of_form("text"), _of_form("number"), _of_form("list")
-SWITCHES, PATHS, DATES = _of_form("switch"), _of_form("paths"), _of_form("date")
+TEXTS, NUMBERS, LISTS = _fields_of_form("text"), _fields_of_form("number"), _fields_of_form("list")
+SWITCHES, PATHS, DATES = _fields_of_form("switch"), _fields_of_form("paths"), _fields_of_form("date")
 _PE, _TASKS, _CHECKPOINT = ("pe_name", "pe_min", "pe_max"), ("t_min", "t_max", "t_step"), ("c_occasion", "c_interval")
 _ORDER = (
     "a ac ar A b c_interval c_occasion ckpt cwd dl e hold_jid hold_jid_ad hold_jid_ok hold_jid_fail h i j js l_hard l_soft m M "
@@ -34,8 +34,8 @@ _ORDER = (
 ).split()
 _ORDER += sorted(field.parameter for field in FIELD_NAMES if field.form and field.parameter not in _ORDER)
 
-#: parameter -> (field, what that is without it), of those that are read as an option is; and their options
-_NOTHING: "dict[str, tuple[str, Any]]" = {
+#: parameter -> (field, its empty value), for parameters that are read like an option; and their options
+_EMPTY_VALUES: "dict[str, tuple[str, Any]]" = {
     **{name: (field, "") for name, field in TEXTS.items()},
     **{name: (field, 0) for name, field in NUMBERS.items()},
     **{name: (field, []) for name, field in (LISTS | PATHS).items()},
@@ -47,13 +47,13 @@ _FLAGS = {"l_hard": "-l", "l_soft": "-l", "q_hard": "-q", "q_soft": "-q", **dict
 
 
 def parameters(request: "Request") -> list[tuple[str, str]]:
-    """The parameters of a job, those that were given, in the order in which verifiers get them."""
+    """The given parameters of a job, in the order in which verifiers get them."""
     found: dict[str, str] = {}
-    for table, show in _SHOWN:
+    for table, formatter in _FORMATTERS:
         for name, field in table.items():
             value = request.get(field)
             if value:
-                found[name] = show(value)
+                found[name] = formatter(value)
     if request.get("verify", "n") == "n":
         found.pop("w", None)
     origin = request.get("environment", {})
@@ -67,7 +67,7 @@ def parameters(request: "Request") -> list[tuple[str, str]]:
     if request.get("no_shell"):
         found["shell"] = "n"
     if when := request.get("checkpoint_when"):
-        found["c_occasion" if all(letter in "nsmxr" for letter in when) else "c_interval"] = when
+        found["c_occasion" if all(occasion in "nsmxr" for occasion in when) else "c_interval"] = when
     found |= _parallel(request) | _array(request) | binding_parameters(request.get("binding", ""))
     command = [("CMDNAME", request.get("script_file", "")), ("CMDARGS", str(len(request.get("args", ()))))]
     command += [(f"CMDARG{number}", argument) for number, argument in enumerate(request.get("args", ()))]
@@ -103,7 +103,7 @@ def _paths(pairs: "list[list[str]]") -> str:
     return ",".join(f"{host}:{path}" if host else path for host, path in pairs)
 
 
-_SHOWN: "tuple[tuple[dict[str, str], Any], ...]" = (
+_FORMATTERS: "tuple[tuple[dict[str, str], Any], ...]" = (
     (TEXTS, str),
     (NUMBERS, str),
     (LISTS, ",".join),
@@ -114,7 +114,7 @@ _SHOWN: "tuple[tuple[dict[str, str], Any], ...]" = (
 
 
 def corrected(request: "Request", corrections: dict[str, str]) -> "Request":
-    """The request with parameters changed; "" takes one away. Raises SyntaxFault that names the parameter."""
+    """The request with changed parameters; the value "" removes a parameter. Raises SyntaxFault that names the parameter."""
     fresh = dict(request)
     for name, value in corrections.items():
         try:
@@ -140,17 +140,17 @@ def _correct(request: "Request", name: str, value: str) -> None:
         request[SWITCHES[name]] = None if name == "r" and not value else _switch(value or "n")
     elif name == "shell":
         request["no_shell"] = not _switch(value or "y")
-    elif name in _NOTHING and (not value or value == "n" and name == "h"):
-        field, nothing = _NOTHING[name]
-        request[field] = nothing
-    elif name in _NOTHING:
+    elif name in _EMPTY_VALUES and (not value or value == "n" and name == "h"):
+        field, empty_value = _EMPTY_VALUES[name]
+        request[field] = empty_value
+    elif name in _EMPTY_VALUES:
         _as_option(request, name, value)
     elif name[:6] != "CMDARG" and name not in _ORDER:
         raise SyntaxFault("there is no such parameter")
 
 
 def _as_option(request: "Request", name: str, value: str) -> None:
-    """Read the value as the option does from which the parameter comes. Raises SyntaxFault."""
+    """Read the value like the option that the parameter belongs to. Raises SyntaxFault."""
     if name in ("cwd", "ckpt", "P", "comment"):
         request[TEXTS[name]] = value
         return
@@ -172,15 +172,15 @@ def _switch(value: str) -> bool:
 
 
 def _correct_groups(request: "Request", corrections: dict[str, str]) -> None:
-    """Parameters that make sense together only: slots, tasks, binding, arguments."""
+    """Apply parameters that depend on each other: slots, tasks, binding, arguments."""
     if not corrections.keys().isdisjoint(_PE):
-        wanted = _parallel(request) | corrections
-        request["pe"] = wanted.get("pe_name", "")
-        low, high = (int(wanted.get(name) or 1) for name in ("pe_min", "pe_max"))
+        merged = _parallel(request) | corrections
+        request["pe"] = merged.get("pe_name", "")
+        low, high = (int(merged.get(name) or 1) for name in ("pe_min", "pe_max"))
         request["pe_range"] = format_slot_ranges([(low, max(low, high))]) if request["pe"] else ""
     if not corrections.keys().isdisjoint(_TASKS):
-        wanted = _array(request) | corrections
-        first, last, step = (wanted.get(name, "") for name in _TASKS)
+        merged = _array(request) | corrections
+        first, last, step = (merged.get(name, "") for name in _TASKS)
         request["tasks"] = f"{first}-{last or first}:{step or 1}" if first else ""
     if any(name.startswith("binding_") for name in corrections):
         request["binding"] = binding_text(binding_parameters(request.get("binding", "")) | corrections)

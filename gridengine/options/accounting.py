@@ -5,7 +5,7 @@ from gridengine.options.option import Option
 
 
 def number(target: fold.Target, field: str, values: fold.Values) -> None:
-    """A number, of slots or of a reservation; without one the empty text."""
+    """A number of slots or of a reservation; without an argument the empty text."""
     if values:
         fold.count({}, field, values)
     fold.text(target, field, values)
@@ -32,7 +32,7 @@ ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-pe", "[pe_name]", "qacct", fold.given, "pe", "by parallel environment, or this one"),
     Option("-P", "[project]", "qacct", fold.given, "project", "by project, or this one"),
     Option("-q", "[wc_queue]", "qacct", fold.given, "queue", "by cluster queue, or those that match"),
-    Option("-reserved", "", "qacct", fold.flag, "reserved", "with -ar ar_id: what it held, and what its jobs used of that"),
+    Option("-reserved", "", "qacct", fold.flag, "reserved", "with -ar ar_id: reserved slots, and their use by its jobs"),
     Option("-slots", "[slots]", "qacct", number, "slots", "by number of slots, or this number"),
     Option("-t", "task_id_range", "qacct", fold.text, "tasks", "with -j: these tasks"),
 )

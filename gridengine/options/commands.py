@@ -1,4 +1,4 @@
-"""The commands that take their options from the option table: what completion and the command pages are made of.
+"""The commands that take their options from the option table, for completion and the command pages.
 
 Owns names, purposes and operands. Called by `gridengine completion`, by
 `tools/command_pages.py` and for -help; no command loads it for its work.
@@ -22,7 +22,7 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 
 
 class Command:
-    """A command: its operands as words of the same form as the arguments of options, and what it is for."""
+    """A command: its operands in the notation of option arguments, and its purpose."""
 
     __slots__ = ("name", "operands", "options", "purpose")
 
@@ -48,14 +48,14 @@ COMMANDS: tuple[Command, ...] = (
     Command("qsh", "", "open an xterm on an exec host", SUBMIT_OPTIONS),
     Command("qstat", "", "show jobs and queues", STATUS_OPTIONS),
     Command("qstatus", "[user]", "list jobs in short, with sums by owner", OVERVIEW_OPTIONS),
-    Command("qsched", "", "show what is kept free for waiting jobs, and from when", PLANNED_OPTIONS),
+    Command("qsched", "", "show the resource reservations for waiting jobs", PLANNED_OPTIONS),
     Command("qhost", "", "show hosts", STATUS_OPTIONS),
     Command("qselect", "", "list the queue instances that meet criteria", STATUS_OPTIONS),
-    Command("qexplain", "job_list", "say why jobs are pending", EXPLAIN_OPTIONS),
+    Command("qexplain", "job_list", "explain why jobs are pending", EXPLAIN_OPTIONS),
     Command("qquota", "", "show what is in use under resource quotas", QUOTA_OPTIONS),
     Command("qevent", "", "print the events of the system, or run programs when jobs and tasks end", EVENT_OPTIONS),
-    Command("qping", "host port name id", "look whether a daemon answers, and how it is", PING_OPTIONS),
-    Command("qacct", "", "show what ended jobs have used", ACCOUNTING_OPTIONS),
+    Command("qping", "host port name id", "check whether a daemon answers, and show its status", PING_OPTIONS),
+    Command("qacct", "", "show the usage of ended jobs", ACCOUNTING_OPTIONS),
     Command("qrsub", "", "make an advance reservation", RESERVATION_OPTIONS),
     Command("qralter", "ar_list", "change advance reservations", RESERVATION_OPTIONS),
     Command("qrdel", "ar_list", "delete advance reservations", RESERVATION_OPTIONS),

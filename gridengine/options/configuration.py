@@ -3,7 +3,7 @@
 Owns the rows. Each use of an option becomes an action (verb, kind, values), carried out in order by `clients.qconf`.
 """
 
-from gridengine.options.fields import check_named, flag
+from gridengine.options.fields import check_not_empty, flag
 from gridengine.options.option import Option
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -16,17 +16,17 @@ Action = tuple[str, str, list[str]]
 
 
 def _action(verb: str, kind: str, required: int) -> "Fold":
-    """`required`: so many arguments must name something."""
+    """`required`: number of arguments that must not be empty."""
 
     def fold(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-        check_named(values[:required])
+        check_not_empty(values[:required])
         target.setdefault("actions", []).append((verb, kind, values))
 
     return fold
 
 
 def _queue_lines(kind: str) -> "Fold":
-    """-mqattr and -Mqattr are -rattr and -Rattr of queues, where the word `queue` may be left out (QF-7)."""
+    """-mqattr and -Mqattr are -rattr and -Rattr of queues; the argument `queue` may be left out (QF-7)."""
 
     def fold(target: "dict[str, Any]", field: str, values: list[str]) -> None:
         rest = values[1:] if values[0] == "queue" else values
@@ -160,11 +160,11 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-sds", "", "detached", "cluster_queue", "show settings of queues that no host uses"),
     _option("-sobjl", "object attribute value", "search", "", "list objects with an attribute of this value"),
     _option("-aattr", "object attribute value instance...", "add", "attribute", "add to a list attribute"),
-    _option("-Aattr", "object file instance...", "add", "attribute_file", "add to list attributes as a file says"),
+    _option("-Aattr", "object file instance...", "add", "attribute_file", "add the elements in a file to list attributes"),
     _option("-dattr", "object attribute value instance...", "delete", "attribute", "delete from a list attribute"),
-    _option("-Dattr", "object file instance...", "delete", "attribute_file", "delete from lists as a file says"),
+    _option("-Dattr", "object file instance...", "delete", "attribute_file", "delete the elements in a file from lists"),
     _option("-mattr", "object attribute value instance...", "modify", "attribute", "change an attribute or elements"),
-    _option("-Mattr", "object file instance...", "modify", "attribute_file", "change attributes as a file says"),
+    _option("-Mattr", "object file instance...", "modify", "attribute_file", "change attributes by a file"),
     _option("-rattr", "object attribute value instance...", "replace", "attribute", "replace an attribute"),
     _option("-Rattr", "object file instance...", "replace", "attribute_file", "replace attributes by a file"),
     Option("-mqattr", "[queue] attribute value name...", "qconf", _queue_lines("attribute"), "", "replace a line of queues"),
@@ -176,7 +176,7 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-ks", "", "shutdown", "scheduler", "shut down the scheduler"),
     _option("-kt", "thread", "shutdown", "thread", "shut down a part of the qmaster: scheduler"),
     _option("-at", "thread", "start_thread", "thread", "start a part of the qmaster: scheduler"),
-    _option("-tsm", "", "monitor", "", "have the next scheduling run write why jobs wait into a file"),
+    _option("-tsm", "", "monitor", "", "write the pending reasons of the next scheduling run into a file"),
     _option("-secl", "", "list_event_clients", "", "list all event clients"),
     _option("-kec", "evid_list", "end_event_clients", "", "end event clients, or all"),
     Option("-json", "", "qconf", flag, "json", "with options that show: print JSON"),

@@ -1,6 +1,6 @@
 """Options of qdel, qmod, qhold, qrls. Source: qdel(1), qmod(1), qhold(1), qrls(1); statements SO-46, SO-49, QM.
 
-Owns the rows. They fill the bodies of `delete_jobs`, `change_states` and `hold_jobs`.
+Owns the rows, which fill the bodies of `delete_jobs`, `change_states` and `hold_jobs`.
 """
 
 from gridengine.errors import SyntaxFault
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def hold_letters(target: fold.Target, field: str, values: fold.Values) -> None:
-    """-h of qhold and qrls: letters u, o, s."""
+def hold_kinds(target: fold.Target, field: str, values: fold.Values) -> None:
+    """-h of qhold and qrls: kinds u, o, s."""
     given = values[0].replace(",", "")
-    if not given or any(letter not in "uos" for letter in given):
+    if not given or any(kind not in "uos" for kind in given):
         raise SyntaxFault(f'unknown hold list "{values[0]}" specified to -h option')
     target[field] = given
 
 
 def job_list(target: fold.Target, field: str, values: fold.Values) -> None:
-    """Jobs between commas: they join the last list, unless -t has closed it."""
+    """Jobs divided by commas. The last list gets them, unless -t has closed it."""
     jobs = [job for job in values[0].split(",") if job]
     lists = target.setdefault(field, [])
     if lists and "tasks" not in lists[-1]:
@@ -31,7 +31,7 @@ def job_list(target: fold.Target, field: str, values: fold.Values) -> None:
 
 
 def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
-    """-t: tasks of the job named before it alone; before any job, of all that follow without tasks of their own (SO-46)."""
+    """-t: tasks of the job before it only; ahead of all jobs, tasks of each later job without a -t of its own (SO-46)."""
     from gridengine.ranges import Ranges
 
     Ranges.parse(values[0])
@@ -47,12 +47,12 @@ def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
     lists.append({"targets": [job], field: values[0]})
 
 
-#: what the operands of qdel, qhold, qrls and qalter are
+#: operands of qdel, qhold, qrls and qalter
 JOB_LIST = Option("jobs", "job_task_list", "", job_list, "lists", "jobs, by number (and tasks), name or pattern")
 
 
 def change(action: str, what: str) -> "Callable[[fold.Target, str, fold.Values], None]":
-    """A fold of qmod: one `change_states` more, for the targets named."""
+    """A fold of qmod: adds a request `change_states` for the named targets."""
 
     def fold_change(target: fold.Target, field: str, values: fold.Values) -> None:
         targets: fold.Target = {}
@@ -81,7 +81,7 @@ _CHANGES = (
 
 CONTROL_OPTIONS: tuple[Option, ...] = (
     Option("-f --force", "", "qdel qmod", fold.flag, "force", "change the state even if the host does not answer"),
-    Option("-h", "hold_list", "qhold qrls", hold_letters, "holds", "kinds of holds: u, o, s"),
+    Option("-h", "hold_list", "qhold qrls", hold_kinds, "holds", "kinds of holds: u, o, s"),
     Option("-help --help", "", "qdel qmod qhold qrls qresub", fold.flag, "help", "print this help"),
     Option("-t", "task_id_range", "qmod", fold.text, "tasks", "these tasks of the array jobs named"),
     Option("-t", "task_id_range", "qdel qhold qrls", tasks_of_job, "tasks", "these tasks of the job named before"),

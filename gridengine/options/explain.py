@@ -5,6 +5,6 @@ from gridengine.options.option import Option
 
 EXPLAIN_OPTIONS: tuple[Option, ...] = (
     Option("-help --help", "", "qexplain", fold.flag, "help", "print this help"),
-    Option("-story", "", "qexplain", fold.flag, "story", "print what happened to the jobs, by number, also to those that ended"),
+    Option("-story", "", "qexplain", fold.flag, "story", "print the event logs of jobs, by number, also of ended jobs"),
     Option("-json", "", "qexplain", fold.flag, "json", "print JSON"),
 )

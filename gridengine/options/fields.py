@@ -1,4 +1,4 @@
-"""Folds of options that simply fill a field of a dict: what all commands but the submitting ones need.
+"""Folds of options that simply fill a field of a dict, for all commands except the submitting commands.
 
 Called through the rows of `gridengine.options.status`, `control` and `accounting`.
 """
@@ -19,56 +19,56 @@ def flag(target: Target, field: str, values: Values) -> None:
 
 
 def text(target: Target, field: str, values: Values) -> None:
-    """The argument; without one (an optional argument) the empty text."""
+    """The argument; the empty text if an optional argument is missing."""
     target[field] = values[0] if values else ""
 
 
 def given(target: Target, field: str, values: Values) -> None:
-    """The argument, which must name something; without one (an optional argument) the empty text, which means all."""
-    check_named(values)
+    """The argument, which must not be empty; the empty text, which means all, if an optional argument is missing."""
+    check_not_empty(values)
     text(target, field, values)
 
 
-def check_named(values: Values) -> None:
-    """Raises SyntaxFault for an argument without a name: the empty variable of a script does not mean all."""
+def check_not_empty(values: Values) -> None:
+    """Raises SyntaxFault for an empty argument: the empty variable of a script must not mean all."""
     if not all(value.strip(", ") for value in values):
-        raise SyntaxFault("an empty argument names nothing")
+        raise SyntaxFault("an argument must not be empty")
 
 
-def names_if_any(target: Target, field: str, values: Values) -> None:
-    """Names between commas or blanks; several options add up. Without one the list is empty, which means all."""
+def optional_names(target: Target, field: str, values: Values) -> None:
+    """Names divided by commas or blanks; several options add up. Without names the list is empty, which means all."""
     target.setdefault(field, []).extend(_names(values))
 
 
 def names(target: Target, field: str, values: Values) -> None:
-    """The same, and there must be one, as for `check_named`."""
-    target.setdefault(field, []).extend(_some(_names(values), values))
+    """At least one name, as for `check_not_empty`; several options add up."""
+    target.setdefault(field, []).extend(_require_items(_names(values), values))
 
 
 def items(target: Target, field: str, values: Values) -> None:
-    """Requests, at least one, added up (-l)."""
+    """At least one request; several options add up (-l)."""
     from gridengine.syntax.request_list import split_requests  # late: few commands have -l
 
-    target.setdefault(field, []).extend(_some(split_requests(values[0]), values))
+    target.setdefault(field, []).extend(_require_items(split_requests(values[0]), values))
 
 
 def _names(values: Values) -> list[str]:
     return [name for value in values for name in value.replace(",", " ").split()]
 
 
-def _some(listed: list[str], values: Values) -> list[str]:
+def _require_items(listed: list[str], values: Values) -> list[str]:
     if not listed:
-        raise SyntaxFault(f'"{" ".join(values)}" is not a list: nothing is in it')
+        raise SyntaxFault(f'"{" ".join(values)}" is an empty list')
     return listed
 
 
-def letters(allowed: str, what: str) -> "Callable[[Target, str, Values], None]":
-    """A fold for letters out of `allowed`; commas may stand between them; several options add up."""
+def codes(allowed: str, noun: str) -> "Callable[[Target, str, Values], None]":
+    """A fold for one-letter codes out of `allowed`; commas may divide them; several options add up."""
 
     def fold(target: Target, field: str, values: Values) -> None:
         given = values[0].replace(",", "")
-        if not given or any(letter not in allowed for letter in given):
-            raise SyntaxFault(f'"{values[0]}" is no {what}, letters of {allowed} are expected')
+        if not given or any(code not in allowed for code in given):
+            raise SyntaxFault(f'"{values[0]}" is no {noun}, letters of {allowed} are expected')
         target[field] = str(target.get(field, "")) + given
 
     return fold

@@ -1,6 +1,6 @@
-"""What `-help` prints: the options of a command in groups, and three examples. Source: X-14; the rows of the option table.
+"""The output of `-help`: the options of a command in groups, and three examples. Source: X-14; the rows of the option table.
 
-Owns the groups and the examples, which the command pages and the man pages show as well. Loaded only when somebody asks.
+Owns the groups and the examples, which the command pages and the man pages show as well. Loaded only for -help.
 """
 
 from gridengine.options.commands import Command, command_named
@@ -8,28 +8,28 @@ from gridengine.options.option import VERSION, Option
 
 _WIDTH = 43
 
-#: titles with the names of their options; a name that a command has not is passed over
+#: titles with the names of their options; a command skips options that it does not have
 _OF_JOBS = (
     ("The program and its name", "-N -b -S -shell -noshell -C -comment"),
-    ("Resources and places", "-l -hard -soft -q -masterq -pe -alloc -binding -ar -R -w"),
+    ("Resources and queues", "-l -hard -soft -q -masterq -pe -alloc -binding -ar -R -w"),
     ("Input, output and directory", "-cwd -wd -i -o -e -j -nostdin -pty -display"),
     ("Environment", "-v -V -ac -dc -sc"),
     ("Array jobs", "-t -tc"),
-    ("When it may start", "-a -dl -h -hold_jid -hold_jid_ad -hold_jid_ok -hold_jid_fail -now"),
+    ("Start conditions", "-a -dl -h -hold_jid -hold_jid_ad -hold_jid_ok -hold_jid_fail -now"),
     ("Priority and accounting", "-p -ot -js -A -P"),
     ("Notification, restart and checkpoints", "-m -M -notify -r -c -ckpt"),
     ("Sessions", "-attach -inherit -verbose"),
-    ("Whose jobs", "-u"),
-    ("The submission itself", "-sync -terse -verify -jsv -@ -clear -help"),
+    ("Owners of jobs", "-u"),
+    ("Submission", "-sync -terse -verify -jsv -@ -clear -help"),
 )
 _OF_RESERVATIONS = (
     ("Time", "-a -e -d -latest -find -recur -now -idle"),
-    ("Resources and places", "-l -q -h -masterq -pe -alloc -ckpt"),
-    ("Who, and what happens", "-N -u -A -m -M -he -heal -w -help"),
+    ("Resources and queues", "-l -q -h -masterq -pe -alloc -ckpt"),
+    ("Access and notification", "-N -u -A -m -M -he -heal -w -help"),
 )
 _OF_STATUS = (
-    ("Which jobs and queues", "-j -u -s -q -qs -l -pe -U -ne"),
-    ("How much is shown", "-f -F -g -r -ext -pri -urg -t -explain -cb -ncb"),
+    ("Selection of jobs and queues", "-j -u -s -q -qs -l -pe -U -ne"),
+    ("Details", "-f -F -g -r -ext -pri -urg -t -explain -cb -ncb"),
     ("Form of the output", "-json -xml -help"),
 )
 _OF_CONFIGURATION = (
@@ -55,7 +55,7 @@ _GROUPS = {
     "qstat": _OF_STATUS,
     "qconf": _OF_CONFIGURATION,
 }
-#: three calls of each command and what they do
+#: three calls of each command and their meaning
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "qsub": (
         ("qsub -N align -l h_rt=2:0:0,h_vmem=4G run.sh sample1", "two hours, 4 GB for each slot"),
@@ -68,7 +68,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qmake -inherit -- -k all", "in a job, on the slots that it has"),
     ),
     "qalter": (
-        ("qalter -l h_rt=4:0:0 17", "other requests for a job that waits"),
+        ("qalter -l h_rt=4:0:0 17", "change the requests of a pending job"),
         ("qalter -h U 17", "release it from the hold of its user"),
         ("qalter -w p 17", "whether it could run now"),
     ),
@@ -80,11 +80,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "qdel": (
         ("qdel 17", "delete a job"),
         ("qdel 17 -t 5-9", "delete five of its tasks"),
-        ('qdel -u "$USER"', "delete all jobs of one's own"),
+        ('qdel -u "$USER"', "delete all your jobs"),
     ),
     "qhold": (
         ("qhold 17", "do not start job 17"),
-        ("qhold 17 -t 5-9", "nor these of its tasks"),
+        ("qhold 17 -t 5-9", "do not start these tasks"),
         ("qhold -h o 17", "as an operator"),
     ),
     "qrls": (
@@ -95,7 +95,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "qmod": (
         ("qmod -d all.q@node7", "nothing new starts in a queue instance"),
         ("qmod -cj 17", "clear the error state of a job"),
-        ("qmod -sj 17", "suspend a job; -usj lets it go on"),
+        ("qmod -sj 17", "suspend a job; -usj resumes it"),
     ),
     "qrsh": (
         ("qrsh", "a login shell on an exec host"),
@@ -105,7 +105,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "qlogin": (
         ("qlogin", "a login shell on an exec host"),
         ("qlogin -q short.q", "in a queue"),
-        ("qlogin -attach 17", "back to a session after the terminal was closed"),
+        ("qlogin -attach 17", "return to a session after the terminal was closed"),
     ),
     "qsh": (
         ("qsh", "an xterm on an exec host"),
@@ -113,38 +113,38 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qsh -display desk:0", "shown elsewhere"),
     ),
     "qstat": (
-        ("qstat", "the own jobs"),
-        ("qstat -j 17", "everything about a job, and why it waits"),
+        ("qstat", "your jobs"),
+        ("qstat -j 17", "everything about a job, with its pending reasons"),
         ("qstat -f -explain E", "queue instances, and the reasons of their errors"),
     ),
     "qstatus": (
-        ("qstatus", "the own jobs, those that run first"),
+        ("qstatus", "your jobs, running jobs first"),
         ("qstatus -a -c -l", "how many jobs and slots each user has"),
         ("qstatus -m -r -s time ann", "ann's jobs by age, with hosts"),
     ),
     "qsched": (
-        ("qsched", "from when places are kept for the own jobs (-R y)"),
-        ("qsched -a -f", "for those of all users, with all resources"),
-        ("qsched -q", "where slots and memory are free, and who waits"),
+        ("qsched", "reserved start times of your jobs (-R y)"),
+        ("qsched -a -f", "of the jobs of all users, with all resources"),
+        ("qsched -q", "free slots and memory, and jobs that wait for them"),
     ),
     "qhost": (
         ("qhost", "hosts and their load"),
         ("qhost -q -j", "with queues and jobs"),
-        ("qhost -F mem_free", "what is left of a resource"),
+        ("qhost -F mem_free", "free amount of a resource"),
     ),
     "qselect": (
         ("qselect -l h_vmem=8G", "queue instances that have this"),
-        ("qselect -qs E", "those in error state"),
+        ("qselect -qs E", "queue instances in error state"),
         ("qmod -cq $(qselect -qs E)", "clear them all"),
     ),
     "qexplain": (
-        ("qexplain 17", "why a job waits, and what would help"),
-        ("qexplain -story 17", "what has happened to it"),
+        ("qexplain 17", "why a job is pending, and what would help"),
+        ("qexplain -story 17", "its event log"),
         ("qexplain -json 17", "for programs"),
     ),
     "qquota": (
-        ("qquota", "what oneself has in use under quotas"),
-        ('qquota -u "*"', "what everybody has"),
+        ("qquota", "your own usage under quotas"),
+        ('qquota -u "*"', "usage of all users"),
         ("qquota -l licence", "of one resource"),
     ),
     "qevent": (
@@ -154,33 +154,33 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "qping": (
         ("qping -info master 6444 qmaster 1", "whether the qmaster answers"),
-        ("qping -info node7 6445 execd 1", "what is known of an exec host"),
+        ("qping -info node7 6445 execd 1", "the status of an exec host"),
         ("qping -i 10 master 6444 qmaster 1", "every ten seconds"),
     ),
     "qacct": (
-        ("qacct -j 17", "what a job has used"),
+        ("qacct -j 17", "usage of a job"),
         ("qacct -o -d 7", "the users of the last seven days"),
         ("qacct -j align -json", "for programs"),
     ),
     "qrsub": (
         ("qrsub -a 12311800 -d 2:0:0 -pe smp 16", "sixteen slots on the evening of December 31"),
-        ("qrsub -d 1:0:0 -l h=node7 -find 5", "when the host would be free"),
+        ("qrsub -d 1:0:0 -l h=node7 -find 5", "times when the host is free"),
         ("qrsub -a 12010900 -d 1:0:0 -recur 'FREQ=DAILY;COUNT=5'", "five mornings from December 1"),
     ),
     "qralter": (
         ("qralter -d 4:0:0 3", "reservation 3 lasts longer"),
-        ("qralter -u ann,bob 3", "these may use it"),
-        ("qralter -heal y 3", "move what is lost with a host"),
+        ("qralter -u ann,bob 3", "give these users access"),
+        ("qralter -heal y 3", "move slots of a lost host"),
     ),
     "qrdel": (
         ("qrdel 3", "give reservation 3 back, and delete its jobs"),
-        ("qrdel -series 3", "and the later ones of its series"),
-        ('qrdel -u "$USER"', "all of one's own"),
+        ("qrdel -series 3", "and the later reservations of its series"),
+        ('qrdel -u "$USER"', "all your reservations"),
     ),
     "qrstat": (
-        ("qrstat", "the own reservations"),
+        ("qrstat", "your reservations"),
         ("qrstat -ar 3", "everything about one"),
-        ('qrstat -u "*" -explain', "those of all, and what is wrong with them"),
+        ('qrstat -u "*" -explain', "reservations of all users, with their errors"),
     ),
     "sge_share_mon": (
         ("sge_share_mon -c 1", "the share tree once"),
@@ -196,7 +196,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def groups(command: Command) -> list[tuple[str, list[Option]]]:
-    """The options of a command below their titles; one title for all, where they are few."""
+    """The options of a command below their titles; a single title if there are few options."""
     rows = {option.name: option for option in command.options}
     named = _GROUPS.get(command.name, (("Options", " ".join(rows)),))
     found = [(title, [rows[name] for name in names.split() if name in rows]) for title, names in named]
@@ -204,7 +204,7 @@ def groups(command: Command) -> list[tuple[str, list[Option]]]:
 
 
 def help_text(name: str) -> str:
-    """What `-help` of a command prints, ending in a newline; the first line names the version."""
+    """The output of a command's `-help`, with its last newline; the first line names the version."""
     command = command_named(name)
     lines = [VERSION, f"usage: {name} [options]{' ' + command.operands if command.operands else ''}", command.purpose]
     for title, options in groups(command):

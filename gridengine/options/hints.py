@@ -1,6 +1,6 @@
-"""What somebody may have meant by an option that is not known: a near one, or one of Slurm or PBS.
+"""Hints for an unknown option: options with a similar name, and equivalents of options of Slurm and PBS.
 
-Owns the translations of their options. Loaded only when something is wrong.
+Owns the translations of their options. Loaded only after an error.
 """
 
 import difflib
@@ -56,28 +56,28 @@ FOREIGN_OPTIONS = {
     "-k": "-o and -e",
     "-n": _PE,
 }
-#: options of 8.1.9 that a command lacks -> what is there instead
-_INSTEAD = {
+#: options of 8.1.9 that a command lacks -> their replacement
+_REPLACEMENTS = {
     "qping": dict.fromkeys(("-dump", "-dump_tag"), "qevent -sm shows what happens, qexplain -story whose doing it was"),
 }
 _SUBMITTING = ("qsub", "qrsh", "qlogin", "qsh", "qalter")
-def form_of(command: str) -> str:
-    """How a command is called, and where its options are told: one line."""
-    return f'{_call(command)}; "{command} -help" lists the options'
+def usage_line(command: str) -> str:
+    """One line with the usage of a command and a reference to its -help."""
+    return f'{_usage(command)}; "{command} -help" lists the options'
 
 
-def unknown_option(command: str, word: str) -> str:
-    """What to say of a word that a command does not know as an option: one line (AR-23)."""
-    option = word.partition("=")[0]
+def unknown_option_hint(command: str, argument: str) -> str:
+    """One line with a hint for an argument that is no option of the command (AR-23)."""
+    option = argument.partition("=")[0]
     if command in _SUBMITTING:
         option = next(iter(difflib.get_close_matches(option, FOREIGN_OPTIONS, n=1, cutoff=0.85)), option)
         if option in FOREIGN_OPTIONS:
-            return f"{_call(command)}; {option} is {FOREIGN_OPTIONS[option]} here"
-    if instead := _INSTEAD.get(command, {}).get(option):
-        return f"{_call(command)}; {option} is not there: {instead}"
-    near = did_you_mean(word, [name for option in command_named(command).options for name in option.names])
-    return f"{_call(command)}; {near}" if near else form_of(command)
+            return f"{_usage(command)}; {option} is {FOREIGN_OPTIONS[option]} here"
+    if replacement := _REPLACEMENTS.get(command, {}).get(option):
+        return f"{_usage(command)}; {option} is not there: {replacement}"
+    near = did_you_mean(argument, [name for option in command_named(command).options for name in option.names])
+    return f"{_usage(command)}; {near}" if near else usage_line(command)
 
 
-def _call(command: str) -> str:
+def _usage(command: str) -> str:
     return " ".join(filter(None, ("usage:", command, "[options]", command_named(command).operands)))

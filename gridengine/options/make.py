@@ -1,6 +1,6 @@
-"""Options of qmake: those of qrsh, before `--`; what follows is make's. Source: qmake(1); statement QK-1.
+"""Options of qmake: the options of qrsh, before `--`; all later arguments are make's. Source: qmake(1); statement QK-1.
 
-Owns which of qrsh's do not count here. They are only looked at, and handed on to qrsh as they were written.
+Owns the list of qrsh's options that are not valid here. Options are only checked, and passed on to qrsh unchanged.
 """
 
 from gridengine.options.option import Option

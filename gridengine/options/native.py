@@ -1,7 +1,7 @@
-"""The options of a program that submits by a library: texts in, fields of `Submit` out, by the very table and folds of qsub.
+"""The options of a program that submits by a library: texts in, fields of `Submit` out, by the table and folds of qsub.
 
-Owns which texts count and in which order, and what a library cannot do: such options are passed over. Pure: what has to be read
-is read by the library, in the rights of its process; what is still missing is named in the answer, and asked for again with it.
+Owns the order of the texts, and the list of options that a library cannot support and that are ignored. Pure: the library reads
+the files, with the rights of its process; the response names a missing file, and the library repeats the request with its text.
 Called by the request `fold_options`. Source: drmaa_attributes(3), attribute priorities; qtask(5); DM-2; adr/0161.
 """
 
@@ -13,27 +13,27 @@ from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
-from gridengine.path_aliases import concerning, parse_aliases
+from gridengine.path_aliases import parse_aliases, select_aliases
 
 _QSUB = options_of("qsub", SUBMIT_OPTIONS)
 _OTHERS = {name: option for option in SUBMIT_OPTIONS for name in option.names}
 DEFAULTS = "-p 0 -b y -shell n -w e"
-"""Beneath all others."""
+"""Options of lowest priority."""
 _IGNORED = frozenset(("-help", "-sync", "-t", "-verify"))
-"""What is the library's own business, or a person's."""
+"""Options for the library itself, or for people."""
 _IGNORED_CHECKS = ("w", "v", "p")
-"""Of -w: what has no answer but a text."""
+"""Values of -w whose only result is a text."""
 
 
 class _Missing(Exception):
-    """An option file that has not been sent along."""
+    """An option file that the request does not contain."""
 
 
 class NativeOptions(NamedTuple):
-    """What texts add up to. `request`: fields of `Submit`. `verifiers`: of -jsv, which somebody must run.
+    """The sum of all texts. `request`: fields of `Submit`. `verifiers`: of -jsv, which the caller must run.
 
-    Where something is missing nothing else counts: `option_file` is the path of a file that -@ names, `script_prefix` what the
-    lines of the script begin with that hold options.
+    If a text is missing, only its name counts: `option_file`, the path of a file that -@ names, or `script_prefix`, the prefix
+    of option lines in the script.
     """
 
     request: dict[str, Any]
@@ -45,12 +45,12 @@ class NativeOptions(NamedTuple):
 def fold_native(body: Mapping[str, Any], now: float) -> NativeOptions:
     """Fold the texts of a request `fold_options` (docs/gdi.md has its fields). Raises OptionError, SyntaxFault."""
     try:
-        return _folded(body, now)
+        return _fold_texts(body, now)
     except _Missing as missing:
         return NativeOptions({}, option_file=str(missing))
 
 
-def _folded(body: Mapping[str, Any], now: float) -> NativeOptions:
+def _fold_texts(body: Mapping[str, Any], now: float) -> NativeOptions:
     files = body.get("option_files", {})
 
     def read(path: str) -> str:
@@ -89,23 +89,23 @@ def _is_ignored(setting: Setting) -> bool:
 
 
 def _script_prefix(sources: list[Source]) -> str:
-    """What begins the lines of options in the script, "" where none is read: -b y, or an empty -C."""
-    said = {option.name: values for source in sources for line in source for option, values, _ in line}
-    return "" if said["-b"][0][:1].lower() == "y" else said.get("-C", [PREFIX])[0]
+    """The prefix of option lines in the script, "" if the script is not read: -b y, or an empty -C."""
+    values_by_option = {option.name: values for source in sources for line in source for option, values, _ in line}
+    return "" if values_by_option["-b"][0][:1].lower() == "y" else values_by_option.get("-C", [PREFIX])[0]
 
 
 def _category(name: str, files: list[tuple[str, str]]) -> list[Setting]:
-    """The options of a job category: of the user's file before the cell's, unless that forbids it with `!` (qtask(5)).
+    """The options of a job category: of the user's file before the cell's, unless the cell forbids it with `!` (qtask(5)).
 
     `files`: (path, text), the cell's first. Raises OptionError.
     """
     found: list[Setting] | None = None
     for path, text in files:
         for number, line in enumerate(text.split("\n"), start=1):
-            word, *rest = line.split(None, 1) or [""]
-            if word.removeprefix("!") == name:
+            token, *rest = line.split(None, 1) or [""]
+            if token.removeprefix("!") == name:
                 found = line_settings(split_line(rest[0]) if rest else [], f"{path}, line {number}", _QSUB, _OTHERS)
-                if word[0] == "!":
+                if token[0] == "!":
                     return found
     if found is None:
         raise OptionError(f'unknown job category "{name}"')
@@ -115,4 +115,4 @@ def _category(name: str, files: list[tuple[str, str]]) -> list[Setting]:
 def _aliases(body: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The path aliases that concern the job (sge_aliases(5)). Raises SyntaxFault."""
     lines = [line for path, text in body.get("alias_files", ()) for line in parse_aliases(text, path)]
-    return concerning(lines, body.get("host", ""), body.get("paths", ())) if lines else []
+    return select_aliases(lines, body.get("host", ""), body.get("paths", ())) if lines else []

@@ -1,11 +1,11 @@
 """The shape of an option, and the parser of command lines and request files.
 
-Owns the grammar that all q* commands share: words with one dash and exact names, arguments as declared, options and
+Owns the grammar that all q* commands share: options with one dash and exact names, arguments as declared, options and
 operands in order. Called by clients with the rows of `gridengine.options.*`; must import nothing slow.
 
-Arguments of an option are declared as words: `date_time` (one argument), `[user_list]` (taken unless an option
-follows), `[env|pe|set] strategy` (an optional one before a required one is taken when it is one of those named),
-`target...` (all words up to the next option, at least one), `[target...]` (the same, or none).
+Declarations of an option's arguments: `date_time` (one argument), `[user_list]` (taken unless an option follows),
+`[env|pe|set] strategy` (an optional argument before a required argument is taken if the declaration names it),
+`target...` (all tokens up to the next option, at least one), `[target...]` (the same, or none).
 """
 
 from gridengine.errors import SyntaxFault
@@ -25,13 +25,13 @@ VERSION = "SGE 8.1.9"
 
 
 class OptionError(Exception):
-    """Options that cannot be used. `text`: the reason, without the command's name; `place`: "" for the command line,
-    else where the words came from (`FILE, line 3`). `hint`: a line that helps; `unknown`: the word that is no option."""
+    """Options that cannot be used. `text`: the reason, without the command's name; `location`: "" for the command line,
+    else the position in a file (`FILE, line 3`). `hint`: a helpful line; `unknown`: the token that is no option."""
 
     def __init__(
-        self, text: str, place: str = "", exit_status: int = BAD_OPTION, hint: str = "", unknown: str = ""
+        self, text: str, location: str = "", exit_status: int = BAD_OPTION, hint: str = "", unknown: str = ""
     ) -> None:
-        self.text = f"{place}: {text}" if place else text
+        self.text = f"{location}: {text}" if location else text
         self.exit_status = exit_status
         self.hint = hint
         self.unknown = unknown
@@ -39,10 +39,10 @@ class OptionError(Exception):
 
 
 class Option:
-    """One option: its names (with dashes), its arguments, the commands that take it, and what it does.
+    """One option: its names (with dashes), its arguments, the commands that take it, and its effect.
 
-    `fold(target, field, values)` puts the values into a request; it raises SyntaxFault for a bad value. The target is
-    what the command collects its options in (`Submission`, a dict …).
+    `fold(target, field, values)` puts the values into a request, and raises SyntaxFault for an invalid value. The target is
+    the command's collection of options (`Submission`, a dict …).
     """
 
     __slots__ = ("arguments", "commands", "field", "fold", "help", "name", "names")
@@ -58,19 +58,20 @@ class Option:
 
     @property
     def call(self) -> str:
-        """The option with its arguments and what it does, as one line."""
+        """The option with its arguments and its effect, as one line."""
         return f"{' '.join([self.name, *self.arguments])}: {self.help}"
 
-    def apply(self, target: "Any", values: list[str], place: str = "") -> None:
-        """Fold the values into the target; a bad value becomes an OptionError that says where it came from."""
+    def apply(self, target: "Any", values: list[str], location: str = "") -> None:
+        """Fold the values into the target; an invalid value becomes an OptionError that names its place."""
         try:
             self.fold(target, self.field, values)
         except SyntaxFault as fault:
-            raise OptionError(str(fault), place, fault.exit_status if fault.exit_status > 1 else BAD_VALUE, self.call) from None
+            exit_status = fault.exit_status if fault.exit_status > 1 else BAD_VALUE
+            raise OptionError(str(fault), location, exit_status, self.call) from None
 
 
 Setting = tuple[Option, list[str], str]
-"""(option, its values, place)"""
+"""(option, its values, location)"""
 
 
 def options_of(command: str, *tables: tuple[Option, ...]) -> dict[str, Option]:
@@ -79,102 +80,102 @@ def options_of(command: str, *tables: tuple[Option, ...]) -> dict[str, Option]:
 
 
 def read_options(
-    words: list[str],
+    tokens: list[str],
     options: dict[str, Option],
-    place: str = "",
+    location: str = "",
     ignored: dict[str, Option] | None = None,
     mixed: bool = False,
     operand: Option | None = None,
 ) -> tuple[list[Setting], list[str]]:
-    """Divide words into settings, in order, and operands.
+    """Divide tokens into settings, in order, and operands.
 
-    `ignored`: options of other commands, that are read and dropped (SB-5). `mixed`: options may follow operands;
-    otherwise the first operand ends the options, so that a script keeps its own. `--` ends them always. `operand`: an
-    option without a name, of which each operand becomes a setting in its place; there are no other operands then.
+    `ignored`: options of other commands, which are read and dropped (SB-5). `mixed`: options may follow operands;
+    otherwise the first operand ends the options, so that a script keeps its own. `--` always ends them. `operand`: an
+    option without a name; each operand becomes a setting of it, and the returned operands are empty.
     Raises OptionError.
     """
     settings: list[Setting] = []
     operands: list[str] = []
     position = 0
-    while position < len(words):
-        word = words[position]
-        if word[:1] != "-" or word == "-":
+    while position < len(tokens):
+        token = tokens[position]
+        if token[:1] != "-" or token == "-":
             if operand is not None:
-                settings.append((operand, [word], place))
+                settings.append((operand, [token], location))
             elif not mixed:
-                return settings, words[position:]
+                return settings, tokens[position:]
             else:
-                operands.append(word)
+                operands.append(token)
             position += 1
             continue
-        if word == "--":
-            return settings, operands + words[position + 1 :]
-        option = options.get(word)
-        known = option or (ignored or {}).get(word)
+        if token == "--":
+            return settings, operands + tokens[position + 1 :]
+        option = options.get(token)
+        known = option or (ignored or {}).get(token)
         if known is None:
-            raise OptionError(f'invalid option argument "{word}"', place, unknown=word)
-        values, position = _values(known, words, position + 1, place)
+            raise OptionError(f'invalid option argument "{token}"', location, unknown=token)
+        values, position = _take_values(known, tokens, position + 1, location)
         if option is not None:
-            settings.append((option, values, place))
+            settings.append((option, values, location))
     return settings, operands
 
 
-def _values(option: Option, words: list[str], position: int, place: str) -> tuple[list[str], int]:
-    """The words that are arguments of the option, and the position behind them."""
+def _take_values(option: Option, tokens: list[str], position: int, location: str) -> tuple[list[str], int]:
+    """The tokens that are arguments of the option, and the position behind them."""
     values: list[str] = []
     last = len(option.arguments) - 1
     for index, argument in enumerate(option.arguments):
         optional = argument[0] == "["
-        following = words[position] if position < len(words) else None
+        following = tokens[position] if position < len(tokens) else None
         if optional and index < last:
             if following is None or following not in argument.strip("[]").split("|"):
                 continue
         elif following is None or (optional and following[:1] == "-" and len(following) > 1):
             if optional:
                 continue
-            raise OptionError(f"{option.name} option must have argument", place, hint=option.call)
-        values.append(words[position])
+            raise OptionError(f"{option.name} option must have argument", location, hint=option.call)
+        values.append(tokens[position])
         position += 1
         if argument.endswith(("...", "...]")):
-            while position < len(words) and not (words[position][:1] == "-" and len(words[position]) > 1):
-                values.append(words[position])
+            while position < len(tokens) and not (tokens[position][:1] == "-" and len(tokens[position]) > 1):
+                values.append(tokens[position])
                 position += 1
     return values, position
 
 
-#: what divides words; other white space belongs to a word, as in 8.1.9
+#: dividers of tokens; other white space belongs to a token, as in 8.1.9
 _BLANKS = " \t\r\n"
 
 
 def split_line(line: str) -> list[str]:
-    """Words of a line of a script or a request file: a `#` ends the line, also within a word or quotes.
+    """Tokens of a line of a script or a request file: a `#` ends the line, also within a token or quotes.
 
-    Deviation: in 8.1.9 all that follows a quote is one word, whether the quote is closed or not. Source: O.
+    Deviation: in 8.1.9 the rest after a quote is one token, whether the quote is closed or not. Source: O.
     """
     return split_words(line.partition("#")[0], closed=False)
 
 
 def split_words(text: str, closed: bool = True) -> list[str]:
-    """Words of a text: blanks divide, single and double quotes keep them together.
+    """Tokens of a text, divided by blanks; single and double quotes keep a token together.
 
     `closed`: a quote that is not closed raises OptionError; otherwise it ends with the text.
     """
-    words: list[str] = []
-    word, inside, quote = "", False, ""
-    for letter in text:
+    tokens: list[str] = []
+    token, inside, quote = "", False, ""
+    for character in text:
         if quote:
-            if letter == quote:
+            if character == quote:
                 quote = ""
             else:
-                word += letter
-        elif letter in "'\"":
-            quote, inside = letter, True
-        elif letter not in _BLANKS:
-            word += letter
+                token += character
+        elif character in "'\"":
+            quote, inside = character, True
+        elif character not in _BLANKS:
+            token += character
             inside = True
         elif inside:
-            words.append(word)
-            word, inside = "", False
+            tokens.append(token)
+            token, inside = "", False
     if quote and closed:
         raise OptionError(f"a {quote} is not closed")
-    return [*words, word] if inside else words
+    return [*tokens, token] if inside else tokens

@@ -1,4 +1,4 @@
-"""Options of qstatus, which may be written as one word (`-ac`). Source: qstatus(1); statement UT-1. Owns the rows."""
+"""Options of qstatus, which may be joined (`-ac`). Source: qstatus(1); statement UT-1. Owns the rows."""
 
 from gridengine.errors import SyntaxFault
 from gridengine.options import fields as fold
@@ -15,7 +15,7 @@ COLUMNS = ("job", "name", "owner", "running", "slots", "time")
 
 
 def owner(shown: bool) -> "Fold":
-    """A fold for -o and -n, of which the last one counts."""
+    """A fold for -o and -n; the last of them counts."""
 
     def set_owner(target: "dict[str, Any]", field: str, values: list[str]) -> None:
         target[field] = shown
@@ -24,7 +24,7 @@ def owner(shown: bool) -> "Fold":
 
 
 def columns(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-    """Names of columns between commas, or none."""
+    """Names of columns divided by commas, or none."""
     for name in values[0].split(","):
         if name not in (*COLUMNS, "none"):
             raise SyntaxFault(f'"{name}" is no column: there are {", ".join(COLUMNS)}, and none')
@@ -38,7 +38,7 @@ OVERVIEW_OPTIONS: tuple[Option, ...] = (
     Option("-h -help --help", "", "qstatus", fold.flag, "help", "print this help"),
     Option("-j", "", "qstatus", fold.flag, "suspended", "jobs that are suspended as well"),
     Option("-l", "", "qstatus", fold.flag, "unlisted", "no lists of jobs, for -c alone"),
-    Option("-m", "", "qstatus", fold.flag, "machine", "in which host a job runs, instead of which queue"),
+    Option("-m", "", "qstatus", fold.flag, "machine", "show the host of a job instead of its queue"),
     Option("-n", "", "qstatus", owner(False), "owner", "without owners; of -n and -o the last one counts"),
     Option("-o", "", "qstatus", owner(True), "owner", "with owners"),
     Option("-r", "", "qstatus", fold.flag, "relative", "how long ago jobs began, or were submitted"),

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def order(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-    """`j`, the one order that can be named."""
+    """`j`, the only order."""
     if values[0] != "j":
         raise SyntaxFault(f'"{values[0]}" is no order: j sorts by the number of the job')
     target[field] = True
 
 
 def jobs(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-    """`12` and `12.3` between commas, as pairs of job and task; task 0 for all."""
+    """`12` and `12.3` divided by commas, as pairs of job and task; task 0 for all."""
     kept: list[tuple[int, int]] = target.setdefault(field, [])
     for text in values[0].split(","):
         job, point, task = text.partition(".")
@@ -29,10 +29,10 @@ def jobs(target: "dict[str, Any]", field: str, values: list[str]) -> None:
 PLANNED_OPTIONS: tuple[Option, ...] = (
     Option("-a --all", "", "qsched", fold.flag, "all", "jobs of all users"),
     Option("-d --debug", "", "qsched", fold.flag, "debug", "without effect: no file is read"),
-    Option("-f --full", "", "qsched", fold.flag, "full", "all that is known of each reservation"),
+    Option("-f --full", "", "qsched", fold.flag, "full", "all details of each reservation"),
     Option("-h --help -help", "", "qsched", fold.flag, "help", "print this help"),
-    Option("-j --jid", "job_task_list", "qsched", jobs, "jobs", "these jobs alone, whoever owns them"),
-    Option("-q --queues", "", "qsched", fold.flag, "queues", "queue instances with free slots and h_vmem, and who waits"),
+    Option("-j --jid", "job_task_list", "qsched", jobs, "jobs", "only these jobs, of any owner"),
+    Option("-q --queues", "", "qsched", fold.flag, "queues", "queue instances with free slots and h_vmem, and waiting jobs"),
     Option("-s --sort", "j", "qsched", order, "by_job", "sort by number, not by time of start"),
     Option("-u --user", "user", "qsched", fold.text, "user", "jobs of this user, * for all; yourself if left out"),
 )

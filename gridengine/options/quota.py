@@ -1,6 +1,6 @@
 """Options of qquota. Source: qquota(1); statement RQ-7.
 
-Owns the rows. They fill the body of the part `quotas` of the reading request `status` (docs/gdi.md).
+Owns the rows, which fill the body of the part `quotas` of the reading request `status` (docs/gdi.md).
 """
 
 from gridengine.options import fields as fold

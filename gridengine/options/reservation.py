@@ -1,7 +1,7 @@
 """Options of qrsub, qralter, qrdel and qrstat. Source: qrsub(1), qrdel(1), qrstat(1); AR-1 … AR-27, AR-101 … AR-116, AR-125.
 
-Owns the rows and the folds that they alone need. qrsub and qralter fill the body of the request `reserve`, or changes of
-it, through `Submission`, as the submitting commands do; the others fill a dict.
+Owns the rows and their special folds. qrsub and qralter fill the body of the request `reserve`, or changes of it, through
+`Submission`, as the submitting commands do; qrdel and qrstat fill a dict.
 """
 
 from gridengine.errors import SyntaxFault
@@ -13,8 +13,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from gridengine.options.option import Fold
 
-MAIL_LETTERS = "bea"
-#: what `-he`, `-now` … take, in any case
+MAIL_CODES = "bea"
+#: values of `-he`, `-now` …, in any case
 _SWITCH = {"y": True, "yes": True, "n": False, "no": False}
 
 
@@ -43,7 +43,7 @@ def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
 
 
 def switch(option: str) -> "Fold":
-    """A fold function for y[es] and n[o], in any case; the option alone means yes, where it may stand alone (AR-10, AR-15)."""
+    """A fold function for y[es] and n[o], in any case; an option without a value means yes (AR-10, AR-15)."""
 
     def read(target: fold.Submission, field: str, values: fold.Values) -> None:
         value = values[0] if values else "y"
@@ -55,12 +55,12 @@ def switch(option: str) -> "Fold":
 
 
 def mail_options(target: fold.Submission, field: str, values: fold.Values) -> None:
-    """-m: letters b e a add up, n takes them off; s is for jobs only (AR-12)."""
-    letters = values[0].replace(",", "")
-    if not letters or any(letter not in f"{MAIL_LETTERS}n" for letter in letters):
+    """-m: codes b e a add up, n removes them; s is for jobs only (AR-12)."""
+    codes = values[0].replace(",", "")
+    if not codes or any(code not in f"{MAIL_CODES}n" for code in codes):
         raise SyntaxFault(f'Wrong mail options list format "{values[0]}" specified to -m option')
     already = str(target.request.get(field, ""))
-    target.request[field] = "" if "n" in letters else "".join(x for x in "abe" if x in already or x in letters)
+    target.request[field] = "" if "n" in codes else "".join(x for x in "abe" if x in already or x in codes)
 
 
 def idle(target: fold.Submission, field: str, values: fold.Values) -> None:
@@ -94,29 +94,29 @@ RESERVATION_OPTIONS: tuple[Option, ...] = (
     Option("-ckpt", "ckpt_name", "qrsub qralter", fold.text, "checkpoint", "queues with this checkpointing environment"),
     Option("-d", "time", "qrsub qralter", duration, "duration", "duration, as h:m:s or seconds"),
     Option("-e", "date_time", "qrsub qralter", date("-e"), "end_time", "end time"),
-    Option("-explain", "", "qrstat", plain.flag, "explain", "show what is wrong with reservations"),
+    Option("-explain", "", "qrstat", plain.flag, "explain", "show the errors of reservations"),
     Option("-f", "", "qrdel", plain.flag, "force", "delete even if hosts do not answer"),
     Option("-find", "number", "qrsub", fold.number(1, 100, "number of windows"), "find", "list windows that fit, take none"),
     Option("-h", "host", "qrsub qralter", host, "", "on this host, as -l h=host"),
-    Option("-he", "y[es]|n[o]", "qrsub qralter", switch("-he"), "hard_errors", "start no jobs while anything is wrong"),
-    Option("-heal", "y[es]|n[o]", "qrsub qralter", switch("-heal"), "heal", "move what is lost with a host to others"),
+    Option("-he", "y[es]|n[o]", "qrsub qralter", switch("-he"), "hard_errors", "start no jobs while it has errors"),
+    Option("-heal", "y[es]|n[o]", "qrsub qralter", switch("-heal"), "heal", "move slots of a lost host to other hosts"),
     Option("-help --help", "", "qrdel qrstat", plain.flag, "help", "print this help"),
     Option("-help --help", "", "qrsub qralter", fold.setting, "help", "print this help"),
-    Option("-idle", "time", "qrsub qralter", idle, "idle_limit", "give it back after so long without a job"),
+    Option("-idle", "time", "qrsub qralter", idle, "idle_limit", "release it when idle for so long"),
     Option("-json", "", "qrstat", plain.flag, "json", "print JSON"),
     Option("-l", "resource_list", "qrsub qralter", fold.requests, "", "request resources"),
     Option("-latest", "date_time", "qrsub", date("-latest"), "latest", "take the first window that begins by then"),
     Option("-m", "mail_options", "qrsub qralter", mail_options, "mail_options", "when to send mail: b e a, or n for never"),
-    Option("-M", "mail_list", "qrsub qralter", fold.addresses, "mail_list", "whom to send mail"),
+    Option("-M", "mail_list", "qrsub qralter", fold.addresses, "mail_list", "mail addresses to notify"),
     Option("-masterq", "wc_queue_list", "qrsub qralter", fold.add_names, "master_queues", "queues for the master task"),
     Option("-now", "[y[es]|n[o]]", "qrsub", switch("-now"), "now", "interactive queues only"),
     Option("-N", "ar_name", "qrsub qralter", fold.name, "name", "name of the reservation"),
     Option("-pe", "pe_name slot_range", "qrsub qralter", fold.parallel_environment, "pe", "slots of a parallel environment"),
     Option("-q", "wc_queue_list", "qrsub qralter", fold.queues, "", "queues that may be reserved"),
-    Option("-recur", "rule", "qrsub", fold.text, "rule", "one for each time of an RFC 5545 rule, as FREQ=DAILY;COUNT=5"),
-    Option("-series", "", "qrdel", plain.flag, "series", "delete the later ones of the series, too"),
-    Option("-u", "user_list", "qrsub qralter", fold.add_names, "users", "users and @lists who may use it, ! in front: not"),
+    Option("-recur", "rule", "qrsub", fold.text, "rule", "a reservation for each time of an RFC 5545 rule: FREQ=DAILY;COUNT=5"),
+    Option("-series", "", "qrdel", plain.flag, "series", "delete the later reservations of the series, too"),
+    Option("-u", "user_list", "qrsub qralter", fold.add_names, "users", "users and @lists with access, ! in front: no access"),
     Option("-u", "user_list", "qrdel qrstat", plain.names, "users", "reservations of these users, * for all"),
-    Option("-w", "e|v", "qrsub", validation, "verify", "refuse what cannot be (e), or only tell whether it can (v)"),
+    Option("-w", "e|v", "qrsub", validation, "verify", "refuse an impossible reservation (e), or only check it (v)"),
     Option("-xml", "", "qrstat", plain.flag, "xml", "print XML"),
 )

@@ -1,15 +1,16 @@
-"""Options within a script: the lines that begin with a prefix, `#$` unless another is said (SB-2).
+"""Options within a script: the lines that begin with a prefix, by default `#$` (SB-2).
 
-Owns which lines these are and which options mean nothing there. Called by the submitting commands and by the submit page.
+Owns the choice of these lines, and the list of options that are ignored there. Called by the submitting commands and by the
+submit page.
 """
 
 from gridengine.options.option import Option, OptionError, Setting, read_options, split_line
 
 PREFIX = "#$"
-#: options that mean nothing inside a script (SO-5, SO-9), where reading a further file is not foreseen either
+#: options without effect inside a script (SO-5, SO-9), which cannot name a further file either
 _NOT_IN_SCRIPTS = ("-b", "-C", "-@")
 
-#: exit status for an option that asks for something else than a job. Source: O.
+#: exit status for an option that requests something other than a job. Source: O.
 _NOT_ALLOWED = 5
 
 
@@ -25,12 +26,12 @@ def script_settings(script: bytes, prefix: str, name: str, options: dict[str, Op
     for number, line in enumerate(script.split(b"\n"), start=1):
         if not line.startswith(mark):
             continue
-        place = f"{name}, line {number}"
-        words = split_line(line[len(mark) :].decode("utf-8", "surrogateescape"))
-        settings, rest = read_options(words, options, place)
+        location = f"{name}, line {number}"
+        tokens = split_line(line[len(mark) :].decode("utf-8", "surrogateescape"))
+        settings, rest = read_options(tokens, options, location)
         if rest:
-            raise OptionError(f'"{rest[0]}" is no option', place)
+            raise OptionError(f'"{rest[0]}" is no option', location)
         if any(setting[0].name == "-help" for setting in settings):
-            raise OptionError("-help not allowed in this context", place, _NOT_ALLOWED)
+            raise OptionError("-help not allowed in this context", location, _NOT_ALLOWED)
         found.append([setting for setting in settings if setting[0].name not in _NOT_IN_SCRIPTS])
     return found

@@ -1,6 +1,6 @@
 """Options of sge_share_mon. Source: sge_share_mon(1); statement PR-11.
 
-Owns the rows, and the names of the fields that can be printed, in the order in which they are.
+Owns the rows, and the names of the fields that can be printed, in their order.
 """
 
 from gridengine.errors import SyntaxFault
@@ -26,7 +26,7 @@ def _fields(target: "dict[str, Any]", field: str, values: list[str]) -> None:
 
 
 def _format(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-    """A format of printf(3) with one %s, such as `%-20s`."""
+    """A format of printf(3) with exactly one %s, such as `%-20s`."""
     import re
 
     if not re.fullmatch(r"(?:[^%]|%%)*%-?[0-9]{0,4}(?:\.[0-9]{1,4})?s(?:[^%]|%%)*", values[0]):

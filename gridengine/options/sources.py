@@ -1,8 +1,8 @@
-"""Where the options of a submission come from, and how they add up: lines of files, files that options name, one after the other.
+"""Sources of a submission's options, and their sum: lines of files, and files that options name.
 
-Owns how a text becomes settings, and the order of sources. Pure: who reads the files is the caller, with the rights of whoever
-submits. Called by the submitting commands and, for libraries that submit, by `gridengine.options.native`. Source: statements
-SB-2, SB-3, SB-5.
+Owns the parsing of a text into settings, and the order of sources. Pure: the caller reads the files, with the rights of the
+submitting user. Called by the submitting commands and, for libraries that submit, by `gridengine.options.native`. Source:
+statements SB-2, SB-3, SB-5.
 """
 
 from gridengine.options.option import OptionError, Setting, read_options, split_line
@@ -33,20 +33,20 @@ def file_settings(text: str, path: str, options: "dict[str, Option]", strict: bo
 
 
 def line_settings(
-    words: list[str], place: str, options: "dict[str, Option]", others: "dict[str, Option] | None" = None
+    tokens: list[str], location: str, options: "dict[str, Option]", others: "dict[str, Option] | None" = None
 ) -> list[Setting]:
-    """Settings of the words of a line that holds options alone; those among `others` are dropped. Raises OptionError."""
-    settings, rest = read_options(words, options, place, others)
+    """Settings of a line that holds options only; options among `others` are dropped. Raises OptionError."""
+    settings, rest = read_options(tokens, options, location, others)
     if rest:
-        raise OptionError(f'"{rest[0]}" is no option', place)
+        raise OptionError(f'"{rest[0]}" is no option', location)
     return settings
 
 
 def with_option_files(
     settings: list[Setting], options: "dict[str, Option]", read: "Callable[[str], str]", within: tuple[str, ...] = ()
 ) -> list[Setting]:
-    """The settings with each `-@ file` replaced by what the file says; files may name further ones. `read(path)`: the text of
-    a file; `within`: those that are being read. Raises OptionError."""
+    """The settings with each `-@ file` replaced by the options of the file; files may name further files. `read(path)`: the text
+    of a file; `within`: files that are being read. Raises OptionError."""
     if not any(option.name == "-@" for option, _, _ in settings):
         return settings
     expanded: list[Setting] = []
@@ -68,5 +68,5 @@ def fold_sources(target: Submission, sources: list[Source]) -> None:
         target.level = level
         for line in source:
             target.soft = False
-            for option, values, place in line:
-                option.apply(target, values, place)
+            for option, values, location in line:
+                option.apply(target, values, location)

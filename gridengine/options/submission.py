@@ -1,8 +1,8 @@
-"""What submit options add up to: a `Submit` request, the changes of a qalter, and the settings of the command itself.
+"""Results of submit options: a `Submit` request, the changes of a qalter, and the settings of the command itself.
 
-Owns how every submit option folds into the request (statements SB, SO). Rows of `gridengine.options.submit` name these
-functions; the fields are those of `gridengine.gdi.requests.Submit`. Pure and light: time, directory and environment of
-the caller come in as arguments.
+Owns the fold of every submit option into the request (statements SB, SO). Rows of `gridengine.options.submit` name these
+functions; `gridengine.gdi.requests.Submit` defines the fields. Pure and light: time, directory and environment of the caller
+are arguments.
 """
 
 from gridengine.errors import SyntaxFault
@@ -16,24 +16,24 @@ Values = list[str]
 
 
 class BadForm(SyntaxFault):
-    """A value that can never be, of an option for which the original exits with 2 then."""
+    """An impossible value of an option for which 8.1.9 exits with 2."""
 
     exit_status = 2
 
 
-#: what `-b`, `-j`, `-r` … take, in any case
+#: values of `-b`, `-j`, `-r` …, in any case
 _SWITCH = {"y": True, "yes": True, "n": False, "no": False}
-#: letters of `-m`, in the order in which they are kept
-MAIL_LETTERS = "abesn"
+#: codes of `-m`, in the order in which they are kept
+MAIL_CODES = "abesn"
 MAIL_ON = "abes"
 
 
 class Submission:
     """Options folded so far.
 
-    `request`: fields of `Submit` that were set. `settings`: what concerns the command alone (`sync`, `terse` …).
-    `soft`: whether -soft is in force. `level`: number of the source that is being folded, for lists that a later
-    source replaces instead of adding to. `now`: epoch seconds.
+    `request`: fields of `Submit` that were set. `settings`: of the command itself (`sync`, `terse` …). `soft`: whether -soft is
+    in force. `level`: number of the source that is being folded, for lists that a later source replaces instead of adding to.
+    `now`: epoch seconds.
     """
 
     def __init__(self, command: str, environment: "Mapping[str, str]", cwd: str, now: float) -> None:
@@ -48,7 +48,7 @@ class Submission:
         self.levels: dict[str, int] = {}
 
     def collection(self, field: str, replaced: bool = False) -> "list[Any]":
-        """The list of a field, to add to; `replaced`: what an earlier source put there is dropped first."""
+        """The list of a field, to be extended; `replaced`: elements of earlier sources are dropped first."""
         if replaced and self.levels.get(field) != self.level:
             self.request[field] = []
         self.levels[field] = self.level
@@ -65,7 +65,7 @@ def clear(target: Submission, field: str, values: Values) -> None:
 
 
 def split_list(text: str) -> list[str]:
-    """Items between commas; empty ones are passed over, as the original does, but one at least must be there.
+    """Items divided by commas, at least one; empty items are skipped, as in 8.1.9.
 
     Within quotes a comma does not divide, and the quotes stay.
     """
@@ -73,7 +73,7 @@ def split_list(text: str) -> list[str]:
 
     found = quoted_items(text)
     if not found:
-        raise SyntaxFault(f'"{text}" is not a list: nothing is in it')
+        raise SyntaxFault(f'"{text}" is an empty list')
     return found
 
 
@@ -83,7 +83,7 @@ def text(target: Submission, field: str, values: Values) -> None:
 
 
 def account(target: Submission, field: str, values: Values) -> None:
-    """-A: an empty account is the default one (O)."""
+    """-A: an empty account is the default account (O)."""
     target.request.pop(field, None)
     if values[0]:
         text(target, field, values)
@@ -99,7 +99,7 @@ def switch(target: Submission, field: str, values: Values) -> None:
 
 
 def opposite(target: Submission, field: str, values: Values) -> None:
-    """y[es] or n[o], kept the other way round (-shell)."""
+    """y[es] or n[o], stored negated (-shell)."""
     target.request[field] = not _switch(values[0])
 
 
@@ -119,12 +119,12 @@ def setting_switch(target: Submission, field: str, values: Values) -> None:
 
 
 def verifier(target: Submission, field: str, values: Values) -> None:
-    """-jsv: all that are given run, those of the strongest source first (SO-17)."""
+    """-jsv: all given verifiers run, first the verifiers of the strongest source (SO-17)."""
     target.settings.setdefault(field, []).append((target.level, values[0]))
 
 
 def name(target: Submission, field: str, values: Values) -> None:
-    """-N: the rest of the rules (SB-9) is the qmaster's; a slash could never name a file."""
+    """-N: the qmaster checks the remaining rules (SB-9); a name with a slash could never be a file name."""
     if "/" in values[0]:
         raise BadForm("argument to -N option must not contain /")
     if not values[0]:
@@ -133,15 +133,15 @@ def name(target: Submission, field: str, values: Values) -> None:
 
 
 def number(
-    low: int, high: int, what: str, fault: type[SyntaxFault] = SyntaxFault
+    low: int, high: int, noun: str, fault: type[SyntaxFault] = SyntaxFault
 ) -> "Callable[[Submission, str, Values], None]":
-    """A fold function for an integer within low..high; `fault` is what others raise."""
+    """A fold function for an integer within low..high, which raises `fault` for any other value."""
 
     def fold(target: Submission, field: str, values: Values) -> None:
         value = values[0]
         digits = value[1:] if value[:1] in ("-", "+") else value
         if not (digits.isascii() and digits.isdigit() and len(digits) < 12 and low <= int(value) <= high):
-            raise fault(f'invalid {what} "{value}", it must be an integer from {low} to {high}')
+            raise fault(f'invalid {noun} "{value}", it must be an integer from {low} to {high}')
         target.request[field] = int(value)
 
     return fold
@@ -164,7 +164,7 @@ def date(target: Submission, field: str, values: Values) -> None:
 
 
 def paths(target: Submission, field: str, values: Values) -> None:
-    """-o, -e, -i, -S: `[[host]:]path,...`, one path a host; of several options the last for a host counts (SO-12, SO-35)."""
+    """-o, -e, -i, -S: `[[host]:]path,...`, one path a host; the last option for a host counts (SO-12, SO-35)."""
     by_host = target.collection(field)
     named: list[str] = []
     for item in split_list(values[0]):
@@ -181,7 +181,7 @@ def paths(target: Submission, field: str, values: Values) -> None:
 
 
 def requests(target: Submission, field: str, values: Values) -> None:
-    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18)."""
+    """-l: adds to the hard or soft list; a second request for the same resource replaces the first (SO-14, SO-18)."""
     from gridengine.syntax.request_list import split_requests  # late, as above
 
     requested = target.collection("soft" if target.soft else "hard")
@@ -204,7 +204,7 @@ def add_names(target: Submission, field: str, values: Values) -> None:
 
 
 def addresses(target: Submission, field: str, values: Values) -> None:
-    """-M: adds up over all sources; an address takes the place of the first earlier one of the same host part (O)."""
+    """-M: adds up over all sources; an address replaces the first earlier address with the same host part (O)."""
     known = bool(earlier := target.collection(field))
     for new in dict.fromkeys(split_list(values[0])):
         at = next((i for i, one in enumerate(earlier) if known and one.partition("@")[2] == new.partition("@")[2]), len(earlier))
@@ -212,7 +212,7 @@ def addresses(target: Submission, field: str, values: Values) -> None:
 
 
 def predecessors(target: Submission, field: str, values: Values) -> None:
-    """-hold_jid, -hold_jid_ad: add up over all sources; an empty list, for qalter, takes them off (DP-1, DP-5)."""
+    """-hold_jid, -hold_jid_ad: add up over all sources; an empty list, for qalter, removes them (DP-1, DP-5)."""
     earlier = target.collection(field)
     if values[0]:
         earlier.extend(item for item in split_list(values[0]) if item not in earlier)
@@ -231,7 +231,7 @@ def soft(target: Submission, field: str, values: Values) -> None:
 def variables(target: Submission, field: str, values: Values) -> None:
     """-v: `name=value,...`; a bare name takes its value from the environment of the caller (SO-39).
 
-    A comma within quotes does not divide, as in the original, and the quotes stay.
+    A comma within quotes does not divide, as in 8.1.9, and the quotes stay.
     """
     for item in split_list(values[0]):
         variable, equals, value = item.partition("=")
@@ -244,7 +244,7 @@ def variables(target: Submission, field: str, values: Values) -> None:
 
 
 def all_variables(target: Submission, field: str, values: Values) -> None:
-    """-V: the whole environment of the caller; what -v said before stays (SO-39)."""
+    """-V: the whole environment of the caller; earlier variables of -v stay (SO-39)."""
     environment = target.request.get("environment", {})
     for variable, value in target.environment.items():
         if variable not in environment and not _unreadable(value) and not _unreadable(variable):
@@ -252,7 +252,7 @@ def all_variables(target: Submission, field: str, values: Values) -> None:
 
 
 def display(target: Submission, field: str, values: Values) -> None:
-    """-display: what DISPLAY is in the job (SO-10)."""
+    """-display: the value of DISPLAY in the job (SO-10)."""
     _export(target, "DISPLAY", values[0])
 
 
@@ -266,14 +266,14 @@ def _export(target: Submission, variable: str, value: str) -> None:
 
 
 def _unreadable(value: str) -> bool:
-    """Whether bytes that are no UTF-8 were smuggled into a text as surrogates."""
-    return not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
+    """Whether a text contains bytes that are not UTF-8, as surrogates."""
+    return not value.isascii() and any("\ud800" <= code <= "\udfff" for code in value)
 
 
 def context(target: Submission, field: str, values: Values) -> None:
     """-ac, -dc, -sc, in the order in which they appear (SO-2); `field` is the verb.
 
-    For qsub the outcome is the field `context`. For qalter, which changes a context that it does not know, the field
+    For qsub the result is the field `context`. For qalter, which does not know the present context, the field
     `context_changes` is a list of [verb, variable, value].
     """
     pairs = [item.partition("=")[::2] for item in split_list(values[0])]
@@ -296,12 +296,12 @@ def context(target: Submission, field: str, values: Values) -> None:
 
 
 def mail_options(target: Submission, field: str, values: Values) -> None:
-    """-m: letters a b e s add up over all sources, n takes them off (SO-19)."""
-    letters = values[0].replace(",", "")
-    if not letters or any(letter not in MAIL_LETTERS for letter in letters):
+    """-m: codes a b e s add up over all sources, n removes them (SO-19)."""
+    codes = values[0].replace(",", "")
+    if not codes or any(code not in MAIL_CODES for code in codes):
         raise SyntaxFault(f'wrong mail options list format "{values[0]}" specified to -m option')
     already = str(target.request.get(field, ""))
-    target.request[field] = "" if "n" in letters else "".join(x for x in MAIL_ON if x in already or x in letters)
+    target.request[field] = "" if "n" in codes else "".join(x for x in MAIL_ON if x in already or x in codes)
 
 
 def parallel_environment(target: Submission, field: str, values: Values) -> None:
@@ -316,7 +316,7 @@ def parallel_environment(target: Submission, field: str, values: Values) -> None
 
 
 def allocation(target: Submission, field: str, values: Values) -> None:
-    """-alloc rule range: how slots are spread over hosts, of the PE or of none (AR-126). The qmaster knows the rules."""
+    """-alloc rule range: distribution of slots over hosts, with or without a PE (AR-126). The qmaster checks the rule."""
     from gridengine.ranges import parse_slot_ranges
 
     parse_slot_ranges(values[1])
@@ -324,7 +324,7 @@ def allocation(target: Submission, field: str, values: Values) -> None:
 
 
 def tasks(target: Submission, field: str, values: Values) -> None:
-    """-t n[-m[:s]] (SO-36); `n:m` is read as `n-m`, as the original does. Limits are checked by the qmaster."""
+    """-t n[-m[:s]] (SO-36); `n:m` is read as `n-m`, as in 8.1.9. The qmaster checks limits."""
     value = values[0]
     if ":" in value and "-" not in value:
         value = value.replace(":", "-", 1)
@@ -338,17 +338,17 @@ def tasks(target: Submission, field: str, values: Values) -> None:
 
 
 def holds(target: Submission, field: str, values: Values) -> None:
-    """-h: a user hold; with letters (qalter, qhold, qrls, qresub) those of `u s o n U S O` (SO-13)."""
-    letters = values[0].replace(",", "") if values else "u"
-    if not letters or any(letter not in "usonUSO" for letter in letters):
+    """-h: a user hold; with an argument (qalter, qhold, qrls, qresub) the holds with these codes of `u s o n U S O` (SO-13)."""
+    codes = values[0].replace(",", "") if values else "u"
+    if not codes or any(code not in "usonUSO" for code in codes):
         raise SyntaxFault(f'unknown hold list "{values[0]}" specified to -h option')
-    target.request[field] = letters
+    target.request[field] = codes
 
 
 def checkpoint_when(target: Submission, field: str, values: Values) -> None:
-    """-c: letters n s m x r, or an interval (SO-7)."""
+    """-c: codes n s m x r, or an interval (SO-7)."""
     value = values[0]
-    if not value or any(letter not in "nsmxr" for letter in value):
+    if not value or any(code not in "nsmxr" for code in value):
         from gridengine.units import parse_time
 
         try:

@@ -1,6 +1,6 @@
 """Options of qsub, qsh, qlogin, qrsh, qalter and qresub: all of sge_submit(1).
 
-Owns the rows alone; what an option does is in `gridengine.options.submission`. Help texts are this project's own.
+Owns the rows only; the folds are in `gridengine.options.submission`. Help texts are this project's own.
 """
 
 from gridengine.options import submission as fold
@@ -24,14 +24,14 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-clear", "", _SUBMIT, fold.clear, "", "forget all options given before"),
     Option("-comment", "text", _ALL, fold.text, "comment", "a note that goes with the job, of no effect"),
     Option("-cwd", "", "qsub qsh qrsh qalter", fold.working_directory, "cwd", "work in the current directory"),
-    Option("-C", "directive_prefix", "qsub qrsh", fold.setting, "prefix", "what options in the script begin with"),
+    Option("-C", "directive_prefix", "qsub qrsh", fold.setting, "prefix", "prefix of option lines in the script"),
     Option("-dc", "simple_context_list", _ALL, fold.context, "dc", "remove variables from the context"),
     Option("-display", "display", "qsh qrsh qlogin", fold.display, "", "X display of an interactive job"),
     Option("-dl", "date_time", _ALL, fold.date, "deadline", "time by which the job is to have started, as of -a"),
     Option("-e", "path_list", _ALL, fold.paths, "stderr", "where the standard error stream goes"),
     Option("-h", "", _SUBMIT, fold.holds, "holds", "place a user hold on the job"),
     Option("-h", "hold_list", "qalter qresub", fold.holds, "holds", "holds to place (u o s n) or to remove (U O S)"),
-    Option("-hard", "", _ALL, fold.hard, "", "what follows of -l and -q must be met"),
+    Option("-hard", "", _ALL, fold.hard, "", "the following -l and -q are hard requests"),
     Option("-help", "", f"{_ALL} qresub", fold.setting, "help", "print this help"),
     Option("-hold_jid", "job_list", "qsub qrsh qalter", fold.predecessors, "hold_jid", "wait for the end of jobs"),
     Option("-hold_jid_fail", "job_list", "qsub qrsh qalter", fold.predecessors, "hold_jid_fail", "wait for jobs to fail"),
@@ -44,7 +44,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-jsv", "jsv_url", _SUBMIT, fold.verifier, "jsv", "verify the job with a script"),
     Option("-l", "resource_list", _ALL, fold.requests, "", "request resources: NAME=VALUE,... (qconf -sc lists them)"),
     Option("-m", "mail_options", _ALL, fold.mail_options, "mail_options", "when to send mail: b e a s, or n for never"),
-    Option("-M", "mail_list", _ALL, fold.addresses, "mail_list", "whom to send mail"),
+    Option("-M", "mail_list", _ALL, fold.addresses, "mail_list", "mail addresses to notify"),
     Option("-masterq", "wc_queue_list", _ALL, fold.add_names, "master_queues", "queues for the master task"),
     Option("-notify", "", "qsub qrsh qalter", fold.true, "notify", "warn the job by a signal before it is stopped"),
     Option("-now", "y[es]|n[o]", _SUBMIT, fold.switch, "now", "start at once or not at all"),
@@ -64,7 +64,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-r", "y[es]|n[o]", "qsub qalter", fold.switch, "rerun", "whether the job may be run again"),
     Option("-sc", "context_list", _ALL, fold.context, "sc", "set the context of the job"),
     Option("-shell", "y[es]|n[o]", "qsub", fold.opposite, "no_shell", "run a binary through a shell or directly"),
-    Option("-soft", "", _ALL, fold.soft, "", "what follows of -l and -q is a wish only"),
+    Option("-soft", "", _ALL, fold.soft, "", "the following -l and -q are soft requests"),
     Option("-sync", "y[es]|n[o]", "qsub", fold.setting_switch, "sync", "wait for the end and exit with its status"),
     Option("-S", "path_list", "qsub qsh qalter", fold.paths, "shells", "shell that runs the script"),
     Option("-t", "task_id_range", "qsub", fold.tasks, "tasks", "make it an array job: tasks N, 1-N or 1-N:STEP"),
@@ -82,6 +82,6 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-verbose", "", "qrsh", fold.setting, "verbose", "report the steps of the session"),
     Option("-verify", "", _ALL, fold.setting, "verify", "show the job and do not submit it"),
     Option("-V", "", "qsub qsh qrsh qalter", fold.all_variables, "", "export the whole environment"),
-    Option("-w", "e|w|n|v|p", _ALL, fold.validation, "verify", "check whether it could run (e refuses, w warns, v p tell)"),
+    Option("-w", "e|w|n|v|p", _ALL, fold.validation, "verify", "check whether it could run (e refuses, w warns, v p report)"),
     Option("-wd", "working_dir", "qsub qsh qrsh qalter", fold.working_directory, "cwd", "work in this directory"),
 )

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from gridengine.failed import spoken_reason
+from gridengine.failed import readable_reason
 from gridengine.instance_name import host_of
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
@@ -20,7 +20,7 @@ from gridengine.placement.reserved import reservation_waits
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.state import State
-from gridengine.units import spoken_moment
+from gridengine.units import format_moment
 
 KINDS = (
     *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
@@ -81,7 +81,7 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
     if errors:
         what = "it cannot be scheduled" if job.error else f"{'tasks' if job.is_array else 'it'} could not be started"
         advice = f" ({_remedy(job, errors)})" if asker != "other" else ""
-        shown = [spoken_reason(error) for error in errors[:EXAMPLES]]
+        shown = [readable_reason(error) for error in errors[:EXAMPLES]]
         causes.append(Cause("error", f"{what}{advice}", shown, len(errors)))
     causes += [_hold(job, Hold(kind), f" (tasks {tasks})" if job.is_array else "", asker) for kind, tasks in job.holds.items()]
     if waits := state.waits_for(job):
@@ -136,7 +136,7 @@ def _last_report(state: State, name: str, zone: tzinfo) -> str:
     host = state.hosts.get(name)
     if host is None or not host.last_heard:
         return f'host "{name}" has never reported: gridengine start there'
-    return f'host "{name}": nothing heard since {spoken_moment(host.last_heard, zone)}'
+    return f'host "{name}": nothing heard since {format_moment(host.last_heard, zone)}'
 
 
 def _kind(reason: Reason, reported: set[str]) -> str:

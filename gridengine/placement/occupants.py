@@ -17,7 +17,7 @@ from gridengine.placement.values import format_value
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, spoken_moment
+from gridengine.units import INFINITY, format_moment
 
 _OFFERS = ("cluster_offers", "host_offers", "queue_offers")
 _EXCLUSIVE = ("cluster_exclusive", "host_exclusive", "queue_exclusive")
@@ -96,4 +96,4 @@ def _task_label(job: Job, task: Task) -> str:
 
 
 def _until(end: float, zone: tzinfo) -> str:
-    return "and no run time limit" if end == INFINITY else f"until {spoken_moment(end, zone)} at the latest"
+    return "and no run time limit" if end == INFINITY else f"until {format_moment(end, zone)} at the latest"

@@ -74,7 +74,7 @@ def _affected_hosts(state: State, queue: str, text: dict[str, str]) -> frozenset
     """Hosts and groups for which the queue's configuration changed; None for all hosts."""
     before = state.queues.get(queue)
     now = state.queues[queue] = ResolvableQueue(text)
-    return now.differs(before) if before is not None else _EVERY
+    return now.changed_hosts(before) if before is not None else _EVERY
 
 
 def _resolve(

@@ -1,7 +1,7 @@
-"""The year and week fields of calendars, the state that they give at a time, and when it changes next.
+"""The year and week fields of calendars, their state at a time, and the time of its next change.
 
 Owns the grammar and its meaning. Called by the calendar's model, by the qmaster's timers and by the scheduler.
-Times are naive local times: which zone that is, is the caller's business.
+Times are naive local times: the caller knows the time zone.
 
 Grammar (sge_calendar_conf(5); CA-1, CA-2, CA-5), entries divided by blanks:
     year = NONE | {year_days ["=" hours] ["=" state] | state}          year_days = day ["-" day] {"," ...}
@@ -55,13 +55,13 @@ class CalendarEntry(NamedTuple):
     state: str
 
     def covers_day(self, day: date) -> bool:
-        """Whether it says anything of this day."""
+        """Whether the entry applies to this day."""
         if self.days is not None:
             return any(first <= day <= last for first, last in self.days)
         return self.weekdays is None or day.weekday() in self.weekdays
 
     def covers(self, second: int) -> bool:
-        """Whether it says anything of this second of a day that it covers."""
+        """Whether the entry applies to this second of a day that it covers."""
         return self.hours is None or any(start <= second < end for start, end in self.hours)
 
 
@@ -105,8 +105,8 @@ def _parse(field: str, text: str) -> tuple[CalendarEntry, ...]:
             entries.append(_entry(_grammar().parse(part, start=field)))
         except UnexpectedInput as error:
             column = error.pos_in_stream
-            place = f"at position {column + 1}" if column is not None and 0 <= column < len(part) else "at its end"
-            raise SyntaxFault(f'the entry "{part}" is wrong {place}') from None
+            position = f"at position {column + 1}" if column is not None and 0 <= column < len(part) else "at its end"
+            raise SyntaxFault(f'the entry "{part}" is wrong {position}') from None
         except SyntaxFault as fault:
             raise SyntaxFault(f'the entry "{part}" is wrong: {fault}') from None
     return tuple(entries)
@@ -138,29 +138,29 @@ def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
     return [child for child in tree.children if isinstance(child, Tree)]
 
 
-def _words(tree: Tree[Token]) -> list[str]:
+def _tokens(tree: Tree[Token]) -> list[str]:
     return [str(child) for child in tree.children if child is not None]
 
 
-def _within(text: str, low: int, high: int, what: str) -> int:
+def _parse_within(text: str, low: int, high: int, noun: str) -> int:
     if not low <= int(text) <= high:
-        raise SyntaxFault(f"{int(text)} is not within {low} and {high}, the range of a {what}")
+        raise SyntaxFault(f"{int(text)} is not within {low} and {high}, the range of a {noun}")
     return int(text)
 
 
-def _name_index(text: str, names: Sequence[str], what: str) -> int:
-    """Full names and any abbreviation of three letters or more."""
+def _name_index(text: str, names: Sequence[str], noun: str) -> int:
+    """The index of a name, given in full or as an abbreviation of three characters or more."""
     for index, name in enumerate(names):
         if text.lower().startswith(name):
             return index
-    raise SyntaxFault(f'"{text}" is not a {what}')
+    raise SyntaxFault(f'"{text}" is not a {noun}')
 
 
 def _day(tree: Tree[Token]) -> date:
-    day, month, year = _words(tree)
-    number = _within(month, 1, 12, "month") if month.isdecimal() else _name_index(month, _MONTHS, "month") + 1
+    day, month, year = _tokens(tree)
+    number = _parse_within(month, 1, 12, "month") if month.isdecimal() else _name_index(month, _MONTHS, "month") + 1
     try:
-        return date(_within(year, 1970, 2037, "year"), number, _within(day, 1, 31, "day"))
+        return date(_parse_within(year, 1970, 2037, "year"), number, _parse_within(day, 1, 31, "day"))
     except SyntaxFault:
         raise
     except ValueError:
@@ -175,7 +175,7 @@ def _year_range(tree: Tree[Token]) -> tuple[date, date]:
 
 
 def _week_range(tree: Tree[Token]) -> Iterable[int]:
-    days = [_name_index(word, _WEEKDAYS, "weekday") for word in _words(tree)]
+    days = [_name_index(token, _WEEKDAYS, "weekday") for token in _tokens(tree)]
     if len(days) == 1:
         return days
     first, last = days
@@ -185,10 +185,10 @@ def _week_range(tree: Tree[Token]) -> Iterable[int]:
 
 
 def _clock(tree: Tree[Token]) -> int:
-    words = _words(tree)
-    hour = _within(words[0], 0, 24, "hour")
-    minute = _within(words[1], 0, 59, "minute") if len(words) > 1 else 0
-    second = _within(words[2], 0, 59, "second") if len(words) > 2 else 0
+    tokens = _tokens(tree)
+    hour = _parse_within(tokens[0], 0, 24, "hour")
+    minute = _parse_within(tokens[1], 0, 59, "minute") if len(tokens) > 1 else 0
+    second = _parse_within(tokens[2], 0, 59, "second") if len(tokens) > 2 else 0
     seconds = hour * 3600 + minute * 60 + second
     if seconds > _DAY_SECONDS:
         raise SyntaxFault("a day ends at 24:00:00")
@@ -212,7 +212,7 @@ def _entries_of(calendar: Calendar, day: date) -> tuple[list[CalendarEntry], lis
 
 
 def _state(fields: Iterable[Iterable[CalendarEntry]], second: int) -> str:
-    """on beats suspended beats off (CA-3); the week field counts where the year field says nothing (CA-4); else on."""
+    """Priority: on, suspended, off (CA-3). The week field counts where no entry of the year field applies (CA-4); default: on."""
     for entries in fields:
         states = {entry.state for entry in entries if entry.covers(second)}
         for state in (ON, SUSPENDED, OFF):
@@ -227,9 +227,9 @@ def state_at(calendar: Calendar, now: datetime) -> str:
 
 
 def next_change(calendar: Calendar, now: datetime) -> tuple[datetime, str] | None:
-    """The next local time, after now, at which the state is another one, and that state; None if it stays for good."""
+    """The next local time, after now, at which the state changes, and the new state; None if it never changes."""
     current = state_at(calendar, now)
-    for day in _days_to_look_at(calendar, now.date()):
+    for day in _candidate_days(calendar, now.date()):
         fields = _entries_of(calendar, day)
         hours = [span for entries in fields for entry in entries for span in entry.hours or ()]
         bounds = {0} | {second for span in hours for second in span}
@@ -240,7 +240,7 @@ def next_change(calendar: Calendar, now: datetime) -> tuple[datetime, str] | Non
     return None
 
 
-def _days_to_look_at(calendar: Calendar, today: date) -> list[date]:
+def _candidate_days(calendar: Calendar, today: date) -> list[date]:
     """Days on which the state can change for the first time: a week from now, and around the days of the year field.
 
     Behind each range of the year field the week field may count again, so the week after it is looked at, too.

@@ -1,4 +1,4 @@
-"""Rules of host groups: which hosts belong to a group by what they are, not by their names.
+"""Rules of host groups: membership by properties of a host, not by its name.
 
 Owns the grammar and its meaning over the values of one host. Called by the model of host groups and by the qmaster, which
 keeps the members up to date. Readers raise SyntaxFault. Source: HG-12; docs/adr/0005-rules-of-host-groups.md.
@@ -7,9 +7,9 @@ Grammar:
     rule       = conjunct {"|" conjunct}            conjunct = factor {"&" factor}
     factor     = "!" factor | "(" rule ")" | test   test = name relop value
     relop      = "=" | "==" | "!=" | "<" | "<=" | ">" | ">="
-    value      = a word without blanks and & | ! ( ), or a text in double quotes
-A value of a text attribute is a pattern of sge_types(5); numbers have the syntax of their complex. A test on what a host
-does not have fails.
+    value      = characters without blanks and & | ! ( ), or a text in double quotes
+A value of a text attribute is a pattern of sge_types(5); numbers have the syntax of their complex. A test on an attribute that
+a host does not have fails.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ VALUE: /"[^"]+"|[^\s&|!()<>="]+/
 %ignore /[ \t]+/
 """
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
-    "=": lambda has, wanted: has == wanted,
-    "!=": lambda has, wanted: has != wanted,
-    "<": lambda has, wanted: has < wanted,
-    "<=": lambda has, wanted: has <= wanted,
-    ">": lambda has, wanted: has > wanted,
-    ">=": lambda has, wanted: has >= wanted,
+    "=": lambda actual, expected: actual == expected,
+    "!=": lambda actual, expected: actual != expected,
+    "<": lambda actual, expected: actual < expected,
+    "<=": lambda actual, expected: actual <= expected,
+    ">": lambda actual, expected: actual > expected,
+    ">=": lambda actual, expected: actual >= expected,
 }
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 Value = float | str
 ValueOf = Callable[[str, str], Value]
@@ -64,12 +64,12 @@ class Comparison(NamedTuple):
         if text is None:
             return False
         try:
-            has, wanted = value_of(self.name, text), value_of(self.name, self.value)
+            actual, expected = value_of(self.name, text), value_of(self.name, self.value)
         except SyntaxFault:
             return False
-        if isinstance(has, str) or isinstance(wanted, str):
+        if isinstance(actual, str) or isinstance(expected, str):
             return matches(self.value, text) == (self.relop == "=")
-        return _ORDERS[self.relop](has, wanted)
+        return _ORDERS[self.relop](actual, expected)
 
     def __str__(self) -> str:
         bare = not set(self.value) & set(' \t&|!()<>=')
@@ -77,20 +77,20 @@ class Comparison(NamedTuple):
 
 
 class HostRule:
-    """A rule, read."""
+    """A parsed rule."""
 
     __slots__ = ("_tree", "tests")
 
     def __init__(self, text: str) -> None:
         from lark import UnexpectedInput
 
-        if text.count("(") + text.count("!") > _DEEPEST:
-            raise SyntaxFault(f"the rule has more than {_DEEPEST} brackets and negations")
+        if text.count("(") + text.count("!") > _MAX_DEPTH:
+            raise SyntaxFault(f"the rule has more than {_MAX_DEPTH} brackets and negations")
         try:
             self._tree = _grammar().parse(text)
         except UnexpectedInput as error:
-            place = error.pos_in_stream
-            where = f"at position {place + 1}" if place is not None and 0 <= place < len(text) else "at its end"
+            position = error.pos_in_stream
+            where = f"at position {position + 1}" if position is not None and 0 <= position < len(text) else "at its end"
             raise SyntaxFault(f'the rule "{text}" is wrong {where}: NAME=VALUE with & | ! ( ) is expected') from None
         #: all comparisons, in the order of the text
         self.tests = tuple(_tests(self._tree))
@@ -111,7 +111,7 @@ class HostRule:
 
 
 def _check_pattern(text: str, value: str) -> None:
-    """A value must be a pattern that can be read, so that no host can make a rule fail later."""
+    """Refuse a value that is no valid pattern, so that no host can make a rule fail later."""
     try:
         compile_expression(value)
     except SyntaxFault as fault:

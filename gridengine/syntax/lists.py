@@ -1,6 +1,6 @@
 """Names, lists of names and lists of `name=value` as they stand in configuration files and requests.
 
-Owns which characters a name may have and how lists are cut. Must not import anything slow: clients load it.
+Owns the allowed characters of names and the division of lists. Must not import anything slow: clients load it.
 Called by `gridengine.config`, the request list and the option table. Readers raise SyntaxFault.
 Source: sge_types(5) object_name, host_name; CQ-5, CQ-24, CQ-36, QC-4, QC-30.
 """
@@ -12,16 +12,16 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: characters that no object name may have, besides blanks and what does not print
+#: characters that no object name may have, besides blanks and non-printable characters
 FORBIDDEN_IN_NAMES = frozenset("/:'´\\[]{}|()@%,\"")
 RESERVED_NAMES = frozenset(("none", "all", "template"))
 RESERVED_HOST_NAMES = frozenset(("global", "template", "all", "default", "unknown", "none"))
-_LONGEST_NAME = 512
-_LONGEST_HOST_NAME = 255
+_MAX_NAME_LENGTH = 512
+_MAX_HOST_NAME_LENGTH = 255
 
 
 def is_none(text: str) -> bool:
-    """Whether a value says that there is nothing: NONE in any case, or no text at all."""
+    """Whether a value is empty: NONE in any case, or an empty text."""
     return text == "" or text.lower() == "none"
 
 
@@ -35,8 +35,8 @@ def check_object_name(text: str) -> str:
     """The name itself. Source: CQ-36."""
     if not text:
         raise SyntaxFault("a name is missing")
-    if len(text) > _LONGEST_NAME:
-        raise SyntaxFault(f"a name may have up to {_LONGEST_NAME} characters, this one has {len(text)}")
+    if len(text) > _MAX_NAME_LENGTH:
+        raise SyntaxFault(f"a name may have up to {_MAX_NAME_LENGTH} characters, this one has {len(text)}")
     if text[0] in ".#":
         raise SyntaxFault(f'"{text}" is not a valid name: it must not begin with "{text[0]}"')
     for character in text:
@@ -48,9 +48,9 @@ def check_object_name(text: str) -> str:
 
 
 def check_host_name(text: str) -> str:
-    """A host name in lower case; reserved words and forbidden characters are refused."""
-    if len(text) > _LONGEST_HOST_NAME:
-        raise SyntaxFault(f"a host name may have up to {_LONGEST_HOST_NAME} characters, this one has {len(text)}")
+    """A host name in lower case. Refuses reserved names and forbidden characters."""
+    if len(text) > _MAX_HOST_NAME_LENGTH:
+        raise SyntaxFault(f"a host name may have up to {_MAX_HOST_NAME_LENGTH} characters, this one has {len(text)}")
     allowed = text.isascii() and text.replace("-", "").replace(".", "").replace("_", "").isalnum()
     if not allowed or text[0] in "-.":
         raise SyntaxFault(f'"{text}" is not a valid host name')
@@ -88,7 +88,7 @@ def join_names(names: "Iterable[str]", separator: str = " ") -> str:
 
 
 def quoted_items(text: str, separators: str = ",") -> list[str]:
-    """Items between separators, which do not divide within quotes; quotes stay, empty items are passed over.
+    """Items between separators, which do not divide within quotes; quotes stay, empty items are skipped.
 
     A quote that is not closed ends with the text.
     """
@@ -97,13 +97,13 @@ def quoted_items(text: str, separators: str = ",") -> list[str]:
             text = text.replace(separator, separators[0])
         return [item for item in text.split(separators[0]) if item]
     items, quote = [""], ""
-    for letter in text:
-        if letter in separators and not quote:
+    for character in text:
+        if character in separators and not quote:
             items.append("")
             continue
-        items[-1] += letter
-        if quote or letter in "\"'":
-            quote = "" if letter == quote else quote or letter
+        items[-1] += character
+        if quote or character in "\"'":
+            quote = "" if character == quote else quote or character
     return [item for item in items if item]
 
 

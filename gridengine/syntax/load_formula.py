@@ -4,8 +4,8 @@ Owns the grammar and its evaluation. Called by the models of the scheduler and o
 
 Grammar (sched_conf(5) load_formula; LS-7, RQ-5):
     formula = ["+" | "-"] term {("+" | "-") term}       term = number | name ["*" number]
-No blanks are allowed. Readers raise SyntaxFault. A sign in front is how sites spread jobs by free slots (`-slots`): 8.1.9
-takes it, though its manual does not say so. In a dynamic limit a name has a `$` in front.
+No blanks are allowed. Readers raise SyntaxFault. Sites spread jobs by free slots with a sign in front (`-slots`): 8.1.9
+accepts it, though its manual does not mention it. In a dynamic limit a name has a `$` in front.
 """
 
 import re
@@ -20,7 +20,7 @@ _SIGNS = re.compile(r"(?<![0-9.][eE])([+-])")
 
 
 class Term(NamedTuple):
-    """weight times the value of `name`, or the weight alone where the name is "". text: as written."""
+    """weight times the value of `name`, or the weight alone if the name is "". text: as written."""
 
     name: str
     weight: float
@@ -41,12 +41,12 @@ class LoadFormula(NamedTuple):
         return list(dict.fromkeys(term.name for term in self.terms if term.name))
 
     def evaluate(self, values: Mapping[str, float], missing: float = 0.0) -> float:
-        """The sum; an attribute without a value counts as `missing`. TRUE and FALSE come as 1 and 0 (LS-7)."""
+        """The sum; an attribute without a value counts as `missing`. TRUE and FALSE are 1 and 0 (LS-7)."""
         return sum(term.weight * (values.get(term.name, missing) if term.name else 1.0) for term in self.terms)
 
 
 def parse_load_formula(text: str) -> LoadFormula:
-    """Read a load formula. A factor that is not a number and the word none are refused."""
+    """Read a load formula. Refuses `none`, and a factor that is not a number."""
     if is_none(text):
         raise SyntaxFault("a load formula is required, NONE is not one")
     return _parse(text, prefix="")

@@ -1,7 +1,7 @@
-"""Addresses for mail: what may stand in -M, in administrator_mail, and behind the mailer's options.
+"""Mail addresses that are allowed in -M, in administrator_mail, and behind the mailer's options.
 
-The rule is stricter than RFC 5322: mailers take `|program`, `/file`, `+folder`, `-option` and more for something else
-than an address, and each of them differently. Called by the gate, and again when a letter is sent.
+The rule is stricter than RFC 5322: mailers give `|program`, `/file`, `+folder`, `-option` and other texts a special meaning, and
+each mailer a different one. Called by the gate, and again when a mail message is sent.
 
     address = local [ "@" domain ]
     local   = (letter | digit | "_") { letter | digit | any of "_.+-=%" }
@@ -15,14 +15,14 @@ import re
 from gridengine.errors import SyntaxFault
 
 #: bytes of an address: 64 and 255 of RFC 5321 section 4.5.3.1, and the `@`
-LONGEST = 320
+MAX_ADDRESS_BYTES = 320
 _ADDRESS = re.compile(r"\w[\w.+=%-]*(@[^\W_]([^\W_]|[.-])*)?")
 
 
 def check_mail_address(text: str) -> str:
     """The address itself. Raises SyntaxFault. Source: sge_submit(1) -M `user[@host]`; SO-19."""
-    if len(text.encode("utf-8", "replace")) > LONGEST:
-        raise SyntaxFault(f"a mail address must not be longer than {LONGEST} bytes")
+    if len(text.encode("utf-8", "replace")) > MAX_ADDRESS_BYTES:
+        raise SyntaxFault(f"a mail address must not be longer than {MAX_ADDRESS_BYTES} bytes")
     if not _ADDRESS.fullmatch(text):
         raise SyntaxFault(f"{text!a} is no mail address: a user name, or local@domain")
     return text

@@ -1,16 +1,16 @@
 """Configuration files as `qconf` prints and reads them.
 
-Owns lines, continuation, comments, columns and line breaking of every kind of object; knows nothing of what an
-attribute means. Must not import anything slow: clients load it. Called by the q* commands, by `gridengine.config`
-and by whatever loads a sample cell.
+Owns lines, continuation, comments, columns and line breaking of every kind of object; does not know the meaning of
+attributes. Must not import anything slow: clients load it. Called by the q* commands, by `gridengine.config`
+and by the reader of a sample cell.
 
 Grammar:
     file      = {line}               line  = attribute blank value | comment | ""       (one object a file)
     complex   = {name shortcut type relop requestable consumable default urgency}       (a table, one object a line)
     quotas    = {"{" {line} "}"}     (several objects a file)
     tree      = {attribute "=" value}                                                   (nodes, each opened by id=)
-A backslash before a newline is replaced by one blank (CQ-26, OB-1), behind a comma by nothing, since that is where
-qconf breaks lines itself. A line whose first character is `#` is a comment.
+A backslash before a newline is replaced by one blank (CQ-26, OB-1), but removed behind a comma, where qconf itself breaks
+lines. A line whose first character is `#` is a comment.
 Source: queue_conf(5), complex(5), sge_resource_quota(5), share_tree(5); O for columns and breaks.
 """
 
@@ -30,14 +30,14 @@ _COMPLEX_TITLES = (
     *("#name              ", "shortcut  ", "type     ", "relop"),
     *("requestable", "consumable", "default ", "urgency "),
 )
-"""Titles over columns of these widths; a longer value widens both. Source: O."""
+"""Titles over columns of these widths; a longer value widens title and column. Source: O."""
 _COMPLEX_FOOTER = "# >#< starts a comment but comments are not saved across edits --------\n"
 _LINE_WIDTH = 80
 _CONTINUED = " \\"
 
 
 def logical_lines(text: str) -> list[tuple[str, int]]:
-    """Lines without comments and empty ones, continuations joined, each with the number of its first line."""
+    """Lines without comments and empty lines, continuations joined, each with the number of its first line."""
     lines: list[tuple[str, int]] = []
     held, start = "", 0
     for number, raw in enumerate(text.split("\n"), start=1):
@@ -70,8 +70,8 @@ def parse_complex_table(text: str) -> list[list[Entry]]:
     for line, number in logical_lines(text):
         cells = line.split()
         if len(cells) != len(COMPLEX_COLUMNS):
-            wanted = f"{len(COMPLEX_COLUMNS)} columns ({' '.join(COMPLEX_COLUMNS)})"
-            raise ConfigError("complex", cells[0], "", f"the line has {len(cells)} instead of {wanted}", number)
+            expected = f"{len(COMPLEX_COLUMNS)} columns ({' '.join(COMPLEX_COLUMNS)})"
+            raise ConfigError("complex", cells[0], "", f"the line has {len(cells)} instead of {expected}", number)
         rows.append([(column, cell, number) for column, cell in zip(COMPLEX_COLUMNS, cells, strict=True)])
     return rows
 
@@ -109,7 +109,7 @@ def parse_share_tree(text: str) -> list[Entry]:
 
 
 def parse_objects(kind: str, text: str) -> list[list[Entry]]:
-    """The objects of a file of this kind: several for `complex` and `resource_quota`, one for any other kind."""
+    """The objects of a file of this kind: several for `complex` and `resource_quota`, a single object for any other kind."""
     if kind == "complex":
         return parse_complex_table(text)
     if kind == "resource_quota":
@@ -122,8 +122,8 @@ def parse_objects(kind: str, text: str) -> list[list[Entry]]:
 def break_line(head: str, value: str, indent: str, single_line: bool) -> str:
     """`head` and `value`, the value broken at commas and blanks so that no part is longer than 80 columns.
 
-    A part that is continued ends in ` \\`, the next one starts with `indent`; a word that is longer stays whole.
-    Reading gives the same value again: only single blanks are broken at, and commas that no blank follows.
+    A continued part ends in ` \\`, the next part starts with `indent`; a longer text without a possible break stays whole.
+    A reader gets the same value again: breaks are only at single blanks, and at commas without a blank behind.
     Source: CQ-27; O for the columns.
     """
     if single_line or len(head) + len(value) <= _LINE_WIDTH:
@@ -140,8 +140,8 @@ def break_line(head: str, value: str, indent: str, single_line: bool) -> str:
     return f"{_CONTINUED}\n".join(parts)
 
 
-def _cut(value: str, start: int, room: int) -> int | None:
-    """Where the next part begins: the last place to break within `room` columns, else the first one of all."""
+def _cut(value: str, start: int, width: int) -> int | None:
+    """The start of the next part: the last possible break within `width` columns, else the first possible break."""
     best = None
     for position in range(start, len(value) - 1):
         comma = value[position] == ","
@@ -149,10 +149,10 @@ def _cut(value: str, start: int, room: int) -> int | None:
             continue
         if value[position + 1] == " " or (not comma and value[position - 1 : position] in ("", " ", ",")):
             continue
-        if best is not None and position + comma - start > room:
+        if best is not None and position + comma - start > width:
             break
         best = position + 1
-        if position + comma - start > room:
+        if position + comma - start > width:
             break
     return best
 
@@ -174,8 +174,8 @@ def format_complex_table(rows: Iterable[Mapping[str, str]]) -> str:
     head = " ".join(f"{title}{' ' * extra}" for title, extra in zip(_COMPLEX_TITLES, more, strict=True))
     lines = [head, f"#{'-' * (len(head) - 1)}"]
     for row in rows:
-        rooms = zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, more, strict=True)
-        lines.append("    ".join(f"{row[column]:<{usual + extra}}" for column, usual, extra in rooms).rstrip())
+        column_widths = zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, more, strict=True)
+        lines.append("    ".join(f"{row[column]:<{usual + extra}}" for column, usual, extra in column_widths).rstrip())
     return "\n".join((*lines, _COMPLEX_FOOTER))
 
 

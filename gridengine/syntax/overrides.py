@@ -1,7 +1,7 @@
 """Host dependent values of queue attributes: `default,[host_or_group=value],...`.
 
-Owns the division of an attribute's text into its default and its tuples, and which of them a host gets. Knows nothing
-of the values themselves. Called by `gridengine.config` and by the -Xattr verbs of qconf. Readers raise SyntaxFault.
+Owns the division of an attribute's text into its default and its tuples, and the choice of a host's value. Does not know the
+types of values. Called by `gridengine.config` and by the -Xattr verbs of qconf. Readers raise SyntaxFault.
 
 Grammar (queue_conf(5) FORMAT; CQ-7, CQ-8, CQ-11, CQ-24, CQ-25, X-2):
     overrides = default {"," "[" identifier "=" value "]"}      identifier = host | "@" group
@@ -48,14 +48,14 @@ class Overrides:
         return hash(str(self))
 
     def values(self) -> Iterable[tuple[str, str]]:
-        """(identifier, value) of the default, whose identifier is "", and of all tuples."""
+        """(identifier, value) of the default, with the identifier "", and of all tuples."""
         return (("", self.default), *self.tuples.items())
 
     def value_for(self, host: str, groups: frozenset[str]) -> tuple[str, tuple[str, ...]]:
         """The value of a host, and the identifiers of the groups between which it is ambiguous (else none).
 
-        groups: all groups that hold the host, also through other groups. The host's own tuple wins over a group's,
-        that one over the default (CQ-9, CQ-10, CQ-15); with tuples of two groups the default counts (CQ-12, CQ-14).
+        groups: all groups that hold the host, also through other groups. The host's own tuple wins over a group's tuple, a
+        group's over the default (CQ-9, CQ-10, CQ-15); with tuples of two groups the default counts (CQ-12, CQ-14).
         """
         if not self.tuples:
             return self.default, ()
@@ -68,7 +68,7 @@ class Overrides:
         return self.default, tuple(hits)
 
     def with_value(self, identifier: str, value: str) -> "Overrides":
-        """A copy with another value of one identifier; "" is the default."""
+        """A copy with this value of the identifier; "" is the default."""
         if not identifier:
             return Overrides(value, self.tuples)
         return Overrides(self.default, {**self.tuples, identifier: value})

@@ -1,4 +1,4 @@
-"""Queue name expressions: which cluster queues and queue instances `-q` and its relatives mean.
+"""Queue name expressions: selection of cluster queues and queue instances by `-q` and similar options.
 
 Owns the three forms and their lists. Must not import anything slow: clients load it. Called by selection in qstat,
 qselect, qmod, qconf, by requests of jobs and reservations, and by resource quotas.
@@ -16,7 +16,7 @@ from gridengine.syntax.wildcard import Matcher, compile_expression
 
 
 class QueueExpression:
-    """One expression, compiled. `host` and `group` are None where the form lacks them; a group keeps its @."""
+    """One compiled expression. `host` and `group` are None if the form lacks them; a group keeps its @."""
 
     __slots__ = ("text", "queue", "host", "group", "_queue_matches", "_host_matches", "_group_matches")
 
@@ -42,7 +42,7 @@ class QueueExpression:
         return self._queue_matches(queue)
 
     def matches(self, queue: str, host: str, groups: Collection[str]) -> bool:
-        """Whether it means the instance queue@host. groups: all groups that hold the host, each with its @."""
+        """Whether it matches the instance queue@host. groups: all groups that hold the host, each with its @."""
         if not self._queue_matches(queue):
             return False
         if self._host_matches is not None:
@@ -53,14 +53,14 @@ class QueueExpression:
 
 
 def _groups(text: str) -> str:
-    """An expression of groups in which the first name alone has its @."""
+    """An expression of groups in which only the first name has its @."""
     for operator in "|&!(":
         text = text.replace(f"{operator}@", operator)
     return text
 
 
 class QueueExpressions:
-    """A list of expressions; matches what any of them matches (QN-7)."""
+    """A list of expressions, which matches if any expression matches (QN-7)."""
 
     __slots__ = ("expressions",)
 
@@ -83,5 +83,5 @@ class QueueExpressions:
         return any(expression.matches_queue(queue) for expression in self.expressions)
 
     def matches(self, queue: str, host: str, groups: Collection[str]) -> bool:
-        """Whether any expression means the instance queue@host."""
+        """Whether any expression matches the instance queue@host."""
         return any(expression.matches(queue, host, groups) for expression in self.expressions)

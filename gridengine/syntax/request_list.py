@@ -1,10 +1,10 @@
 """Resource requests of -l: `mem_free=4G,arch="lx*|sol*",exclusive`.
 
-Owns their division and print form; knows nothing of types. Must not import anything slow: clients load it.
+Owns their division and print form; does not know types. Must not import anything slow: clients load it.
 Called by the option table, the JSV protocol and selection commands. Readers raise SyntaxFault.
 
 Grammar (sge_submit(1) -l): requests = request {("," | " ") request}      request = name ["=" value]
-A name alone asks for TRUE. Text between two equal quotes is taken as it is, without the quotes.
+A name without a value requests TRUE. Text between two equal quotes is taken as it is, without the quotes.
 Deviation: in 8.1.9 separators divide within quotes, too. Source of the blank: O.
 """
 
@@ -25,7 +25,7 @@ def split_requests(text: str) -> list[str]:
 
 
 def parse_requests(text: str) -> list[tuple[str, str]]:
-    """(name, value) of each request in order; of several for one name the last counts, at the first one's place."""
+    """(name, value) of each request in order; a later request for a name replaces the value of the first, in its position."""
     requests: dict[str, str] = {}
     for element in split_requests(text):
         name, equal, value = _unquoted(element).partition("=")
@@ -50,7 +50,7 @@ def _quoted(value: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text without its quotes. Raises SyntaxFault for one that is not closed."""
+    """The text without its quotes. Raises SyntaxFault for an unclosed quote."""
     if "'" not in text and '"' not in text:
         return text
     plain, quote = "", ""

@@ -44,7 +44,7 @@ _RULE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*", re.ASCII)
 
 
 class Filter(NamedTuple):
-    """Whom a rule is for. expanded: the limit counts for each of them, not for all together."""
+    """The names that a rule applies to. expanded: the limit counts for each of them, not for all together."""
 
     included: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -56,7 +56,7 @@ class Filter(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. filters: by scope, a missing scope is for all; limits: text by attribute."""
+    """One rule. filters: by scope; a missing scope applies to all; limits: text by attribute."""
 
     name: str
     filters: dict[str, Filter]
@@ -81,7 +81,7 @@ def _grammar() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=True)
 
 
-@lru_cache(maxsize=4096)  # each rule is read for its values, its names and its references; nobody changes one
+@lru_cache(maxsize=4096)  # each rule is read for its values, its names and its references; no code changes a rule
 def parse_rule(text: str) -> Rule:
     """Read the text behind `limit`. Raises SyntaxFault with the position of the fault, counted from 1."""
     from lark import Tree, UnexpectedInput
@@ -114,8 +114,8 @@ def _explain(error: UnexpectedInput, text: str) -> str:
     position = error.pos_in_stream
     if position is None or position < 0 or position >= len(text):
         return f'the rule "{text}" ends too early, it must have the form {_FORM}'
-    word = text[position:].split()[0] if text[position:].split() else ""
-    return f'the rule is wrong at position {position + 1} ("{word}"), it must have the form {_FORM}'
+    token = text[position:].split()[0] if text[position:].split() else ""
+    return f'the rule is wrong at position {position + 1} ("{token}"), it must have the form {_FORM}'
 
 
 _FORM = "[name NAME] [users|projects|pes|queues|hosts LIST]... to ATTRIBUTE=VALUE[,...]"

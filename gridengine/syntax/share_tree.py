@@ -1,7 +1,7 @@
 """The share tree: nodes with shares, as a file and as paths.
 
 Owns its grammar, its shape and changes of single nodes. Called by the share tree's model, by the -Xstnode verbs of
-qconf and by the share tree policy. Readers raise SyntaxFault with the line where there is one.
+qconf and by the share tree policy. Readers raise SyntaxFault, with the line if it is known.
 
 Grammar (sge_share_tree(5), PR-6):
     tree = {"id=" n "name=" text "type=" ("0"|"1") "shares=" n "childnodes=" ("NONE" | n {"," n})}     one a line
@@ -19,7 +19,7 @@ from gridengine.units import parse_number
 
 USER, PROJECT = 0, 1
 DEFAULT_USER = "default"
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
 class TreeFault(SyntaxFault):
@@ -31,7 +31,7 @@ class TreeFault(SyntaxFault):
 
 
 class Node(NamedTuple):
-    """One node with those below it. type: USER or PROJECT; it says what a leaf refers to."""
+    """One node with the nodes below it. type: USER or PROJECT, the kind of object that a leaf refers to."""
 
     name: str
     type: int = USER
@@ -39,7 +39,7 @@ class Node(NamedTuple):
     children: tuple["Node", ...] = ()
 
     def child(self, name: str) -> "Node | None":
-        """The node of this name right below."""
+        """The node of this name directly below."""
         return next((node for node in self.children if node.name == name), None)
 
     def walk(self, path: str = "") -> Iterator[tuple[str, "Node"]]:
@@ -103,7 +103,7 @@ def _number(record: _Record, attribute: str, high: int = 4294967295) -> int:
 def _build(number: int, by_id: dict[int, _Record], used: set[int], depth: int) -> Node:
     record = by_id[number]
     used.add(number)
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise TreeFault("the share tree is too deep", record.line)
     children: list[Node] = []
     listed = record.values["childnodes"]
@@ -142,8 +142,8 @@ def format_share_tree(root: Node) -> str:
     lines: list[str] = []
 
     def add(node: Node, number: int) -> int:
-        """Print the node under its number; returns the next free number."""
-        place = len(lines)
+        """Print the node with its number. Returns the next free number."""
+        position = len(lines)
         following = number + 1
         numbers = []
         for child in node.children:
@@ -151,7 +151,7 @@ def format_share_tree(root: Node) -> str:
             following = add(child, following)
         listed = ",".join(numbers) or "NONE"
         values = (number, node.name, node.type, node.shares, listed)
-        lines[place:place] = [f"{name}={value}" for name, value in zip(TREE_ATTRIBUTES, values, strict=True)]
+        lines[position:position] = [f"{name}={value}" for name, value in zip(TREE_ATTRIBUTES, values, strict=True)]
         return following
 
     add(root, 0)
@@ -172,7 +172,7 @@ def find(root: Node, path: str) -> Node | None:
 
 
 def with_node(root: Node, path: str, shares: int, type_of_new: int = USER) -> Node:
-    """The tree with the node of this path set to these shares, made where it is missing. Raises TreeFault."""
+    """The tree with the node of this path set to these shares; a missing node is made. Raises TreeFault."""
     return _with_node(root, split_path(path), path, shares, type_of_new)
 
 
@@ -189,7 +189,7 @@ def _with_node(node: Node, names: list[str], path: str, shares: int, type_of_new
 
 
 def without_node(root: Node, path: str) -> Node:
-    """The tree without the node of this path. Raises TreeFault for the root, an unknown node and one with children."""
+    """The tree without the node of this path. Raises TreeFault for the root, an unknown node and a node with children."""
     names = split_path(path)
     node = find(root, path)
     if not names or node is None:

@@ -27,7 +27,7 @@ class Subordinate(NamedTuple):
 
 
 class SubordinateList(NamedTuple):
-    """slots: the threshold of a slot-wise list, 0 for a queue-wise one."""
+    """slots: the threshold of a slot-wise list, 0 for a queue-wise list."""
 
     slots: int
     queues: tuple[Subordinate, ...]

@@ -10,7 +10,7 @@ Grammar (sge_types(5) expression, pattern; QN-4, QN-5, CX-53..58):
 The operators `& | ! ( )` always divide, also inside brackets and behind a backslash (X-6: `[a|b]` is `[a` or `b]`).
 In a set `^` is an ordinary member; a `[` without its `]` is itself; `.` is itself.
 
-A match takes time in proportion to the length of the string, whatever the pattern is: others wait for it meanwhile.
+A match takes time in proportion to the length of the string, for any pattern: other requests wait during a match.
 """
 
 import sys
@@ -27,27 +27,27 @@ Matcher = Callable[[str], bool]
 _OPERATORS = frozenset("&|!()")
 _PATTERN_CHARACTERS = frozenset("*?[\\")
 _BEYOND_STARS = frozenset("?[\\")
-_DEEPEST = 100
-#: characters of an expression: its compiled form takes a hundred times as much memory, and some hundred are kept;
-#: one of plain names, such as a list of hosts, takes less
-_LONGEST, _LONGEST_PLAIN = 1024, 4096
-#: patterns in one expression: each is matched against every name; all alternatives that are plain names count as one
-_MOST_PATTERNS = 64
+_MAX_DEPTH = 100
+#: maximum length of an expression: its compiled form takes a hundred times as much memory, and some hundred are kept;
+#: an expression of plain names, such as a list of hosts, takes less
+_MAX_LENGTH, _MAX_PLAIN_LENGTH = 1024, 4096
+#: maximum number of patterns in an expression: each is matched against every name; all plain alternatives count as one
+_MAX_PATTERNS = 64
 
 
 def is_pattern(text: str) -> bool:
-    """Whether the text is more than a plain name: an operator, `*`, `?`, `[` or a backslash is in it."""
+    """Whether the text is more than a plain name: it contains an operator, `*`, `?`, `[` or a backslash."""
     return not (_OPERATORS | _PATTERN_CHARACTERS).isdisjoint(text)
 
 
 def compile_expression(text: str, ignore_case: bool = False) -> Matcher:
-    """A function that tells whether a string matches the whole expression.
+    """A function that returns whether a string matches the whole expression.
 
     ignore_case: for CSTRING and HOST (CX-55). Raises SyntaxFault with the position of the fault, counted from 1.
     """
-    longest = _LONGEST_PLAIN if _PATTERN_CHARACTERS.isdisjoint(text) else _LONGEST
-    if len(text) > longest:
-        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {longest} characters')
+    max_length = _MAX_PLAIN_LENGTH if _PATTERN_CHARACTERS.isdisjoint(text) else _MAX_LENGTH
+    if len(text) > max_length:
+        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {max_length} characters')
     return _compiled(text, ignore_case)
 
 
@@ -62,8 +62,8 @@ def _compiled(text: str, ignore_case: bool) -> Matcher:
     matcher = parser.expression(0)
     if parser.position < len(text):
         parser.fail()
-    if parser.patterns > _MOST_PATTERNS:
-        raise SyntaxFault(f'the expression "{text[:40]}..." has more than {_MOST_PATTERNS} patterns')
+    if parser.patterns > _MAX_PATTERNS:
+        raise SyntaxFault(f'the expression "{text[:40]}..." has more than {_MAX_PATTERNS} patterns')
     return matcher
 
 
@@ -110,7 +110,7 @@ class _Parser:
         return lambda value: all(matcher(value) for matcher in factors)
 
     def factor(self, depth: int) -> Matcher:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise SyntaxFault(f'the expression "{self.text[:40]}..." is nested too deeply')
         if self.next() == "!":
             self.position += 1
@@ -141,7 +141,7 @@ def _compile_pattern(pattern: str) -> Matcher:
 
 
 class _Pieces:
-    """A pattern of plain text and `*` only: its pieces are looked for one behind the other, each as early as possible."""
+    """A pattern of plain text and `*` only: its pieces are searched in sequence, each as early as possible."""
 
     __slots__ = ("head", "middle", "tail", "shortest")
 
@@ -162,8 +162,8 @@ class _Pieces:
 
 
 class _Elements:
-    """Any pattern. The places between the characters of a string that the elements so far may have led to are the bits of
-    a number, so that one step of a few operations takes all of them across the next element.
+    """Any pattern. A number has a bit for each position between characters of a string that the elements so far can reach, so
+    that a step of a few operations takes all positions across the next element.
     """
 
     __slots__ = ("_steps", "_shortest")
@@ -177,17 +177,17 @@ class _Elements:
             return False
         everywhere = (2 << len(value)) - 1
         positions = _positions(value)
-        places = 1
+        reached = 1
         for spans in self._steps:
             if spans is None:
-                places = everywhere & -(places & -places)
+                reached = everywhere & -(reached & -reached)
             elif spans is _ANY:
-                places = places << 1 & everywhere
+                reached = reached << 1 & everywhere
             else:
-                places = (places & positions.within(spans)) << 1
-            if not places:
+                reached = (reached & positions.within(spans)) << 1
+            if not reached:
                 return False
-        return places >> len(value) == 1
+        return reached >> len(value) == 1
 
 
 Spans = list[tuple[int, int]]
@@ -196,7 +196,7 @@ _ANY: Spans = [(0, sys.maxunicode)]
 
 
 class _Positions:
-    """Where in a string which characters are: bit i of a number stands for the character at i."""
+    """Positions of a string's characters: bit i of a number stands for the character at i."""
 
     __slots__ = ("_of_code", "_codes", "_below")
 
@@ -220,12 +220,12 @@ class _Positions:
         return found
 
 
-#: the patterns of one expression are asked about the same string one after the other
+#: a cache of one: the patterns of an expression are matched against the same string in sequence
 _positions = lru_cache(maxsize=1)(_Positions)
 
 
 def _steps(pattern: str) -> list[Spans | None]:
-    """What each element takes one character of; None for `*`."""
+    """The code points that each element matches; None for `*`."""
     steps: list[Spans | None] = []
     position = 0
     while position < len(pattern):
@@ -248,7 +248,7 @@ def _steps(pattern: str) -> list[Spans | None]:
 
 
 def _end_of_set(pattern: str, start: int) -> int:
-    """Index of the `]` that ends the set which begins at start (one right at the start is a member), or -1."""
+    """Index of the `]` that ends the set which begins at start (a `]` right at the start is a member), or -1."""
     position = start + 1 if pattern[start : start + 1] == "]" else start
     while position < len(pattern):
         if pattern[position] == "]":
@@ -260,10 +260,10 @@ def _end_of_set(pattern: str, start: int) -> int:
 def _spans_of_set(members: str) -> Spans:
     """The members of a set; a range whose end is below its start has none."""
     plain: list[tuple[str, bool]] = []
-    letters = iter(members)
-    for letter in letters:
-        escaped = letter == "\\"
-        plain.append((next(letters, letter) if escaped else letter, escaped))
+    characters = iter(members)
+    for character in characters:
+        escaped = character == "\\"
+        plain.append((next(characters, character) if escaped else character, escaped))
     spans: Spans = []
     position = 0
     while position < len(plain):

@@ -138,7 +138,7 @@ def objects(draw: st.DrawFn, kind: str) -> ConfigObject:
 @pytest.mark.parametrize("kind", VALUES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), single_line=st.booleans())
-def test_what_is_printed_reads_the_same(kind: str, data: st.DataObject, single_line: bool) -> None:
+def test_printed_value_reads_the_same(kind: str, data: st.DataObject, single_line: bool) -> None:
     made = data.draw(objects(kind))
     text = format_object(kind, made.attributes(), single_line=single_line)
     assert all(

@@ -117,7 +117,7 @@ def test_a_time_is_read_in_each_of_its_forms(seconds: int, shape: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(seconds=st.integers(0, 10**9), size=st.integers(0, 2**50))
-def test_what_is_shown_is_read_as_the_same(seconds: int, size: int) -> None:
+def test_printed_values_are_read_back(seconds: int, size: int) -> None:
     assert parse_time(format_time(seconds)) == seconds
     assert parse_memory(format_memory(size)) == pytest.approx(size, rel=0.0005, abs=0.0005)
 

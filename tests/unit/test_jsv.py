@@ -10,7 +10,7 @@ import pytest
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Submit
 from gridengine.jsv.bindings import binding_parameters, binding_text
-from gridengine.jsv.conversation import MOST_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
+from gridengine.jsv.conversation import MAX_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
 from gridengine.jsv.parameters import corrected, parameters
 
 FULL: dict[str, Any] = {
@@ -237,7 +237,7 @@ def test_urls() -> None:
 @pytest.mark.statement("JV-2", "JV-6")
 def test_a_verifier_that_floods_is_given_up() -> None:
     talk = Conversation({}, "server", "qmaster", "alice", "users", 1)
-    for _ in range(MOST_LINES):
+    for _ in range(MAX_LINES):
         talk.receive("LOG INFO flood")
     with pytest.raises(VerifierFault, match="more than"):
         talk.receive("LOG INFO flood")

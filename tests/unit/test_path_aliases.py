@@ -3,7 +3,7 @@
 import pytest
 
 from gridengine.errors import SyntaxFault
-from gridengine.path_aliases import concerning, on_host, parse_aliases
+from gridengine.path_aliases import apply_aliases, parse_aliases, select_aliases
 from tests.unit.execd.test_task_config import config
 
 FILE = """# comment
@@ -17,7 +17,7 @@ FILE = """# comment
 
 
 def kept(host: str, *paths: str) -> list[tuple[str, str, str]]:
-    return concerning(parse_aliases(FILE, "f"), host, paths)
+    return select_aliases(parse_aliases(FILE, "f"), host, paths)
 
 
 @pytest.mark.statement("SB-10")
@@ -34,13 +34,13 @@ def test_lines_are_kept_that_concern_the_paths_or_what_becomes_of_them() -> None
 @pytest.mark.statement("SB-10")
 @pytest.mark.parametrize(("host", "root"), [("g1", "/export"), ("g2", "/net/home"), ("g1.elsewhere", "/net/home")])
 def test_each_alias_works_on_what_the_ones_before_made(host: str, root: str) -> None:
-    assert on_host("/tmp_mnt/home/alice", kept("sub1", "/tmp_mnt/home/alice"), host) == f"{root}/alice"
+    assert apply_aliases("/tmp_mnt/home/alice", kept("sub1", "/tmp_mnt/home/alice"), host) == f"{root}/alice"
 
 
 @pytest.mark.statement("SB-10")
 def test_names_of_directories_are_whole() -> None:
-    assert on_host("/home/alice", [("/home/al", "*", "/x")], "g1") == "/home/alice"
-    assert on_host("/home/al", [("/home/al", "*", "/x")], "g1") == "/x"
+    assert apply_aliases("/home/alice", [("/home/al", "*", "/x")], "g1") == "/home/alice"
+    assert apply_aliases("/home/al", [("/home/al", "*", "/x")], "g1") == "/x"
 
 
 @pytest.mark.parametrize("line", ["/a * *", "/a * * /b /c"])

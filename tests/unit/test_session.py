@@ -23,7 +23,7 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
 
     def turn(arriving: int, acknowledge: bool, breaks: bool) -> None:
         nonlocal wire
-        while waiting and outbox.has_room:
+        while waiting and outbox.has_capacity:
             outbox.put(session.OUTPUT, waiting.pop(0))
         wire += outbox.take_unsent()
         received.extend(content for _, content in inbox.feed(wire[:arriving]))
@@ -45,9 +45,9 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
 def test_a_full_window_leaves_no_room_until_it_is_acknowledged() -> None:
     outbox = Outbox(10)
     outbox.put(session.OUTPUT, b"0123456789")
-    assert not outbox.has_room and not outbox.is_acknowledged
+    assert not outbox.has_capacity and not outbox.is_acknowledged
     outbox.acknowledge(1)
-    assert outbox.has_room and outbox.is_acknowledged
+    assert outbox.has_capacity and outbox.is_acknowledged
 
 
 @pytest.mark.statement("IA-2")
@@ -74,7 +74,7 @@ def test_a_client_that_goes_on_with_a_session_of_others_numbers_from_there() -> 
 
 
 @pytest.mark.parametrize("wrong", [b"o\xff\xff\xff\xff", b"a\0\0\0\1x"])
-def test_what_is_no_frame_is_refused(wrong: bytes) -> None:
+def test_invalid_frame_is_refused(wrong: bytes) -> None:
     with pytest.raises(BrokenSession):
         for kind, content in Inbox().feed(wrong):
             assert kind == session.ACKNOWLEDGED

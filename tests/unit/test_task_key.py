@@ -19,7 +19,7 @@ def test_a_key_is_what_its_numbers_are() -> None:
     assert sorted([slave, TaskKey(12, 2, 1), key]) == [key, slave, TaskKey(12, 2, 1)]
 
 
-def test_it_comes_off_the_wire_as_what_it_is() -> None:
+def test_key_is_decoded_with_its_type() -> None:
     reports = [Ended(TaskKey(12, 1, 3)), Inventory([SlaveKey(12, 1, 3, 7)])]
     ended, inventory = decode(encode(Batch(reports=[*reports]))).reports
     assert isinstance(ended, Ended) and isinstance(inventory, Inventory)
@@ -36,6 +36,6 @@ def test_journals_have_numbers_as_before() -> None:
 
 
 @pytest.mark.parametrize("key", ["[1,2]", "[1,2,3,4,5]", '[1,2,"3"]', '"1.1"', "7"])
-def test_what_is_no_key_is_refused(key: str) -> None:
+def test_invalid_key_is_refused(key: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         decode(b'{"reports":[{"type":"ended","key":%s}]}' % key.encode())

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.refusal import Refusal
-from gridengine.arco_rows import shown
+from gridengine.arco_rows import format_value
 
 _RIGHT = ("number", "interval")
 _MAX_SHOWN = 1000
@@ -24,7 +24,7 @@ _MAX_SHOWN = 1000
 
 def print_table(console: Console, answer: Answer, most: int = _MAX_SHOWN) -> None:
     """Print a table: with lines on a terminal, in plain columns elsewhere."""
-    texts = [[shown(value, kind) for value, kind in zip(row, answer.types, strict=True)] for row in answer.rows[:most]]
+    texts = [[format_value(value, kind) for value, kind in zip(row, answer.types, strict=True)] for row in answer.rows[:most]]
     if console.is_terminal:
         table = Table(header_style="bold")
         for name, kind in zip(answer.columns, answer.types, strict=True):
@@ -67,7 +67,7 @@ def pivot_rows(answer: Answer) -> Answer:
 
 
 def _headings(heads: Sequence[Any], kind: str) -> list[str]:
-    texts = [shown(head, kind) for head in heads]
+    texts = [format_value(head, kind) for head in heads]
     months = kind == "date" and all(text.endswith("-01") for text in texts)
     return [text[:-3] for text in texts] if months else texts
 

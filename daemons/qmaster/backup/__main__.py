@@ -26,7 +26,7 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile
 from gridengine.printable import printable
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Make, verify and restore backups of a cell.")
 
@@ -109,7 +109,7 @@ def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{count / 2**10:.1f} KB"
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the command line and return the exit code."""
     os.umask(UMASK)

@@ -14,11 +14,11 @@ from daemons.qmaster.follow.calendars import all_calendar_changes
 from daemons.qmaster.follow.memberships import hosts_with_new_values, membership_changes
 from daemons.qmaster.follow.subordination import concerned_hosts, subordination_changes
 from daemons.qmaster.follow.task_ends import conclude_master, ended_masters
-from gridengine.kinds import affecting
+from gridengine.kinds import kinds_affecting
 from gridengine.state.affected import Affected
 from gridengine.state.state import State
 
-_OF_INSTANCES = affecting("instances")
+_OF_INSTANCES = kinds_affecting("instances")
 
 
 def _members_and_calendars(state: State, affected: Affected, world: World) -> Iterator[Decision]:

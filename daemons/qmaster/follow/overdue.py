@@ -11,7 +11,7 @@ from daemons.qmaster.follow.ends import ended_without_host
 from gridengine.failed import ENFORCED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, parse_time, spoken_time
+from gridengine.units import INFINITY, format_duration, parse_time
 
 _RUN_TIMES = ("h_rt", "s_rt")
 
@@ -32,7 +32,7 @@ def end_overdue(state: State, now: float) -> Decision:
 
 
 def _why(state: State, job: Job, task: Task) -> str:
-    return f"its run time of {spoken_time(_run_time(state, job, task))} is over, and host {task.host} is lost"
+    return f"its run time of {format_duration(_run_time(state, job, task))} is over, and host {task.host} is lost"
 
 
 def _run_time(state: State, job: Job, task: Task) -> float:

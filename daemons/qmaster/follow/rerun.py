@@ -13,7 +13,7 @@ from gridengine.failed import LOST, RESCHEDULED
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import spoken_time
+from gridengine.units import format_duration
 
 
 def rerun_refusal(state: State, job: Job, task: Task) -> str:
@@ -60,7 +60,7 @@ def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
 
 def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
     parameters = state.configuration().qmaster_params
-    lost = f"host {host} is lost for {spoken_time(now - state.hosts[host].lost_at)} (reschedule_unknown)"
+    lost = f"host {host} is lost for {format_duration(now - state.hosts[host].lost_at)} (reschedule_unknown)"
     if parameters.disable_auto_rescheduling:
         return
     # each decision contains the record of the attempt that it ends

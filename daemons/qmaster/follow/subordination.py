@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gridengine.instance_name import host_of, queue_of
-from gridengine.kinds import affecting
+from gridengine.kinds import kinds_affecting
 from gridengine.state.affected import Affected
 from gridengine.state.desired_command import suspending_instances
 from gridengine.state.events import AnyEvent
@@ -21,7 +21,7 @@ from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.state import State
 from gridengine.syntax.subordinate import Subordinate
 
-_CONFIGURATION = affecting("suspension")
+_CONFIGURATION = kinds_affecting("suspension")
 TaskId = tuple[int, int]
 
 

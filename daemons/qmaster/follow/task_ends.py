@@ -16,7 +16,7 @@ from daemons.qmaster.follow.host_faults import fault_events
 from daemons.qmaster.follow.rerun import may_rerun
 from daemons.qmaster.tell.accounting import reason_of, record, sums_up
 from gridengine.delivery import Ended
-from gridengine.failed import LOST, MIGRATING, RESCHEDULED, placed_reason
+from gridengine.failed import LOST, MIGRATING, RESCHEDULED, reason_on_host
 from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
@@ -45,7 +45,7 @@ def conclude_task(state: State, host: str, report: Ended, now: float) -> Decisio
     reason = reason_of(task, report, report.failed)
     over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed, reason=reason)
     # again, without a fault of the job: the failure prevented its start, or does not count
-    mishap = placed_reason(report.reason, host, now) if report.reason else ""
+    mishap = reason_on_host(report.reason, host, now) if report.reason else ""
     unstarted = TaskRequeued(*key, now, restart=False, mishap=mishap)
     failed = report.failed
     events: list[AnyEvent]
@@ -57,7 +57,7 @@ def conclude_task(state: State, host: str, report: Ended, now: float) -> Decisio
         failed = RESCHEDULED if task.rescheduling else failed
         events = [TaskRequeued(*key, now, behind=task.rescheduling and goes_behind(state, job))]
     elif failure.fault is Fault.JOB and again and not job.error_ends:
-        error = placed_reason(report.reason or "the job ended with exit status 100", host, now)
+        error = reason_on_host(report.reason or "the job ended with exit status 100", host, now)
         events = [TaskRequeued(*key, now, error=error)]
     elif failure.fault is Fault.QUEUE:
         events = [_queue_error(job, task, report), unstarted if again else over]

@@ -13,7 +13,7 @@ from daemons.qmaster.spooling.spool import Transaction
 from daemons.runtime.messages import about
 from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
-from gridengine.units import spoken_time
+from gridengine.units import format_duration
 
 _log = logging.getLogger(__name__)
 
@@ -55,14 +55,14 @@ class HostLog:
             self._ended.discard(host)
             _log.warning("host %s is shut down", host, extra=about("host_shut_down", hosts=[host]))
             return
-        silence = spoken_time(now - self._last_contact[host]) if host in self._last_contact else "a while"
+        silence = format_duration(now - self._last_contact[host]) if host in self._last_contact else "a while"
         _log.warning("host %s is lost: nothing heard for %s", host, silence, extra=about("host_lost", hosts=[host]))
 
     def _log_return(self, host: str) -> None:
         away_s = self._master.world().steady - self._lost.pop(host)
         running_tasks = _tasks(self._master.state, host)
         fields = about("host_back", hosts=[host], after_s=round(away_s, 1))
-        _log.warning("host %s answers again after %s; %s ran on", host, spoken_time(away_s), running_tasks, extra=fields)
+        _log.warning("host %s answers again after %s; %s ran on", host, format_duration(away_s), running_tasks, extra=fields)
 
 
 def _tasks(state: State, host: str) -> str:

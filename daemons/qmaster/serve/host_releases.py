@@ -15,9 +15,9 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool_versions import VERSION
 from daemons.runtime.release import own_release, ray_version
 from gridengine.gdi.requests import Answer, ExecdHello, RestartHosts
-from gridengine.protocol import PROTOCOL, disagreement
+from gridengine.protocol import PROTOCOL, incompatibility_reason
 from gridengine.state.bookings import GLOBAL
-from gridengine.units import spoken_time
+from gridengine.units import format_duration
 
 _log = logging.getLogger(__name__)
 
@@ -61,14 +61,14 @@ class HostReleases:
         if known.hello.release != hello.release:
             known.ready = False
             if known.target == hello.release:
-                took = spoken_time(self._master.world().steady - known.requested_at)
+                took = format_duration(self._master.world().steady - known.requested_at)
                 _log.warning("host %s goes on as release %s, after %s", hello.host, hello.release, took)
                 known.target = ""
         if hello.refusal and known.target:
             _log.error("host %s %s", hello.host, hello.refusal)
             known.target = ""
         known.hello = hello
-        return disagreement(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
+        return incompatibility_reason(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
 
     def release_report(self, host: str) -> dict[str, object]:
         """The part of the answer to a hello that concerns releases."""

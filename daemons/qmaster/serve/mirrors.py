@@ -20,7 +20,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.gdi.requests import Caller
-from gridengine.mirroring import Beat, Committed, Line, Measures, NoMirror, WholeState
+from gridengine.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState
 from gridengine.state.events import encode_events
 from gridengine.state.volatile import volatile_events
 
@@ -50,7 +50,7 @@ class Mirrors:
     def send_heartbeat(self) -> None:
         """Confirm that all committed transactions have been sent; the service calls this every `BEAT_S`."""
         if self._backlogs:
-            self._send(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
+            self._send(Heartbeat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
         """Send the state and its changes, until either side ends it. Only daemons of the cell may request it."""
@@ -88,7 +88,7 @@ class Mirrors:
         state, now = self._master.state, self._master.world().now
         yield WholeState(Raw(state.snapshot()))
         yield Committed(state.revision, now, "", "", Raw(encode_events(volatile_events(state))))
-        yield Beat(now, self._measures)
+        yield Heartbeat(now, self._measures)
 
     def _send(self, line: Line, revision: int) -> None:
         """Send a line to the mirrors that started before this revision."""

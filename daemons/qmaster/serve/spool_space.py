@@ -13,7 +13,7 @@ import logging
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.messages import about
-from gridengine.units import spoken_time
+from gridengine.units import format_duration
 
 _log = logging.getLogger(__name__)
 LOOK_S = 1.0
@@ -46,4 +46,4 @@ class SpoolSpace:
             await asyncio.sleep(LOOK_S)
         after_s = loop.time() - began
         fields = about("spool_written", after_s=round(after_s, 1))
-        _log.warning("the spool can be written again after %s", spoken_time(after_s), extra=fields)
+        _log.warning("the spool can be written again after %s", format_duration(after_s), extra=fields)

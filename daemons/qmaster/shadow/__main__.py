@@ -22,7 +22,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import checked
+from gridengine.standard_output import with_output_check
 
 PROGRAM = "sge_shadowd"
 
@@ -66,7 +66,7 @@ def serve(
     raise SystemExit(status)
 
 
-@checked
+@with_output_check
 def main() -> int:
     """Run the program with the command line's arguments."""
     typer.run(serve)

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from gridengine.accounting import PLAIN, AccountingRecord, Sums, fields_getter, record_filter
+from gridengine.accounting import EXACT_FIELDS, AccountingRecord, Sums, fields_getter, record_filter
 
 SCHEMA = """
 create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
@@ -92,7 +92,7 @@ class AccountingTable:
             where, values = _select_clause(job_ids, after)
             return self._db.execute(f"select id, record {where} order by id limit ?", (*values, most)), 0
         end = after + most
-        texts = [msgspec.json.encode(str(body[name])) for name in PLAIN if body.get(name)]
+        texts = [msgspec.json.encode(str(body[name])) for name in EXACT_FIELDS if body.get(name)]
         # a record without such a text anywhere need not be decoded
         tests = "".join(" and instr(record, ?)" for _ in texts)
         query = f"select id, record from accounting where id > ? and id <= ?{tests} order by id"

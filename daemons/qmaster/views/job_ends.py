@@ -14,7 +14,7 @@ from daemons.qmaster.master import Master
 from gridengine.accounting import AccountingRecord
 from gridengine.failed import AFTER_JOB, ENFORCED, TEXTS
 from gridengine.gdi.requests import Answer, Caller
-from gridengine.units import spoken_moment
+from gridengine.units import format_moment
 
 MOST_RECORDS = 10_000
 """Limit of records that are read for one job."""
@@ -36,13 +36,13 @@ def _describe_end(master: Master, number: int, zone: tzinfo) -> str:
     if last:
         return f"{_describe_finished(number, list(last.values()), zone)} (qacct -j {number})"
     lines = master.job_history(number, 1)
-    return _describe_unstarted(number, *lines[-1][3:], spoken_moment(lines[-1].time, zone)) if lines else ""
+    return _describe_unstarted(number, *lines[-1][3:], format_moment(lines[-1].time, zone)) if lines else ""
 
 
 def _describe_finished(number: int, last: list[AccountingRecord], zone: tzinfo) -> str:
     """The end of a job whose tasks ran. `last`: the last record of each task."""
     latest = max(last, key=lambda record: float(record.end_time))
-    when = f"at {spoken_moment(float(latest.end_time), zone)}"
+    when = f"at {format_moment(float(latest.end_time), zone)}"
     bad = sum(not (record.failed == record.exit_status == "0") for record in last)
     if latest.task_number in ("0", "") or len(last) == 1:
         return f"job {number} ended {when} on {latest.hostname}: {outcome(latest)}"

@@ -12,7 +12,7 @@ from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.state.state_codes import running_state_codes
-from gridengine.units import INFINITY, spoken_moment
+from gridengine.units import INFINITY, format_moment
 
 SHOWN = 5
 """Number of tasks with a sentence; the remaining tasks are counted."""
@@ -31,19 +31,19 @@ def placed_tasks(state: State, job: Job, zone: tzinfo) -> list[str]:
 def _describe_task(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
     where = " ".join(f"{grant.instance} ({grant.slots} slot{'' if grant.slots == 1 else 's'})" for grant in task.granted)
     if task.status == "transferring":
-        yield f"was given to {where} at {spoken_moment(task.start_time, zone)}, whose host has not confirmed it yet"
+        yield f"was given to {where} at {format_moment(task.start_time, zone)}, whose host has not confirmed it yet"
     else:
-        yield f"{_describe_activity(state, job, task)} on {where} since {spoken_moment(task.start_time, zone)}"
+        yield f"{_describe_activity(state, job, task)} on {where} since {format_moment(task.start_time, zone)}"
     if task.deleted_by:
         yield f"{task.deleted_by} has deleted it: it goes when host {task.host} reports its end"
     host = state.hosts.get(task.host)
     if host is None or not host.up:
-        heard = f"since {spoken_moment(host.last_heard, zone)}" if host is not None and host.last_heard else "so far"
+        heard = f"since {format_moment(host.last_heard, zone)}" if host is not None and host.last_heard else "so far"
         yield f"nothing was heard of host {task.host} {heard}"
         if task.deleted_by:
             yield f"qdel -f {job.id} of an operator does not wait for that host"
     elif not task.deleted_by and (limit := run_time_limit(state, job, task)) != INFINITY:
-        yield f"its run time limit ends it at {spoken_moment(task.start_time + limit, zone)}"
+        yield f"its run time limit ends it at {format_moment(task.start_time + limit, zone)}"
 
 
 def _describe_activity(state: State, job: Job, task: Task) -> str:

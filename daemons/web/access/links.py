@@ -103,10 +103,10 @@ class LinkServer:
 
 def token_fault(days: object, scope: object, label: object) -> str:
     """Why there cannot be a token of these, "" if there can."""
-    if type(days) is not int or not 1 <= days <= agreed.MOST_DAYS:
-        return f"a token is good for 1 to {agreed.MOST_DAYS} days"
+    if type(days) is not int or not 1 <= days <= agreed.MAX_TOKEN_DAYS:
+        return f"a token is good for 1 to {agreed.MAX_TOKEN_DAYS} days"
     if scope not in agreed.SCOPES:
         return f"the scope of a token is one of {', '.join(agreed.SCOPES)}"
-    if not isinstance(label, str) or len(label) > agreed.LONGEST_LABEL or not label.isprintable():
-        return f"the label of a token has at most {agreed.LONGEST_LABEL} printable characters"
+    if not isinstance(label, str) or len(label) > agreed.MAX_LABEL_LENGTH or not label.isprintable():
+        return f"the label of a token has at most {agreed.MAX_LABEL_LENGTH} printable characters"
     return ""

@@ -78,7 +78,7 @@ class Access:
     async def _me(self, visit: Visit) -> Data:
         """Who is logged in, and by what."""
         shown: Data = {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
-        return shown | {"scopes": agreed.SCOPES[::-1], "most_days": agreed.MOST_DAYS, "token": "", "fault": "", "values": {}}
+        return shown | {"scopes": agreed.SCOPES[::-1], "most_days": agreed.MAX_TOKEN_DAYS, "token": "", "fault": "", "values": {}}
 
     async def _grant(self, request: web.Request) -> web.Response:
         """Make a token, and show it once. Only for somebody with a browser: no token makes another one."""

@@ -17,7 +17,7 @@ from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
 from daemons.web.pages.query_plots import plots_of
 from gridengine import arco
-from gridengine.arco_rows import csv_text, cut, shown
+from gridengine.arco_rows import csv_text, format_value, truncate
 
 ROWS = 100
 _ASKED: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}
@@ -96,13 +96,15 @@ def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
         rows = sorted(rows, key=lambda row: _rank(row[place]), reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(rows) // ROWS)))
     rows, total = rows[(number - 1) * ROWS : number * ROWS], len(rows)
-    names, hidden = [cut(name, _HEADING) for name in columns[:_COLUMNS]], len(columns[_COLUMNS:])
+    names, hidden = [truncate(name, _HEADING) for name in columns[:_COLUMNS]], len(columns[_COLUMNS:])
     kinds = ["number" if kind in ("number", "interval") else "" for kind in types[:_COLUMNS]]
     sorts = [name if len(name) <= _HEADING else "" for name in columns[:_COLUMNS]]  # a heading is a link with the name
     longest = _CHARACTERS // max(1, len(names) * len(rows))
     return {
         **{"columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "asked": True},
-        **{"rows": [[cut(shown(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows]},
+        "rows": [
+            [truncate(format_value(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows
+        ],
         "hidden": hidden,
         **{"page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None)},
     }

@@ -21,7 +21,7 @@ from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
 _RESOURCES = ("descriptors", "maxproc", "memorylocked", "locks")
-_KEPT = 64
+_CACHE_SIZE = 64
 """Size of the cache of parsed texts: most hosts have the same, and a qmaster parses them at each start and change."""
 _PREDEFINED_NICE = -999
 """Stands for the predefined value of PTF_MIN_PRIORITY and PTF_MAX_PRIORITY."""
@@ -57,10 +57,10 @@ class QmasterParameters(Struct, frozen=True):
     monitor_time_s: float
 
     @classmethod
-    @lru_cache(maxsize=_KEPT)
+    @lru_cache(maxsize=_CACHE_SIZE)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
-        given = _Given("qmaster_params", text)
+        given = _GivenParameters("qmaster_params", text)
         flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         return cls(
             **flags,
@@ -79,7 +79,7 @@ class ExecdParameters(Struct, frozen=True):
     they are given, INFINITY for none. `pdc_interval_s`: None for NEVER, 0 for PER_LOAD_REPORT. `method_timeout_s`: None for any
     time. `notify_kill`, `notify_susp`: signals or commands as texts, None if not given. `ptf_…`: nice values.
 
-    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop what runs as him, and with it hold slots.
+    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots.
     """
 
     acct_reserved_usage: bool
@@ -101,10 +101,10 @@ class ExecdParameters(Struct, frozen=True):
     ptf_max_priority: int
 
     @classmethod
-    @lru_cache(maxsize=_KEPT)
+    @lru_cache(maxsize=_CACHE_SIZE)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
-        given = _Given("execd_params", text)
+        given = _GivenParameters("execd_params", text)
         flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         limits = {name: given.optional(name, parse_memory) for kind in _RESOURCES for name in (f"s_{kind}", f"h_{kind}")}
         method_timeout_s = float(given.read("method_timeout", parse_time))
@@ -124,8 +124,8 @@ class ExecdParameters(Struct, frozen=True):
 
 class ReportingParameters(Struct, frozen=True):
     """reporting_params, by their names: whether the accounting file is written, whether the reporting file has records at all,
-    whether those of job_log are among them, and those of consumables that no host names in its report_variables (RP-2).
-    `sharelog_s`: seconds between those of the share tree, 0 for none."""
+    among them records of job_log, and records of consumables that no host names in its report_variables (RP-2).
+    `sharelog_s`: seconds between records of the share tree, 0 for none."""
 
     accounting: bool
     reporting: bool
@@ -134,10 +134,10 @@ class ReportingParameters(Struct, frozen=True):
     sharelog_s: float
 
     @classmethod
-    @lru_cache(maxsize=_KEPT)
+    @lru_cache(maxsize=_CACHE_SIZE)
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
-        given = _Given("reporting_params", text)
+        given = _GivenParameters("reporting_params", text)
         flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         return cls(**flags, sharelog_s=given.read("sharelog", _finite_time))
 
@@ -145,7 +145,7 @@ class ReportingParameters(Struct, frozen=True):
 class HostConfiguration(Struct, frozen=True):
     """The parameters of sge_conf(5) by their names; `…_s`: seconds; commands and paths: None for none.
 
-    `auto_users`: enforce_user is auto; `enforce_user`: it is true. `qlogin_command` and its like: a command line or `builtin`.
+    `auto_users`: enforce_user is auto; `enforce_user`: enforce_user is true. `qlogin_command` etc.: a command line or `builtin`.
     `default_project`: auto_user_default_project, "" for none. `jsv_url`: "" for none.
     """
 
@@ -206,7 +206,7 @@ class HostConfiguration(Struct, frozen=True):
             **{name: parse_bool(text[name]) for name in _FLAGS},
             **{name: int(text[name] or 0) for name in _COUNTS},
             **{name: none_as_null(text[name]) for name in _COMMANDS},
-            **{name: text[name] for name in _WORDS},
+            **{name: text[name] for name in _TEXT_ATTRIBUTES},
         }
         return cls(
             **values,
@@ -238,19 +238,19 @@ _COUNTS = tuple(
     "auto_user_oticket auto_user_fshare".split()
 )
 _COMMANDS = tuple("mailer prolog epilog shepherd_cmd gid_range".split())
-_WORDS = ("xterm", "loglevel") + tuple(
+_TEXT_ATTRIBUTES = ("xterm", "loglevel") + tuple(
     f"{method}_{part}" for method in ("qlogin", "rlogin", "rsh") for part in ("command", "daemon")
 )
 
 
 @cache
 def _predefined() -> dict[str, str]:
-    from gridengine.config.configuration import Configuration  # late: what only has the type in a message loads no model
+    from gridengine.config.configuration import Configuration  # late: code that only decodes messages loads no model
 
     return {name: str(field.default) for name, field in Configuration.model_fields.items()}
 
 
-class _Given:
+class _GivenParameters:
     """The elements of one of the `…_params`. `read` and `optional` take names in lower case."""
 
     def __init__(self, attribute: str, text: str) -> None:
@@ -261,14 +261,14 @@ class _Given:
             self._given = {}
 
     def read(self, name: str, parse: Callable[[str], T]) -> T:
-        """What is given, or the predefined value if that cannot be read."""
+        """The given value, or the predefined value if there is none or it is invalid."""
         try:
             return parse(self._given[name.upper()])
         except (KeyError, ValueError):
             return parse(self._predefined[name.upper()])
 
     def optional(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """What is given, None if there is nothing or nothing that can be read."""
+        """The given value, None if there is none or it is invalid."""
         try:
             return parse(self._given[name.upper()])
         except (KeyError, ValueError):
@@ -302,8 +302,8 @@ def _finite_time(text: str) -> float:
 
 def _interval(text: str) -> float | None:
     """PDC_INTERVAL: at least a second; NEVER; PER_LOAD_REPORT, which is 0."""
-    word = text.upper()
-    return None if word == "NEVER" else 0.0 if word == "PER_LOAD_REPORT" else max(1.0, _finite_time(text))
+    keyword = text.upper()
+    return None if keyword == "NEVER" else 0.0 if keyword == "PER_LOAD_REPORT" else max(1.0, _finite_time(text))
 
 
 def _nice(text: str) -> int:

@@ -1,4 +1,4 @@
-"""How tasks of a queue instance are run on their host, typed: the part of the queue that is sent with each task.
+"""Execution attributes of a queue instance, typed: the part of the queue that is sent to the host with each task.
 
 Owns the shape, and its parsing from the resolved attributes. Read as `State.configs[instance].execution`; the execd has it in
 `delivery.Start`. Source: queue_conf(5), statements QC-11, QC-12, QC-17 … QC-29, RL-1.
@@ -24,7 +24,7 @@ _COMMANDS = ("shell", "prolog", "epilog", "starter_method", "suspend_method", "r
 class Execution(Struct, frozen=True, omit_defaults=True):
     """Commands and paths: None for none. `priority`: a nice value. `processors`: as they are printed, "" for undefined.
 
-    `shell_start_mode`: in lower case. `limits`: seconds or bytes by name (`h_rt`), without those that are INFINITY.
+    `shell_start_mode`: in lower case. `limits`: seconds or bytes by name (`h_rt`), without INFINITY.
     """
 
     tmpdir: str

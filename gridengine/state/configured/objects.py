@@ -1,6 +1,6 @@
 """Configuration objects, typed: complexes, environments, hosts, users and their lists, as placement and decisions read them.
 
-Owns their shapes and how each is made of its texts. Read as `State.complexes`, `State.pes` and so on.
+Owns their shapes, and their parsing from texts. Read as `State.complexes`, `State.pes` and so on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ComplexEntry(Struct, frozen=True):
 
 class ParallelEnvironment(Struct, frozen=True):
     """A parallel environment. Source: sge_pe(5), PE-1. `allocation_rule`: text as configured; `qsort_args`: file, function
-    and arguments of the site's own order, () for none (PE-16); `start_proc_args`, `stop_proc_args`: command lines (PE-10)."""
+    and arguments of the site's ordering, () for none (PE-16); `start_proc_args`, `stop_proc_args`: command lines (PE-10)."""
 
     name: str
     slots: int
@@ -105,7 +105,7 @@ class Project(Struct, frozen=True):
 
 
 class CheckpointInterface(Struct, frozen=True, omit_defaults=True):
-    """A checkpointing environment. `interface`: in lower case; `when`: letters of `s m x r`; commands: None for none;
+    """A checkpointing environment. `interface`: in lower case; `when`: codes of `s m x r`; commands: None for none;
     `signal`, `ckpt_dir`: as written, since commands get them so. Source: checkpoint(5), CK-1..7.
     """
 
@@ -185,12 +185,12 @@ def read_calendar(name: str, text: dict[str, str]) -> Calendar:
 
 
 def read_host_rule(name: str, text: dict[str, str]) -> HostRule | None:
-    """The rule of a host group, None for one that only lists its members (HG-12)."""
+    """The rule of a host group, None if it only lists its members (HG-12)."""
     return HostRule(text["rule"]) if text.get("rule") else None
 
 
 def read_quota_rules(name: str, text: dict[str, str]) -> tuple[Rule, ...]:
-    """The rules of a resource quota set in order; one a line of `limit`."""
+    """The rules of a resource quota set in order; each line of `limit` is a rule."""
     return tuple(parse_rule(line) for line in text["limit"].split("\n"))
 
 
@@ -222,7 +222,7 @@ def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:
 
 @cache
 def _predefined(kind: str) -> dict[str, str]:
-    from gridengine.config import KINDS  # late: what only has these types in a message loads no model
+    from gridengine.config import KINDS  # late: code that only decodes messages loads no model
 
     fields = KINDS[kind].model_fields.items()
     return {name: str(field.default) for name, field in fields if not field.is_required()}

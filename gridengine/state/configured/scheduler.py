@@ -1,8 +1,8 @@
 """The scheduler configuration in force, typed.
 
-Owns the reading of sched_conf(5). JC_FILTER and PE_RANGE_ALG are valid and change nothing, as measured on the original and for
-the reasons of adr/0050: cost follows categories here whatever the number of jobs, and the largest amount of a slot range that
-fits is found directly. Read as `State.scheduler`. Source: sge_sched_conf(5); SC-1..11, PR-6..8, LS-6, LS-7.
+Owns the parsing of sched_conf(5). JC_FILTER and PE_RANGE_ALG are valid and change nothing, as measured on 8.1.9 and for the
+reasons of adr/0050: the cost here depends on categories, not on the number of jobs, and the largest fitting amount of a slot
+range is computed directly. Read as `State.scheduler`. Source: sge_sched_conf(5); SC-1..11, PR-6..8, LS-6, LS-7.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ RUNNING_ONLY = -1.0
 class SchedulerConfiguration(Struct, frozen=True):
     """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) if so configured.
 
-    `by_seq_no`: queue_sort_method is seqno. `job_load_adjustments`: load name -> correction as text, whose type is that of its
-    complex. `explained`: schedd_job_info, the jobs for which reasons are given, None for all. `policy_hierarchy`: letters in
+    `by_seq_no`: queue_sort_method is seqno. `job_load_adjustments`: load name -> correction as text, of the type of its complex.
+    `explained`: schedd_job_info, the jobs for which reasons are given, None for all. `policy_hierarchy`: codes of policies in
     order, "" for none. `half_lives_s`: kind of usage -> half-life, 0 for no decay, `RUNNING_ONLY`; halftime is for all kinds,
-    halflife_decay_list for single ones. `weight_…`: floats as they are. `monitor`, `profile`, `duration_offset_s`: of `params`.
+    halflife_decay_list for single kinds. `weight_…`: floats as they are. `monitor`, `profile`, `duration_offset_s`: of `params`.
     """
 
     schedule_interval_s: float
@@ -118,7 +118,7 @@ def _seconds(text: str) -> float:
 
 
 def _params(text: str) -> dict[str, str]:
-    """The elements of `params`; one that is wrong or unknown counts as not set."""
+    """The elements of `params`; an invalid or unknown element counts as not set."""
     found = {name: predefined for name, (_, predefined) in PARAMETERS.items()}
     for item in text.replace(",", " ").split():
         name, _, value = item.partition("=")
@@ -137,8 +137,8 @@ def _is_valid(check: Check, text: str) -> bool:
 
 def _explained(text: str) -> Ranges | None:
     """true, false, or job_list and job ids (SC-6)."""
-    word, _, ids = text.partition(" ")
-    return None if word == "true" else Ranges.parse(ids) if word == "job_list" else Ranges()
+    keyword, _, ids = text.partition(" ")
+    return None if keyword == "true" else Ranges.parse(ids) if keyword == "job_list" else Ranges()
 
 
 def _half_lives(hours: str, minutes_by_kind: str) -> dict[str, float]:

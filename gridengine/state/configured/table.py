@@ -1,6 +1,7 @@
-"""The objects of one kind as a table of typed ones.
+"""A table of the typed objects of one kind.
 
-Owns when an object is read: once, at its first use, until it changes. Part of `gridengine.state.state.State`.
+Owns the cache of parsed objects: an object is parsed at its first use, and again only after a change. Part of
+`gridengine.state.state.State`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ T = TypeVar("T")
 
 
 class Table(Generic[T]):
-    """The objects of a kind by name. `objects`: kind -> name -> texts, owned by the state; `read`: parses one."""
+    """The objects of a kind by name. `objects`: kind -> name -> texts, owned by the state; `read`: the parser of an object."""
 
     __slots__ = ("kind", "_objects", "_read", "_made")
 
@@ -45,7 +46,7 @@ class Table(Generic[T]):
         return iter(self._objects.get(self.kind, {}))
 
     def forget(self, name: str) -> None:
-        """The object has changed."""
+        """Drop the parsed object, since it has changed."""
         self._made.pop(name, None)
 
     def branch(self, objects: dict[str, dict[str, Attributes]]) -> Table[T]:

@@ -6,7 +6,7 @@ resource quotas are updated. Called by `gridengine.state.apply` only.
 
 from __future__ import annotations
 
-from gridengine.kinds import affecting
+from gridengine.kinds import kinds_affecting
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import reconcile_instances
@@ -47,7 +47,7 @@ class GroupMembersSet(Event, frozen=True, tag=True):
 ConfigurationEvent = ObjectSet | ObjectRemoved | GroupMembersSet
 
 #: the use under quotas depends on them; also on host groups, but a change of these updates everything anyway
-_OF_QUOTAS = affecting("quotas")
+_OF_QUOTAS = kinds_affecting("quotas")
 
 
 def _object_set(state: State, event: ObjectSet) -> None:

@@ -156,7 +156,7 @@ def test_a_second_writer_is_refused_and_the_first_one_goes_on(tmp_path: Path) ->
     ("settings", "reason"),
     [
         ("database mysql:x\n", 'database "mysql:…": it must begin with duckdb: or postgresql:'),
-        ("keep_days 3\n", "does not say database"),
+        ("keep_days 3\n", "does not set database"),
         ("database duckdb:/x\nkeep_days many\n", 'keep_days "many" is no number of days'),
         ("database duckdb:/x\nuser root\n", "user is no setting of it"),
         ("database duckdb:/dev/null/x\n", "/dev/null"),

@@ -13,7 +13,7 @@ from rich.console import Console
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.arco.tables import as_json, pivot_rows, print_table
 from clients.admin.refusal import Refusal
-from gridengine.arco_rows import csv_text, shown
+from gridengine.arco_rows import csv_text, format_value
 
 PIVOT = {"rows": "project", "columns": "time", "values": ["cpu", "mem"]}
 MONTHS = Answer(
@@ -80,14 +80,14 @@ def test_rows_without_a_pivot_stay_and_a_missing_column_is_reported() -> None:
     ],
 )
 def test_values_as_people_read_them(value: object, kind: str, text: str) -> None:
-    assert shown(value, kind) == text
+    assert format_value(value, kind) == text
 
 
 def test_times_are_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:
-        assert shown("2026-07-01T10:00:00+00:00", "time") == "2026-07-01 12:00:00"
+        assert format_value("2026-07-01T10:00:00+00:00", "time") == "2026-07-01 12:00:00"
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -22,7 +22,7 @@ def test_comments_and_unknown_keys_are_no_faults():
     ("text", "reason"),
     [
         (WHOLE + "admin_user\n", f"line {len(BOOTSTRAP_KEYS) + 1}: admin_user has no value"),
-        (WHOLE.replace("run_dir /1\n", ""), "does not say run_dir"),
+        (WHOLE.replace("run_dir /1\n", ""), "does not set run_dir"),
     ],
 )
 def test_a_wrong_bootstrap_file_is_refused(text, reason):

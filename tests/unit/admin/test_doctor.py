@@ -216,7 +216,7 @@ BOOTSTRAP = (
     [
         ("qmaster_port 6444\n", "qmaster_port 64x44\n", 'qmaster_port "64x44" is not a port'),
         ("qmaster_port 6444\n", "qmaster_port 99999999999999\n", "is not a port"),
-        ("qmaster_port 6444\n", "", "does not say qmaster_port"),
+        ("qmaster_port 6444\n", "", "does not set qmaster_port"),
         ("qmaster_port 6444\n", "qmaster_port\n", "qmaster_port has no value"),
         ("run_dir /r\n", "run_dir r\n", 'run_dir "r" is not an absolute path'),
         ("run_dir /r\n", "run_dir /r\nfoo bar\n", "foo is no setting of it"),

@@ -15,7 +15,7 @@ from clients.admin import live_checks, standing
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
-from gridengine.protocol import SENSOR_FAULTS_FILE, WORD_FILE
+from gridengine.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def wrong(findings) -> list[str]:
 
 
 def word(cell: InstalledCell, text: str) -> None:
-    (cell.execd_spool_dir / "h1" / WORD_FILE).write_text(text)
+    (cell.execd_spool_dir / "h1" / MASTER_REPLY_FILE).write_text(text)
 
 
 def test_how_a_host_stands_with_the_master(cell: InstalledCell, answers: dict[str, Any]) -> None:

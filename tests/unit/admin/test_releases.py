@@ -19,7 +19,7 @@ from clients.admin.__main__ import main as admin_main
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Releases
 from clients.admin.releases import main as releases_main
-from gridengine.release_lock import have_release_alone, share_release
+from gridengine.release_lock import lock_release_exclusively, lock_release_shared
 
 
 def built(prefix: Path, name: str, *programs: str, libraries: str = "all", date: int = 0) -> None:
@@ -80,7 +80,7 @@ def test_what_is_not_whole_is_not_put_into_use(tmp_path: Path) -> None:
     assert releases.current().name == "1" and releases.names() == ["1"]
 
 
-@pytest.mark.parametrize("share", [share_release, lambda held: fcntl.flock(held, fcntl.LOCK_SH)], ids=["record", "flock"])
+@pytest.mark.parametrize("share", [lock_release_shared, lambda held: fcntl.flock(held, fcntl.LOCK_SH)], ids=["record", "flock"])
 def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path, share: Callable[[int], object]) -> None:
     names = ["1", "2", "3", "4", "5"]
     for name in names:
@@ -107,9 +107,9 @@ def test_who_may_only_read_a_release_keeps_nothing_from_starting(
     with (tmp_path / "lock").open() as another_users, (tmp_path / "lock").open("r+b") as removing:
         fcntl.flock(another_users, fcntl.LOCK_EX)
         with pytest.raises(OSError, match="Bad file descriptor"):  # not without the right to write
-            have_release_alone(another_users.fileno())
+            lock_release_exclusively(another_users.fileno())
         held = module.hold_release()
-        assert not have_release_alone(removing.fileno())
+        assert not lock_release_exclusively(removing.fileno())
     for descriptor in held or ():
         os.close(descriptor)
 

@@ -151,7 +151,7 @@ def test_a_user_is_in_one_department_only() -> None:
     with pytest.raises(ConfigError, match='"alice" is already in the department "d1"'):
         check_departments([first, userset("d2", "ACL DEPT", "alice")])
     assert userset("defaultdepartment", "DEPT", "NONE").is_department
-    with pytest.raises(ConfigError, match="it lists nobody"):
+    with pytest.raises(ConfigError, match="must not list users"):
         userset("defaultdepartment", "DEPT", "alice")
 
 

@@ -36,7 +36,7 @@ def test_the_default_cell() -> None:
 
 
 @pytest.mark.statement("CQ-33")
-def test_its_objects_need_nothing_that_is_not_there() -> None:
+def test_references_of_sample_objects_exist() -> None:
     known: set[tuple[str, str]] = set()
     for kind, made in read_cell(shipped_texts()):
         assert set(made.requirements()) <= known | {(kind, made.object_name)}
@@ -44,7 +44,7 @@ def test_its_objects_need_nothing_that_is_not_there() -> None:
 
 
 @pytest.mark.statement("OB-2")
-def test_its_files_are_what_qconf_would_print() -> None:
+def test_sample_files_equal_the_output_of_qconf() -> None:
     files = shipped_texts()
     rows = []
     for kind, made in read_cell(files):

@@ -7,10 +7,10 @@ import shlex
 
 import pytest
 
-from gridengine.hints import did_you_mean, unknown_resource
+from gridengine.hints import did_you_mean, unknown_resource_hint
 from gridengine.options.commands import COMMANDS
 from gridengine.options.help_text import EXAMPLES, groups, help_text
-from gridengine.options.hints import unknown_option
+from gridengine.options.hints import unknown_option_hint
 from gridengine.options.option import read_options
 
 each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -52,17 +52,17 @@ def test_three_examples_that_the_command_understands(command) -> None:  # type: 
     ],
 )
 def test_an_unknown_option(command: str, word: str, said: str) -> None:
-    line = unknown_option(command, word)
+    line = unknown_option_hint(command, word)
     assert line.startswith(f"usage: {command} [options]") and said in line and "\n" not in line
 
 
 def test_unknown_resources() -> None:
     known = ["h_vmem", "h_rt", "mem_free", "licence"]
-    assert unknown_resource("walltime", known) == "walltime is -l h_rt=TIME here"
-    assert unknown_resource("license", known) == 'did you mean "licence"?'
-    assert unknown_resource("zzz", known) == ""
-    assert unknown_resource("gpu", ["cpu"]) == "this cell counts no GPUs (gridengine host add HOST --gpus N)"
-    assert unknown_resource("gpus", ["cpu", "gpu"]) == "gpus is -l gpu=N here"
+    assert unknown_resource_hint("walltime", known) == "walltime is -l h_rt=TIME here"
+    assert unknown_resource_hint("license", known) == 'did you mean "licence"?'
+    assert unknown_resource_hint("zzz", known) == ""
+    assert unknown_resource_hint("gpu", ["cpu"]) == "this cell counts no GPUs (gridengine host add HOST --gpus N)"
+    assert unknown_resource_hint("gpus", ["cpu", "gpu"]) == "gpus is -l gpu=N here"
 
 
 def test_nothing_is_said_where_nothing_is_near() -> None:

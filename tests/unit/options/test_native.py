@@ -34,7 +34,7 @@ def test_stronger_sources_come_later() -> None:
 
 @pytest.mark.statement("DM-2")
 @pytest.mark.parametrize("option", ["-help", "-sync y", "-t 1-9", "-verify", "-w w", "-w v", "-w p"])
-def test_what_is_the_librarys_own_business_is_passed_over(option: str) -> None:
+def test_options_for_the_library_itself_are_ignored(option: str) -> None:
     assert folded(native=option, cwd="/w") == DEFAULTS
 
 

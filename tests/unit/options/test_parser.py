@@ -49,7 +49,7 @@ def test_a_missing_argument_is_told() -> None:
 
 def test_a_fault_says_where_it_came_from() -> None:
     with pytest.raises(OptionError, match='^job.sh, line 3: invalid option argument "-zz"$'):
-        read("-zz", place="job.sh, line 3")
+        read("-zz", location="job.sh, line 3")
 
 
 @pytest.mark.statement("SB-5")

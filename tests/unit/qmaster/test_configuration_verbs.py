@@ -138,7 +138,7 @@ def test_a_user_is_in_one_department_only(cell: Cell) -> None:
     assert cell.admin("change_users", verb="add", users=["alice"], lists=["defaultdepartment"]).status == 1
     assert cell.configure("userset", "defaultdepartment").status == 0, "as it is shown"
     answer = cell.configure("userset", "defaultdepartment", entries="alice")
-    assert answer.status == 1 and "it lists nobody" in texts(answer)[0]
+    assert answer.status == 1 and "must not list users" in texts(answer)[0]
 
 
 RULES = "name r1 users alice to slots=3\nusers bob to slots=4"

@@ -15,7 +15,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.runtime.release import ray_version
 from gridengine.delivery import Batch, Inventory, encode
 from gridengine.gdi.requests import Answer, Caller, ExecdHello
-from gridengine.protocol import PROTOCOL, disagreement
+from gridengine.protocol import PROTOCOL, incompatibility_reason
 from tests.harness import MASTER, Cell
 
 ROOT = Caller("root", 0, "root", 0, MASTER)
@@ -56,7 +56,7 @@ def test_a_host_joins_from_a_release_beside_the_masters_alone(service: Service, 
     sentence = f"host h1 speaks protocol {PROTOCOL + 2}, the master {PROTOCOL}: they may differ by 1; upgrade the master"
     assert refused.answers == [("error", f"denied: {sentence}")]
     assert caplog.text.count(sentence) == 1 and row(service)["complaint"] == sentence
-    assert disagreement("h1", 1, 3).endswith("upgrade host h1")
+    assert incompatibility_reason("h1", 1, 3).endswith("upgrade host h1")
 
 
 def test_one_ray_cluster_has_one_version_of_ray(service: Service) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import Cell, CellFault, Limits, parse_aliases, read_cell
-from gridengine.bootstrap import SETTINGS, wrong_values
+from gridengine.bootstrap import SETTINGS, invalid_values
 
 BOOTSTRAP = """\
 # made by init
@@ -92,7 +92,7 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("ray_port            6446\n", "", "does not say ray_port"),
+        ("ray_port            6446\n", "", "does not set ray_port"),
         ("6446", "66000", 'ray_port "66000" is not a port'),
         ("6444", "x", 'qmaster_port "x" is not a port'),
         ("run_dir             /run/ge", "run_dir", "line 5: run_dir has no value"),
@@ -147,7 +147,7 @@ def test_no_weaker_mode_of_8_1_9_is_passed_over(root: Path, mode: str) -> None:
 @pytest.mark.parametrize("key", sorted(set(SETTINGS) - {"admin_user", "default_domain"}))
 def test_daemons_and_the_admin_program_refuse_the_same_values(root: Path, key: str) -> None:
     settings = dict(line.split() for line in BOOTSTRAP.splitlines()[1:]) | {key: "-"}
-    (wrong,) = wrong_values(settings)
+    (wrong,) = invalid_values(settings)
     assert wrong.startswith(f'{key} "-" is not ')
     path = root / "default" / "common" / "bootstrap"
     path.write_text("".join(f"{name} {text}\n" for name, text in settings.items()))

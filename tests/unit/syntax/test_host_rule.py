@@ -41,7 +41,7 @@ def _value(name: str, text: str) -> float | str:
         ('model="a\\|b" | model="a|x"', False),
     ],
 )
-def test_what_a_rule_says_of_a_host(rule: str, holds: bool) -> None:
+def test_rule_matches_values_of_a_host(rule: str, holds: bool) -> None:
     assert HostRule(rule).holds(HOST, _value) is holds
     assert HostRule(str(HostRule(rule))).holds(HOST, _value) is holds, "its printed form means the same"
 
@@ -66,6 +66,6 @@ def test_rules_are_printed_in_one_form(written: str, printed: str) -> None:
     "rule",
     ["", "a", "a=", "=1", "a=1 b=2", "(a=1", "a=1)", "a=1 &", "a<>1", 'a="x("', 'a=""', "!" * 101 + "a=1", "a:b=1"],
 )
-def test_what_is_no_rule_is_refused(rule: str) -> None:
+def test_invalid_rule_is_refused(rule: str) -> None:
     with pytest.raises(SyntaxFault, match="rule"):
         HostRule(rule)

@@ -96,7 +96,7 @@ def test_where_lines_break(value: str, printed: list[str]) -> None:
 @pytest.mark.parametrize(
     "value", ["a, b  c,d " * 20 + "e", "a,b," * 40 + "c", "/x  y " * 30 + "z", "a" * 70 + " , b " * 9 + "c"]
 )
-def test_what_is_printed_reads_the_same(value: str) -> None:
+def test_printed_value_reads_the_same(value: str) -> None:
     assert parse(format_object("cluster_queue", {"prolog": value})) == [("prolog", value, 1)]
 
 

@@ -122,7 +122,7 @@ def test_a_text_cannot_make_the_bits_of_an_unlimited_span(text: str) -> None:
         Ranges.parse(text)
 
 
-def test_what_the_journal_holds_may_be_wider_than_what_a_text_may_ask_for() -> None:
+def test_stored_ranges_may_be_wider_than_requested_ranges() -> None:
     wide = Ranges([range(1, 4_000_000, 2)]) - Ranges([range(9, 30)])
     assert Ranges.load(wide.dump()) == wide and len(wide.runs) > 1
 

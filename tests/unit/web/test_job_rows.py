@@ -14,7 +14,7 @@ from daemons.qmaster.views.jobs import jobs
 from daemons.qmaster.views.selection import Listing
 from daemons.web.job_rows import GROUPS, JobFilter, JobRows
 from gridengine.gdi.requests import Caller
-from gridengine.job_rows import ID, LETTERS, TASKS
+from gridengine.job_rows import ID, STATE_CODES, TASKS
 from gridengine.state.machines.job import PrioritiesSet
 from tests.harness import Cell
 from tests.unit.web.followed import Followed
@@ -27,7 +27,7 @@ def listed(followed: Followed) -> list[tuple[int, str, str]]:
     body = {"users": ["*"], "states": ["p", "r", "s", "z"]}
     phases = jobs(Listing(followed.mirror.state), body, EVERYBODY, followed.cell.now)
     rows = [row for phase in ("running", "inconsistent", "pending", "finished") for row in phases[phase]]
-    return [(row[ID], str(row[TASKS]), row[LETTERS]) for row in rows]
+    return [(row[ID], str(row[TASKS]), row[STATE_CODES]) for row in rows]
 
 
 def shown(rows: JobRows) -> list[tuple[int, str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Accounted, Decision, World
 from daemons.qmaster.permissions import no_right
-from gridengine.accounting import AccountingRecord, is_sound, parse_line
+from gridengine.accounting import AccountingRecord, is_valid_record, parse_line
 from gridengine.gdi.requests import Caller, ImportAccounting
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.state import State
@@ -49,4 +49,4 @@ def import_accounting(state: State, request: ImportAccounting, caller: Caller, w
 
 def _is_whole(record: AccountingRecord) -> bool:
     """Whether all numeric fields are numbers."""
-    return is_sound(record) and (record.pe_taskid == _NO_SLAVE or record.pe_taskid.partition(".")[0].isdecimal())
+    return is_valid_record(record) and (record.pe_taskid == _NO_SLAVE or record.pe_taskid.partition(".")[0].isdecimal())

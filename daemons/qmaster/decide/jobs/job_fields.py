@@ -21,7 +21,7 @@ from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Caller, Submit
-from gridengine.hints import did_you_mean, unknown_resource
+from gridengine.hints import did_you_mean, unknown_resource_hint
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
 from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
@@ -215,7 +215,7 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
         given, _, value = item.partition("=")
         name = given if state.has("complex", given) else shortcuts.get(given, "")
         if not name:
-            raise Refused(f'unknown resource "{given}"', hint=unknown_resource(given, (*state.kind("complex"), *shortcuts)))
+            raise Refused(f'unknown resource "{given}"', hint=unknown_resource_hint(given, (*state.kind("complex"), *shortcuts)))
         entry = state.complexes[name]
         if not value and entry.type == "BOOL":
             value = "TRUE"

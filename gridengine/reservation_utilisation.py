@@ -1,4 +1,4 @@
-"""What was used of an advance reservation: slots times seconds that it held, that its jobs ran, and that nobody had.
+"""Utilisation of an advance reservation in slot seconds: reserved, used and idle.
 
 Owns these definitions. Pure. Called by qacct. Source: AR-124; adr/0127.
 """
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     Span = tuple[float, float, int]
 
 
-class ReservedUse:
-    """Of a reservation that held slots in these spans (begin, end, slots), and whose jobs had slots in those.
+class ReservationUtilisation:
+    """Utilisation of a reservation. `held`: its spans (begin, end, slots); `jobs`: the spans of its jobs.
 
-    `reserved`, `used`, `idle` in slot seconds; jobs count as far as they ran while it held its slots. `slots`: the most that it
-    held. `most_used`: the most that its jobs had at a time; what is beyond it, its jobs never needed.
+    `reserved`, `used`, `idle` in slot seconds; jobs count only while the reservation held slots. `slots`: the maximum that it
+    held. `most_used`: the maximum that its jobs used at a time; its jobs never needed the remaining slots.
     """
 
     def __init__(self, held: "Iterable[Span]", jobs: "Iterable[Span]") -> None:
@@ -27,24 +27,25 @@ class ReservedUse:
         inside = [span for span in inside if span[1] >= span[0]]
         self.used = sum((end - begin) * slots for begin, end, slots in inside)
         self.idle = max(0.0, self.reserved - self.used)
-        self.most_used = min(_most_at_a_time(inside), self.slots)
+        self.most_used = min(_max_concurrent_slots(inside), self.slots)
 
     @property
     def used_share(self) -> float:
-        """Of what was reserved; 0 if nothing was."""
+        """The used part of the reserved slot seconds; 0 if nothing was reserved."""
         return min(1.0, self.used / self.reserved) if self.reserved else 0.0
 
     @property
     def never_used_share(self) -> float:
-        """Of its slots; 0 if it never held any."""
+        """The part of its slots that jobs never used; 0 if it never held any."""
         return 1.0 - self.most_used / self.slots if self.slots else 0.0
 
 
-def _most_at_a_time(spans: "Iterable[Span]") -> int:
-    """The most slots that were taken at once; what ends makes room for what begins, and what took no time took a slot."""
+def _max_concurrent_slots(spans: "Iterable[Span]") -> int:
+    """The maximum number of slots in use at a time; a span may start in the slot of a span that ends at that moment, and a span
+    without duration still counts."""
     steps: list[tuple[float, int]] = []
     for begin, end, slots in spans:
-        steps += [(begin, slots), (max(end, begin + _MOMENT_S), -slots)]
+        steps += [(begin, slots), (max(end, begin + _MIN_SPAN_S), -slots)]
     most = taken = 0
     for _, change in sorted(steps):
         taken += change
@@ -52,4 +53,4 @@ def _most_at_a_time(spans: "Iterable[Span]") -> int:
     return most
 
 
-_MOMENT_S = 0.5
+_MIN_SPAN_S = 0.5

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.reserved_use import ReservedUse
+from gridengine.reservation_utilisation import ReservationUtilisation
 from tests.unit.clients.shell import Shell
 from tests.unit.clients.test_json_schemas import valid
 from tests.unit.reservations.conftest import ReservingCell
@@ -149,7 +149,7 @@ def test_the_listing_is_for_a_single_reservation(shell: Shell, options: str) -> 
     ],
 )
 def test_the_figures(held: list[Any], jobs: list[Any], reserved: float, used: float, most: int) -> None:
-    found = ReservedUse(held, jobs)
+    found = ReservationUtilisation(held, jobs)
     assert (found.reserved, found.used, found.most_used) == (reserved, used, most)
     assert found.idle == max(0, reserved - used) and 0 <= found.used_share <= 1 and 0 <= found.never_used_share <= 1
     assert json.dumps(found.never_used_share) != "NaN"
