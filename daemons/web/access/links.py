@@ -1,6 +1,7 @@
-"""Links that log their user in, once; and the socket at which users of this host get them, and tokens.
+"""Login links, each valid once; and the socket at which users of this host get links and tokens.
 
-Owns who may ask: everybody, for himself, as the kernel says who he is. Source: gridengine/web.py; adr/0134.
+Owns the authorization: each user of this host, for themselves, authenticated by the kernel (SO_PEERCRED). Source:
+gridengine/web.py; adr/0134.
 """
 
 from __future__ import annotations
@@ -22,43 +23,43 @@ from gridengine import web as agreed
 from gridengine.gdi.requests import Caller
 
 MOST = 10
-"""Links of one user that wait to be followed; the oldest makes way."""
-_SHARE = 16
-_LARGEST = 4096
-_SHOWN = ("label", "scope", "made", "used", "address", "until")
+"""Unused links of one user; a new link replaces the oldest."""
+_MAX_CONNECTIONS_PER_USER = 16
+_MAX_REQUEST_BYTES = 4096
+_TOKEN_FIELDS = ("label", "scope", "made", "used", "address", "until")
 
 
 class Links:
-    """Links that have not been followed yet. `clock()`: epoch s."""
+    """Login links that are not used yet. `clock()`: epoch s."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._waiting: dict[str, tuple[Caller, float]] = {}
+        self._unused: dict[str, tuple[Caller, float]] = {}
 
     def make(self, caller: Caller) -> str:
-        """The secret of a link for somebody."""
+        """Create a link that logs in this caller; return its secret."""
         secret, now = secrets.token_urlsafe(32), self._clock()
-        self._waiting = {digest: link for digest, link in self._waiting.items() if now < link[1]}
-        own = [digest for digest, (whose, _) in self._waiting.items() if whose.uid == caller.uid]
+        self._unused = {digest: link for digest, link in self._unused.items() if now < link[1]}
+        own = [digest for digest, (owner, _) in self._unused.items() if owner.uid == caller.uid]
         for digest in own[: 1 - MOST]:
-            del self._waiting[digest]
-        self._waiting[digest_of(secret)] = (caller, now + agreed.LINK_MINUTES * 60)
+            del self._unused[digest]
+        self._unused[digest_of(secret)] = (caller, now + agreed.LINK_MINUTES * 60)
         return secret
 
-    def meant(self, secret: str) -> Caller | None:
-        """Whom a link would log in."""
-        caller, until = self._waiting.get(digest_of(secret), (None, 0.0))
+    def find_caller(self, secret: str) -> Caller | None:
+        """The user of a link, None if the link is used, expired or unknown."""
+        caller, until = self._unused.get(digest_of(secret), (None, 0.0))
         return caller if self._clock() < until else None
 
     def follow(self, secret: str) -> Caller | None:
-        """Whom a link logs in; it is worth nothing from then on."""
-        caller = self.meant(secret)
-        self._waiting.pop(digest_of(secret), None)
+        """Use up a link: the user to log in, None if the link is not valid."""
+        caller = self.find_caller(secret)
+        self._unused.pop(digest_of(secret), None)
         return caller
 
 
 class LinkServer:
-    """Answers at a Unix socket, on the running event loop. `base()`: the address of the pages."""
+    """Serves requests at a Unix socket, on the running event loop. `base`: the address of the pages."""
 
     def __init__(self, host: str, links: Links, logins: Logins, base: str, limiter: ConnectionLimiter) -> None:
         self._host, self._links, self._logins, self._base = host, links, logins, base
@@ -67,7 +68,7 @@ class LinkServer:
 
     def open(self, listener: socket.socket) -> None:
         """Serve at a listening socket."""
-        self._listeners.open(listener, _SHARE)
+        self._listeners.open(listener, _MAX_CONNECTIONS_PER_USER)
 
     async def close(self) -> None:
         await self._listeners.close()
@@ -76,7 +77,7 @@ class LinkServer:
         assert request.transport is not None
         caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket")), self._host)
         try:
-            fields = json.loads(await request.content.read(_LARGEST) or b"{}")
+            fields = json.loads(await request.content.read(_MAX_REQUEST_BYTES) or b"{}")
         except (ValueError, RecursionError):
             fields = None
         if isinstance(fields, dict):
@@ -93,16 +94,16 @@ class LinkServer:
             try:
                 secret, login = self._logins.grant(caller, days, scope, label)
             except OSError as error:
-                return {"error": f"the web server cannot keep it: {error.strerror}"}
+                return {"error": f"the web server cannot save it: {error.strerror}"}
             return {"token": secret, "until": login.until}
         if name == agreed.TOKENS:
             tokens = [login for login in self._logins.of(caller.user) if login.kind == "token"]
-            return {"tokens": [{name: getattr(login, name) for name in _SHOWN} for login in tokens]}
+            return {"tokens": [{name: getattr(login, name) for name in _TOKEN_FIELDS} for login in tokens]}
         return {"error": f"there is no request {name}"}
 
 
 def token_fault(days: object, scope: object, label: object) -> str:
-    """Why there cannot be a token of these, "" if there can."""
+    """The reason why these values make no token, "" for none."""
     if type(days) is not int or not 1 <= days <= agreed.MAX_TOKEN_DAYS:
         return f"a token is good for 1 to {agreed.MAX_TOKEN_DAYS} days"
     if scope not in agreed.SCOPES:

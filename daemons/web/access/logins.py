@@ -1,7 +1,7 @@
-"""Sessions and tokens: who is logged in, by the hash of a secret that he alone has.
+"""Sessions and tokens: the logged-in users, identified by the hash of a secret that only they have.
 
-Owns the file that keeps them over a restart, 0600 and without a secret in it. Called by the guard and the pages of `routes`.
-Source: adr/0134.
+Owns the file that keeps sessions and tokens over a restart, with mode 0600 and without secrets. Called by the guard and the pages
+of `routes`. Source: adr/0134.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from gridengine.web import ALL
 _log = logging.getLogger(__name__)
 
 IDLE_S, LONGEST_S = 12 * 3600.0, 7 * 86_400.0
-"""Seconds after which a session ends that nobody used, and after which every session does."""
+"""Seconds after which an unused session expires, and after which every session expires."""
 _DAY_S = 86_400.0
-_NOTED_S = 60.0
+_WRITE_INTERVAL_S = 60.0
 """Seconds by which the time of the last use on disk may be behind."""
 MOST = 50
-"""Sessions and tokens of one user; the oldest makes way."""
+"""Sessions and tokens of one user; a new login replaces the oldest."""
 
 
 class Login(Struct):
-    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: what a session's changes must bear.
+    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: the token that a session's changes carry.
 
-    Of a token, `scope`: what it may be used for (`gridengine.web`); `label`: what its user calls it. `address`: of the last use.
+    `scope` (of a token): the permitted requests (`gridengine.web`); `label` (of a token): the user's own name for the token;
+    `address`: the client of the last use.
     """
 
     digest: str
@@ -50,7 +51,7 @@ class Login(Struct):
 
 
 class Logins:
-    """Those that are good now. `clock()`: epoch s."""
+    """All valid sessions and tokens. `clock()`: epoch s."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path, self._clock = path, clock
@@ -59,42 +60,42 @@ class Logins:
         try:
             kept = msgspec.json.decode(path.read_bytes(), type=list[Login])
         except (OSError, msgspec.DecodeError):
-            kept = []  # all have to log in again
+            kept = []  # all users have to log in again
         self._logins = {each.digest: each for each in kept}
 
     def begin(self, caller: Caller) -> tuple[str, Login]:
-        """Log somebody in with a browser; the secret for its cookie, and the session. Raises OSError."""
+        """Log a user in with a browser; return the secret for the cookie, and the session. Raises OSError."""
         return self._add("session", caller, LONGEST_S)
 
     def grant(self, caller: Caller, days: int, scope: str = ALL, label: str = "") -> tuple[str, Login]:
-        """A token for programs of somebody, good for so many days; the secret, and what is kept of it. Raises OSError."""
+        """Create a token for a user's programs, valid for `days`; return the secret, and the login record. Raises OSError."""
         return self._add("token", caller, days * _DAY_S, scope, label)
 
     def find(self, kind: Literal["session", "token"], secret: str, address: str = "") -> Login | None:
-        """The session or token of this secret, which counts as used from this address; None: there is none, or it is over."""
+        """The session or token of this secret, noted as used from this address; None if there is none, or it is expired."""
         login = self._logins.get(digest_of(secret))
         if login is None or login.kind != kind:
             return None
         now = self._clock()
-        if self._over(login, now):
+        if self._is_expired(login, now):
             self.end(login.digest)
             return None
         login.used, login.address = now, address
-        if now - self._written > _NOTED_S:
+        if now - self._written > _WRITE_INTERVAL_S:
             try:
                 self._write()
             except OSError as error:  # pages can be read while the disk is full
-                _log.warning("cannot note in %s who was here: %s", self._path, error.strerror)
+                _log.warning("cannot save the times of last use in %s: %s", self._path, error.strerror)
         return login
 
     def has(self, login: Login) -> bool:
-        """Whether it is good still; it does not count as used."""
-        return login.digest in self._logins and not self._over(login, self._clock())
+        """Whether a login is still valid; this does not count as a use."""
+        return login.digest in self._logins and not self._is_expired(login, self._clock())
 
     def of(self, user: str) -> Iterator[Login]:
-        """All that a user has, the newest first."""
+        """All sessions and tokens of a user, the newest first."""
         now = self._clock()
-        own = [each for each in self._logins.values() if each.caller.user == user and not self._over(each, now)]
+        own = [each for each in self._logins.values() if each.caller.user == user and not self._is_expired(each, now)]
         yield from sorted(own, key=lambda each: -each.made)
 
     def end(self, digest: str) -> None:
@@ -102,7 +103,7 @@ class Logins:
         if self._logins.pop(digest, None) is not None:
             self._write()
 
-    def _over(self, login: Login, now: float) -> bool:
+    def _is_expired(self, login: Login, now: float) -> bool:
         return now >= login.until or (login.kind == "session" and now - login.used >= IDLE_S)
 
     def _add(
@@ -123,9 +124,9 @@ class Logins:
         return secret, login
 
     def _write(self) -> None:
-        """Raises OSError: who was told that he is logged in, or out, must be."""
+        """Save all logins. Raises OSError, since a reported login or logout must survive a restart."""
         now = self._written = self._clock()
-        kept = [each for each in self._logins.values() if not self._over(each, now)]
+        kept = [each for each in self._logins.values() if not self._is_expired(each, now)]
         draft = self._path.with_suffix(".new")
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -135,5 +136,5 @@ class Logins:
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret; it has 256 bits by chance, so that nothing slower is needed."""
+    """The hash of a secret. Secrets have 256 random bits, so a slow hash is not needed."""
     return hashlib.sha256(secret.encode()).hexdigest()

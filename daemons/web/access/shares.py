@@ -1,6 +1,6 @@
-"""What one user may have the server do at the same time, whatever they log in with: streams, and other requests.
+"""Limits of concurrent streams and requests per user, over all their sessions and tokens.
 
-So nobody takes all connections or the memory with a login. Called by the guard.
+The limits keep one user from taking all connections or the memory. Called by the guard.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from aiohttp import web
 from daemons.runtime.per_user_limit import PerUserLimit
 
 MOST_STREAMS = 32
-"""Streams of one user; a further one is refused."""
+"""Streams of one user; further streams are refused."""
 MOST_REQUESTS = 16
-"""Other requests of one user that are answered at a time; the rest waits, before its bodies are read."""
+"""Other requests of one user that are served at a time; the rest waits, before the server reads their bodies."""
 _STREAMS = ("/live", "/api/v1/events", "/api/v1/streams/")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -29,7 +29,7 @@ class Shares:
         self._streams: Counter[str] = Counter()
 
     async def answer(self, user: str, request: web.Request, handler: Handler) -> web.StreamResponse | None:
-        """The handler's answer within the user's share; None when the share of streams is used up."""
+        """The handler's answer within the user's limits; None if the limit of streams is reached."""
         if not request.path.startswith(_STREAMS):
             async with self._per_user_limit.of(user):
                 return await handler(request)

@@ -1,8 +1,8 @@
-"""`GET /api/v1/events`: what changes in the cell, as server-sent events that can be gone on with.
+"""`GET /api/v1/events`: changes in the cell as server-sent events, resumable after a reconnect.
 
-Owns the types of events and the memory of the last ones. An event says what has changed, not how: whoever wants to know reads it.
-Each has an id, the revision and its number within that; a client that comes back with Last-Event-ID gets what it missed, or
-`reset` where that is not known any more.
+Owns the types of events and the log of recent events. An event names the changed objects, not their values: clients read the
+values themselves. The id of an event is the revision and a number within the revision. A client that reconnects with
+Last-Event-ID gets the missed events, or `reset` if the log no longer has them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import IS_LOGGED_IN
 
 KEPT = 10_000
-"""Events that are kept for clients that come back."""
+"""Events that are kept for clients that reconnect."""
 TYPES = ("jobs", "instances", "hosts", "loads", "reservations", "configuration")
-_BEHIND = 10_000
-_LOOK_S = 5.0
+_MAX_BACKLOG = 10_000
+_KEEPALIVE_S = 5.0
 _ID = re.compile(r"(\d{1,18})\.(\d{1,6})")
 Position = tuple[int, int]
 """Revision, and number of an event within it."""
@@ -39,7 +39,7 @@ class ChangeEvent(NamedTuple):
 
 
 class EventLog:
-    """The last events of a mirror. `followers`: queues of those who listen."""
+    """The last events of a mirror. `followers`: a queue for each client."""
 
     def __init__(self, mirror: StateMirror) -> None:
         self._mirror = mirror
@@ -50,7 +50,7 @@ class EventLog:
 
     @property
     def position(self) -> Position:
-        """Behind all that has happened until now."""
+        """The position after all events until now."""
         return self._mirror.state.revision, len(TYPES)
 
     def _note(self, change: MirroredChange) -> None:
@@ -62,12 +62,12 @@ class EventLog:
                 self._since = self._kept[0].position
             self._kept.append(event)
             for follower in list(self.followers):
-                if follower.qsize() >= _BEHIND:
+                if follower.qsize() >= _MAX_BACKLOG:
                     self.followers.discard(follower)
                 follower.put_nowait(event if follower in self.followers else None)
 
     def after(self, position: Position) -> list[ChangeEvent] | None:
-        """The events behind a position; None where they are not known any more, or the position never was."""
+        """The events after a position; None if the log no longer has them, or the position does not exist."""
         if not self._since <= position <= self.position:
             return None
         return [event for event in self._kept if event.position > position]
@@ -79,7 +79,7 @@ def _events(change: MirroredChange) -> Iterator[ChangeEvent]:
         return
     affected = change.affected
     reservations = {event.ar_id for event in change.events if hasattr(event, "ar_id")}
-    concerned: dict[str, Sequence[object]] = {
+    ids_of_type: dict[str, Sequence[object]] = {
         "jobs": sorted(affected.jobs),
         "instances": sorted(affected.instances),
         "hosts": sorted(affected.lost | affected.returned),
@@ -87,7 +87,7 @@ def _events(change: MirroredChange) -> Iterator[ChangeEvent]:
         "reservations": sorted(affected.reservations | reservations),
         "configuration": sorted(f"{kind}/{name or '-'}" for kind, name in affected.objects),
     }
-    for number, (name, ids) in enumerate(concerned.items(), start=1):
+    for number, (name, ids) in enumerate(ids_of_type.items(), start=1):
         if ids:
             data = {"time": change.time, "user": change.user, "host": change.host, "ids": ids}
             yield ChangeEvent((change.revision, number), name, json.dumps(data))
@@ -97,9 +97,10 @@ LOG = web.AppKey("event_log", EventLog)
 
 
 async def stream(request: web.Request) -> web.StreamResponse:
-    """Send events until either side ends it. `types`: those wanted, all but `loads` if left out."""
-    wanted = {word for word in request.query.get("types", ",".join(each for each in TYPES if each != "loads")).split(",") if word}
-    if unknown := sorted(wanted - set(TYPES)):
+    """Send events until either side ends the stream. The query parameter `types` selects types, by default all but `loads`."""
+    default_types = ",".join(each for each in TYPES if each != "loads")
+    selected_types = {name for name in request.query.get("types", default_types).split(",") if name}
+    if unknown := sorted(selected_types - set(TYPES)):
         return problem(400, f'there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}')
     log, last = request.app[LOG], _ID.fullmatch(request.headers.get("Last-Event-ID", ""))
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
@@ -110,8 +111,8 @@ async def stream(request: web.Request) -> web.StreamResponse:
     try:
         await response.prepare(request)
         for event in (*(missed or ()), here):
-            await _send(response, event, wanted)
-        await _follow(response, queue, wanted, request[IS_LOGGED_IN])
+            await _send(response, event, selected_types)
+        await _follow(response, queue, selected_types, request[IS_LOGGED_IN])
     except ConnectionError:
         pass
     finally:
@@ -120,22 +121,25 @@ async def stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _follow(
-    response: web.StreamResponse, queue: asyncio.Queue[ChangeEvent | None], wanted: set[str], is_logged_in: Callable[[], bool]
+    response: web.StreamResponse,
+    queue: asyncio.Queue[ChangeEvent | None],
+    selected_types: set[str],
+    is_logged_in: Callable[[], bool],
 ) -> None:
-    """Until the client does not keep up, or is logged out. Raises ConnectionError."""
+    """Send events until the client falls behind or is logged out. Raises ConnectionError."""
     while is_logged_in():
         try:
-            async with asyncio.timeout(_LOOK_S):
+            async with asyncio.timeout(_KEEPALIVE_S):
                 event = await queue.get()
         except TimeoutError:
             await response.write(b": here\n\n")
             continue
         if event is None:
             return
-        await _send(response, event, wanted)
+        await _send(response, event, selected_types)
 
 
-async def _send(response: web.StreamResponse, event: ChangeEvent, wanted: set[str]) -> None:
-    if event.name in wanted or event.name not in TYPES:
+async def _send(response: web.StreamResponse, event: ChangeEvent, selected_types: set[str]) -> None:
+    if event.name in selected_types or event.name not in TYPES:
         revision, number = event.position
         await response.write(f"id: {revision}.{number}\nevent: {event.name}\ndata: {event.data}\n\n".encode())

@@ -1,7 +1,7 @@
-"""What answers the API: the rows of the table, objects of the configuration with their ETags, and any request as it is.
+"""The handlers of the API: rows of the table of resources, configuration objects with ETags, and raw GDI requests.
 
-Owns HTTP: methods, JSON, paging, ETag and If-Match. Reads come from the mirror, changes are asked of the qmaster as the user.
-Source: adr/0137.
+Owns HTTP: methods, JSON, paging, ETag and If-Match. Reads come from the mirror; the qmaster carries out changes on behalf of the
+user. Source: adr/0137.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
 
 ROOT = "/api/v1"
-_API, _REST = "/api/", "/api/{tail}"
-"""Where whatever no route knows ends, and what aiohttp calls that resource."""
-MOST, USUAL = 1000, 100
-"""Items of one answer at most, and where nobody says."""
+_API, _ANY_PATH = "/api/", "/api/{tail}"
+"""The prefix of the API, and aiohttp's name for the catch-all resource of unknown paths."""
+MAX_ITEMS, DEFAULT_ITEMS = 1000, 100
+"""Items of one answer: the limit, and the default."""
 _RETRY_S = 5
 _STALE = 412
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class _Unfit(Exception):
-    """A request that is none; the text says why."""
+class _BadRequest(Exception):
+    """A malformed request; the text is the reason."""
 
 
-def _guarded(handler: Handler) -> Handler:
-    """Faults as problems."""
+def _with_problems(handler: Handler) -> Handler:
+    """A handler that answers faults as problems."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
-        except (_Unfit, MalformedKey) as unfit:
-            return problem(400, str(unfit))
+        except (_BadRequest, MalformedKey) as fault:
+            return problem(400, str(fault))
         except (UnicodeError, OverflowError, RecursionError) as error:
-            return problem(400, f"this cannot be said to the qmaster: {error}")
+            return problem(400, f"the request cannot be sent to the qmaster: {error}")
         except NoQmaster as away:
             response = problem(503, str(away))
             response.headers["Retry-After"] = str(_RETRY_S)
@@ -64,46 +64,46 @@ def _guarded(handler: Handler) -> Handler:
 
 
 async def _call(request: web.Request) -> Call:
-    """What was asked. Raises _Unfit."""
+    """Decode a request. Raises _BadRequest."""
     body: Any = {}
     if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD) and request.body_exists:
         try:
             body = msgspec.json.decode(await request.read())
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-            raise _Unfit(f"the body is no JSON: {error}") from None
+            raise _BadRequest(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise _Unfit("the body is not a JSON object")
+        raise _BadRequest("the body is not a JSON object")
     return Call(request.match_info, request.query, body)
 
 
 def _is_dry_run(call: Call) -> bool:
-    """Raises _Unfit."""
-    said = call.query.get("dry_run", "false")
-    if said not in ("true", "false"):
-        raise _Unfit(f'dry_run is true or false, not "{said}"')
-    return said == "true"
+    """Raises _BadRequest."""
+    value = call.query.get("dry_run", "false")
+    if value not in ("true", "false"):
+        raise _BadRequest(f'dry_run must be true or false, not "{value}"')
+    return value == "true"
 
 
-async def _resource(resource: Resource, request: web.Request) -> web.StreamResponse:
-    """A row of the table."""
+async def _answer_resource(resource: Resource, request: web.Request) -> web.StreamResponse:
+    """Answer a request by a row of the table."""
     shared, call = request.app[WEB], await _call(request)
-    body, of_one = resource.body(call), bool(call.parts)
-    if not resource.reads:
-        return await _changed(request, resource.request, body, _is_dry_run(call), of_one)
+    body, is_single = resource.body(call), bool(call.parts)
+    if not resource.is_read:
+        return await _answer_change(request, resource.request, body, _is_dry_run(call), is_single)
     answer = await shared.read(resource.request, body, caller_of(request))
     if answer.status:
-        return refused(answer, of_one)
+        return refused(answer, is_single)
     try:
         data = resource.pick(answer.data, call)
     except (KeyError, TypeError):
         data = None
     if data is None and resource.path.endswith("}"):
         return problem(404, f"there is nothing at {request.path}")
-    return _listed(request, shared, data) if resource.listed else _dated(shared, _json(data))
+    return _part_of_list(request, shared, data) if resource.listed else _with_age(shared, _json(data))
 
 
-async def _changed(request: web.Request, name: str, body: Body, dry_run: bool, of_one: bool) -> web.Response:
-    """The answer to a change, or to what it would be."""
+async def _answer_change(request: web.Request, name: str, body: Body, dry_run: bool, is_single: bool) -> web.Response:
+    """The answer to a change, or to its dry run."""
     shared, caller = request.app[WEB], caller_of(request)
     if dry_run:
         answer = await shared.ask("dry_run", {name: body}, caller)
@@ -111,66 +111,66 @@ async def _changed(request: web.Request, name: str, body: Body, dry_run: bool, o
             answer = msgspec.convert(answer.data, dict[str, Answer])[name]
     else:
         answer = await shared.ask(name, body, caller, key_of(request.headers))
-    return _answered(answer, of_one)
+    return _answer_response(answer, is_single)
 
 
-def _answered(answer: Answer, of_one: bool) -> web.Response:
-    return refused(answer, of_one) if answer.status else _json({"answers": answer.answers, "data": answer.data})
+def _answer_response(answer: Answer, is_single: bool) -> web.Response:
+    return refused(answer, is_single) if answer.status else _json({"answers": answer.answers, "data": answer.data})
 
 
-def _mirrored(request: web.Request) -> Web:
-    """Raises NoQmaster while nothing was ever mirrored: an empty copy is no answer."""
+def _ready_shared(request: web.Request) -> Web:
+    """The shared objects. Raises NoQmaster until the first mirroring is complete: an empty mirror gives wrong answers."""
     shared = request.app[WEB]
     if not shared.mirror.ready:
-        raise NoQmaster("nothing has been mirrored yet", sent=False)
+        raise NoQmaster("the mirror of the qmaster is not loaded yet", sent=False)
     return shared
 
 
 async def _jobs(request: web.Request) -> web.StreamResponse:
-    """`GET /jobs`: running tasks and what waits, by the filters of the page of jobs."""
-    shared = _mirrored(request)
+    """`GET /jobs`: running and waiting tasks, with the filters of the page of jobs."""
+    shared = _ready_shared(request)
     rows = shared.jobs.select_rows(JobFilter.of(request.query)).rows
-    return _listed(request, shared, rows, lambda row: row._asdict())
+    return _part_of_list(request, shared, rows, lambda row: row._asdict())
 
 
 async def _job(request: web.Request) -> web.StreamResponse:
-    """`GET /jobs/ID`: all about a job; of one that has ended its record."""
-    shared, call, caller = _mirrored(request), await _call(request), caller_of(request)
+    """`GET /jobs/ID`: all about a job; for a finished job its accounting record."""
+    shared, call, caller = _ready_shared(request), await _call(request), caller_of(request)
     number = call.parts["id"].partition(".")[0]
     answer = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
     if answer.status:
         return refused(answer, True)
-    found: Any = answer.data["job_detail"]["jobs"]  # type: ignore[index]
-    if found:
-        return _dated(shared, _json(found[0]))
+    jobs: Any = answer.data["job_detail"]["jobs"]  # type: ignore[index]
+    if jobs:
+        return _with_age(shared, _json(jobs[0]))
     ended = await finished_job(shared, caller, int(number)) if re.fullmatch("[0-9]{1,7}", number, re.ASCII) else None
     if ended is None:
         return problem(404, f"there is nothing at {request.path}")
-    return _dated(shared, _json({**ended._asdict(), "tasks": [task._asdict() for task in ended.tasks]}))
+    return _with_age(shared, _json({**ended._asdict(), "tasks": [task._asdict() for task in ended.tasks]}))
 
 
-def _listed(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
-    """A part of a list, and in the header where the next one is. Raises _Unfit."""
-    limit, begin = request.query.get("limit", str(USUAL)), 0
-    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
-        raise _Unfit(f"limit is a number from 1 to {MOST}")
+def _part_of_list(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
+    """A part of a list, with the address of the next part in the header. Raises _BadRequest."""
+    limit, begin = request.query.get("limit", str(DEFAULT_ITEMS)), 0
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MAX_ITEMS):
+        raise _BadRequest(f"limit must be a number from 1 to {MAX_ITEMS}")
     if cursor := request.query.get("cursor", ""):
         try:
             begin = int(urlsafe_b64decode(cursor.encode()))
         except ValueError:
-            raise _Unfit("cursor is what the link to the next part says") from None
+            raise _BadRequest("cursor must come from the link to the next part") from None
     if not 0 <= begin <= len(items):
-        raise _Unfit("there is no such part any more: begin again without a cursor")
+        raise _BadRequest("there is no such part of the list: start again without a cursor")
     end = begin + int(limit)
     response = _json({"items": [form(item) for item in items[begin:end]], "total": len(items)})
     if end < len(items):
         after = urlsafe_b64encode(str(end).encode()).decode()
         response.headers[hdrs.LINK] = f'<{request.rel_url.update_query(cursor=after)}>; rel="next"'
-    return _dated(shared, response)
+    return _with_age(shared, response)
 
 
-def _dated(shared: Web, response: web.Response) -> web.Response:
-    """With its age, while the qmaster is away."""
+def _with_age(shared: Web, response: web.Response) -> web.Response:
+    """The response with its age, while the qmaster is unreachable."""
     if not shared.mirror.connected:
         response.headers[hdrs.AGE] = f"{shared.mirror.age_s:.0f}"
     return response
@@ -184,12 +184,12 @@ def _json(data: Any, status: int = 200) -> web.Response:
 
 
 def etag_of(attributes: Mapping[str, str]) -> str:
-    """What tells this version of an object from all others."""
+    """The hash that identifies this version of an object."""
     return hashlib.sha256(json.dumps(attributes, sort_keys=True).encode()).hexdigest()[:32]
 
 
 async def _show(request: web.Request) -> web.StreamResponse:
-    """`GET /config/KIND/NAME`, with its ETag; 304 for whoever has it."""
+    """`GET /config/KIND/NAME`, with its ETag; 304 for a client that has this version."""
     kind, name, stored = _stored(request, await _call(request))
     if stored is None:
         return problem(404, f"there is no {KIND[kind].noun} {name}" if kind in KIND else f"there is no kind of object {kind}")
@@ -197,11 +197,11 @@ async def _show(request: web.Request) -> web.StreamResponse:
     known = request.if_none_match or ()
     response = web.Response(status=304) if any(each.value in (tag, "*") for each in known) else _json(stored)
     response.headers[hdrs.ETAG] = f'"{tag}"'
-    return _dated(request.app[WEB], response)
+    return _with_age(request.app[WEB], response)
 
 
 async def _change(request: web.Request) -> web.StreamResponse:
-    """`PUT` and `DELETE /config/KIND/NAME`: only of the version that If-Match names, or of an object that is not there yet."""
+    """`PUT` and `DELETE /config/KIND/NAME`: of the version that If-Match names, or of a new object."""
     shared, call = request.app[WEB], await _call(request)
     kind, name, stored = _stored(request, call)
     if kind not in KINDS:
@@ -210,7 +210,7 @@ async def _change(request: web.Request) -> web.StreamResponse:
     if removing and stored is None:
         return problem(404, f"there is no {KIND[kind].noun} {name}")
     if stored is not None and request.if_match is None:
-        return problem(428, "say with If-Match which version is to be changed: the ETag of a GET")
+        return problem(428, "If-Match must name the version to change: the ETag of a GET")
     tags = request.if_match or ()
     if any(each.value != "*" for each in tags) and (stored is None or etag_of(stored) not in {each.value for each in tags}):
         return _stale(f"{KIND[kind].noun} {name} has been changed since", stored, call.body)
@@ -222,21 +222,21 @@ async def _change(request: web.Request) -> web.StreamResponse:
         if response.status != _STALE:
             return response
         return _stale(answer.answers[0][1], shared.mirror.state.kind(kind).get(name), call.body)
-    if refusals := _planned(answer):
+    if refusals := _planned_refusals(answer):
         return refused(Answer(1, [("error", text) for text in refusals]), True)
     return _json({"answers": answer.answers, "data": answer.data})
 
 
 def _stored(request: web.Request, call: Call) -> tuple[str, str, dict[str, str] | None]:
     kind, name = call.parts["kind"], object_name(call)
-    return kind, name, _mirrored(request).mirror.state.kind(kind).get(name) if kind in KINDS else None
+    return kind, name, _ready_shared(request).mirror.state.kind(kind).get(name) if kind in KINDS else None
 
 
 def _attributes(call: Call) -> dict[str, str]:
-    """Raises _Unfit."""
+    """Raises _BadRequest."""
     for name, value in call.body.items():
         if not isinstance(value, str):
-            raise _Unfit(f"{name}: attributes are texts, as in a file of qconf")
+            raise _BadRequest(f"{name}: attributes must be strings, as in a file of qconf")
     return call.body
 
 
@@ -244,23 +244,23 @@ def _stale(detail: str, current: Mapping[str, str] | None, yours: Mapping[str, A
     return problem(_STALE, detail, current=current, yours=yours)
 
 
-def _planned(answer: Answer) -> list[str]:
-    """What a plan says would be refused."""
+def _planned_refusals(answer: Answer) -> list[str]:
+    """The refusals in a plan."""
     return list(answer.data.get("refused", ())) if isinstance(answer.data, dict) else []
 
 
-# --- all the rest ----------------------------------------------------------------------------------------------------------
+# --- raw requests, the document, unknown paths ------------------------------------------------------------------------------
 
 
-async def _any(request: web.Request) -> web.StreamResponse:
-    """`POST /requests/NAME`: a request of the GDI as it is."""
+async def _forward_request(request: web.Request) -> web.StreamResponse:
+    """`POST /requests/NAME`: a raw request of the GDI."""
     shared, call = request.app[WEB], await _call(request)
     name = call.parts["name"]
     if name not in ANY:
         return problem(404, f'there is no request "{name}" for programs')
     if name not in BODIES:
-        return await _changed(request, name, call.body, _is_dry_run(call), of_one=False)
-    return _answered(await shared.read(name, call.body, caller_of(request)), of_one=False)
+        return await _answer_change(request, name, call.body, _is_dry_run(call), is_single=False)
+    return _answer_response(await shared.read(name, call.body, caller_of(request)), is_single=False)
 
 
 async def _document(request: web.Request) -> web.StreamResponse:
@@ -268,11 +268,11 @@ async def _document(request: web.Request) -> web.StreamResponse:
     return _json(document())
 
 
-async def _nothing(request: web.Request) -> web.StreamResponse:
-    """No such path, or no such method of it."""
+async def _no_such_path(request: web.Request) -> web.StreamResponse:
+    """The answer for an unknown path, or an unknown method of a path."""
     methods: set[str] = set()
     for resource in request.app.router.resources():
-        if resource.canonical != _REST:
+        if resource.canonical != _ANY_PATH:
             methods |= (await resource.resolve(request))[1]
     if not methods:
         return problem(404, f"there is nothing at {request.path}")
@@ -285,21 +285,21 @@ def routes() -> list[web.RouteDef]:
     """All routes below `/api`."""
     own = {("GET", "/config/{kind}/{name}"), ("GET", "/jobs/{id}")}
     table = [
-        web.route(row.method, ROOT + row.path, _guarded(partial(_resource, row)))
+        web.route(row.method, ROOT + row.path, _with_problems(partial(_answer_resource, row)))
         for row in RESOURCES
         if (row.method, row.path) not in own
     ]
     objects = f"{ROOT}/config/{{kind}}/{{name}}"
     return [
         web.get(f"{ROOT}/openapi.json", _document),
-        web.get(f"{ROOT}/jobs", _guarded(_jobs)),
-        web.get(f"{ROOT}/jobs/{{id}}", _guarded(_job)),
-        web.get(objects, _guarded(_show)),
-        web.put(objects, _guarded(_change)),
-        web.delete(objects, _guarded(_change)),
-        web.post(f"{ROOT}/requests/{{name}}", _guarded(_any)),
+        web.get(f"{ROOT}/jobs", _with_problems(_jobs)),
+        web.get(f"{ROOT}/jobs/{{id}}", _with_problems(_job)),
+        web.get(objects, _with_problems(_show)),
+        web.put(objects, _with_problems(_change)),
+        web.delete(objects, _with_problems(_change)),
+        web.post(f"{ROOT}/requests/{{name}}", _with_problems(_forward_request)),
         *table,
-        web.route("*", f"{_API}{{tail:.*}}", _nothing),
+        web.route("*", f"{_API}{{tail:.*}}", _no_such_path),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the API, made of the table of resources and the types of requests.
+"""The OpenAPI 3.1 document of the API, generated from the table of resources and the types of requests.
 
 Owns the document's form. Source: adr/0137; OpenAPI Specification 3.1.
 """
@@ -32,11 +32,11 @@ _LIST = {
     "required": ["items", "total"],
     "properties": {"items": {"type": "array"}, "total": {"type": "integer"}},
 }
-_LIMITS = {"limit": "items of an answer, 1 to 1000", "cursor": "where to go on: of the link to the next part"}
-_FILTERS = dict.fromkeys(("state", "find", "owner", "queue", "name", "sort"), "as at the page of jobs")
-_DRY = {"dry_run": "true: say what would be, and change nothing"}
-_ETAG = {"If-Match": "the ETag of the version that is meant"}
-_KEY = {HEADER: "of your own making: asked again under it, the same is answered and nothing is done twice"}
+_LIMITS = {"limit": "items of an answer, 1 to 1000", "cursor": "start of the next part, from its link"}
+_FILTERS = dict.fromkeys(("state", "find", "owner", "queue", "name", "sort"), "as on the page of jobs")
+_DRY_RUN = {"dry_run": "true: report the effects, change nothing"}
+_ETAG = {"If-Match": "the ETag of the version to change"}
+_IDEMPOTENCY_KEY = {HEADER: "a key of your choice: a repeated request with the same key gets the same answer, done only once"}
 
 
 @cache
@@ -51,27 +51,28 @@ def document() -> dict[str, Any]:
     def add(method: str, path: str, operation: dict[str, Any]) -> None:
         paths.setdefault(f"/api/v1{path}", {})[method.lower()] = operation
 
-    add("GET", "/jobs", _operation("GET", "/jobs", "Running tasks and what waits.", {**_FILTERS, **_LIMITS}, None, _LIST))
+    add("GET", "/jobs", _operation("GET", "/jobs", "Running and waiting tasks.", {**_FILTERS, **_LIMITS}, None, _LIST))
     for row in RESOURCES:
         add(row.method, row.path, _of_row(row, bodies[named[row.takes]] if row.takes else None))
-    place = "/config/{kind}/{name}"
+    object_path = "/config/{kind}/{name}"
     attributes = {"type": "object", "additionalProperties": {"type": "string"}}
     for method, summary, body in (("PUT", "Add or change an object.", attributes), ("DELETE", "Remove an object.", None)):
-        add(method, place, _operation(method, place, summary, _DRY, body, _ANSWER, _ETAG))
+        add(method, object_path, _operation(method, object_path, summary, _DRY_RUN, body, _ANSWER, _ETAG))
     for name in ANY:
-        text = f"The request {name} of the GDI as it is."
+        text = f"The raw GDI request {name}."
         path, body = f"/requests/{name}", bodies[named[name]]
-        query, headers = ({}, {}) if name in BODIES else (_DRY, _KEY)
+        query, headers = ({}, {}) if name in BODIES else (_DRY_RUN, _IDEMPOTENCY_KEY)
         add("POST", path, _operation("POST", path, text, query, body, _ANSWER, headers))
     for name in STREAMS:
         path = f"/streams/{name}"
-        followed = _operation("POST", path, f"The stream {name} of the GDI.", {}, bodies[named[name]], {})
-        followed["responses"]["200"] = {"description": "JSON lines", "content": {"application/x-ndjson": {"schema": {}}}}
-        add("POST", path, followed)
-    types_wanted = {"types": "of events, between commas"}
-    stream = _operation("GET", "/events", "What changes, as server-sent events.", types_wanted, None, {})
-    stream["responses"]["200"] = {"description": "the stream", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
-    add("GET", "/events", stream)
+        stream_operation = _operation("POST", path, f"The stream {name} of the GDI.", {}, bodies[named[name]], {})
+        stream_operation["responses"]["200"] = {"description": "JSON lines", "content": {"application/x-ndjson": {"schema": {}}}}
+        add("POST", path, stream_operation)
+    types_parameter = {"types": "types of events, separated by commas"}
+    events_operation = _operation("GET", "/events", "Changes as server-sent events.", types_parameter, None, {})
+    content = {"text/event-stream": {"schema": {"type": "string"}}}
+    events_operation["responses"]["200"] = {"description": "the stream", "content": content}
+    add("GET", "/events", events_operation)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Grid Engine", "version": "1", "description": "Every request of a cell, with its user's rights."},
@@ -87,10 +88,10 @@ def document() -> dict[str, Any]:
 
 def _of_row(row: Resource, body: Any) -> dict[str, Any]:
     query = {**row.query, **(_LIMITS if row.listed else {})}
-    if not row.reads:
-        query |= _DRY
-    answer: dict[str, Any] = _LIST if row.listed else {} if row.reads else _ANSWER
-    return _operation(row.method, row.path, row.summary, query, body, answer, {} if row.reads else _KEY)
+    if not row.is_read:
+        query |= _DRY_RUN
+    answer: dict[str, Any] = _LIST if row.listed else {} if row.is_read else _ANSWER
+    return _operation(row.method, row.path, row.summary, query, body, answer, {} if row.is_read else _IDEMPOTENCY_KEY)
 
 
 def _operation(
@@ -103,18 +104,18 @@ def _operation(
     headers: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
-    parts = [{"name": name, "in": "path", "required": True, "schema": text} for name in re.findall(r"\{(\w+)\}", path)]
-    asked = [{"name": name, "in": "query", "description": words, "schema": text} for name, words in query.items()]
-    heads = [{"name": name, "in": "header", "description": words, "schema": text} for name, words in (headers or {}).items()]
+    parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in re.findall(r"\{(\w+)\}", path)]
+    for where, table in (("query", query), ("header", headers or {})):
+        parameters += [{"name": name, "in": where, "description": each, "schema": text} for name, each in table.items()]
     name = re.sub(r"\W+", "_", f"{method.lower()}{path}").strip("_")
-    found: dict[str, Any] = {"operationId": name, "summary": summary, "parameters": [*parts, *asked, *heads]}
+    operation: dict[str, Any] = {"operationId": name, "summary": summary, "parameters": parameters}
     if body is not None:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
-    found["responses"] = {
-        "200": {"description": "done, or as asked", "content": {"application/json": {"schema": answer}}},
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    operation["responses"] = {
+        "200": {"description": "success", "content": {"application/json": {"schema": answer}}},
         "default": {
-            "description": "what is wrong",
+            "description": "the problem",
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         },
     }
-    return found
+    return operation

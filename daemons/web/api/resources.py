@@ -1,7 +1,7 @@
-"""The table of resources: which request of the GDI a method and a path are, and how path, query and body become its body.
+"""The table of resources: the GDI request for each method and path, and its body made of path, query and body.
 
-Owns that table, out of which the routes and the OpenAPI document are made. What a request means, and who may ask, is the
-qmaster's. The shapes of bodies and answers are those of docs/gdi.md. Source: adr/0137.
+Owns that table; the routes and the OpenAPI document are generated from it. The qmaster decides on meaning and permission of a
+request. Shapes of bodies and answers: docs/gdi.md. Source: adr/0137.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class Call(NamedTuple):
     query: Mapping[str, str]
     body: Body
 
-    def words(self, name: str) -> list[str]:
-        """A query parameter that is a list between commas."""
-        return [word for word in self.query.get(name, "").split(",") if word]
+    def list_parameter(self, name: str) -> list[str]:
+        """A query parameter that is a list separated by commas."""
+        return [item for item in self.query.get(name, "").split(",") if item]
 
 
 class Resource(NamedTuple):
-    """`request`: of the GDI; `body(call)`: what it is asked; `pick(data, call)`: what of its answer is sent, None: not found.
+    """`request`: of the GDI; `body(call)`: its body; `pick(data, call)`: the part of the answer to send, None for not found.
 
-    `takes`: the request whose fields the JSON body has, "" for none; `query`: names of query parameters, with what they say.
-    `listed`: the answer is a list, which comes in parts.
+    `takes`: the request whose fields the JSON body has, "" for none; `query`: names and descriptions of query parameters;
+    `listed`: the answer is a list, sent in parts.
     """
 
     method: str
@@ -45,8 +45,8 @@ class Resource(NamedTuple):
     listed: bool = False
 
     @property
-    def reads(self) -> bool:
-        """Whether it changes nothing."""
+    def is_read(self) -> bool:
+        """Whether the request changes nothing."""
         return self.request in BODIES
 
 
@@ -64,14 +64,14 @@ def _status(part: str, **fields: Callable[[Call], Any]) -> Callable[[Call], Body
 
 
 def _part(part: str, key: str = "") -> Callable[[Any, Call], Any]:
-    """The data of a part, or what it has under a key."""
+    """The data of a part, or its value under a key."""
     return lambda data, call: data[part][key] if key else data[part]
 
 
 def _first(pick: Callable[[Any, Call], Any]) -> Callable[[Any, Call], Any]:
     def first(data: Any, call: Call) -> Any:
-        found = pick(data, call)
-        return found[0] if found else None
+        picked = pick(data, call)
+        return picked[0] if picked else None
 
     return first
 
@@ -81,21 +81,30 @@ def _object(data: Any, call: Call) -> Any:
 
 
 def _instances(call: Call) -> Body:
-    return {name: call.words(name) for name in ("queues", "requests", "pe", "access")} | {"states": call.query.get("states", "")}
+    lists = {name: call.list_parameter(name) for name in ("queues", "requests", "pe", "access")}
+    return lists | {"states": call.query.get("states", "")}
+
+
+def _users(call: Call) -> list[str]:
+    return call.list_parameter("users") or ["*"]
+
+
+def _hosts(call: Call) -> Body:
+    return {"hosts": {"hosts": call.list_parameter("hosts"), "requests": call.list_parameter("requests"), "load_values": True}}
 
 
 def _output(call: Call) -> Body:
-    asked = {name: call.query[name] for name in ("task", "stream", "bytes") if name in call.query}
-    return {"job": _number(call)} | {name: text if name == "stream" else _digits(text) for name, text in asked.items()}
+    parameters = {name: call.query[name] for name in ("task", "stream", "bytes") if name in call.query}
+    return {"job": _number(call)} | {name: text if name == "stream" else _digits(text) for name, text in parameters.items()}
 
 
 def _history(call: Call) -> Body:
-    asked = {name: call.query[name] for name in ("kind", "name", "user") if name in call.query}
-    return asked | ({"before": _digits(call.query["before"])} if "before" in call.query else {}) | {"limit": 1000}
+    parameters = {name: call.query[name] for name in ("kind", "name", "user") if name in call.query}
+    return parameters | ({"before": _digits(call.query["before"])} if "before" in call.query else {}) | {"limit": 1000}
 
 
 def _digits(text: str) -> int | str:
-    """A number of a query; what is none goes to the qmaster as it is, who says so."""
+    """A number in a query; other texts pass unchanged, for the qmaster to refuse."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
 
 
@@ -112,18 +121,18 @@ def _instance_action(action: str, summary: str) -> Resource:
 
 _SELECT = {
     **{"queues": "queue expressions", "requests": "name=value of -l", "pe": "parallel environments", "access": "users"},
-    "states": "letters of states",
+    "states": "state codes",
 }
 _STATE = {"action": "", "what": "job"}
 
 RESOURCES: tuple[Resource, ...] = (
     Resource("POST", "/jobs", "submit", "Submit a job.", _given, takes="submit"),
     Resource(
-        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j; of one that has ended how it ended and what it used."),
+        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j; for a finished job its outcome and usage."),
         *(_status("job_detail", jobs=_target), _first(_part("job_detail", "jobs"))),
     ),
     Resource(
-        *("PATCH", "/jobs/{id}", "alter_jobs", "Change a job, as qalter: the fields of a submission that are to be others."),
+        *("PATCH", "/jobs/{id}", "alter_jobs", "Change a job, as qalter: the submission fields to change."),
         *(lambda call: {"targets": _target(call), "changes": _given(call)},),
         takes="submit",
     ),
@@ -133,23 +142,23 @@ RESOURCES: tuple[Resource, ...] = (
         query={"force": "true: also if its host does not answer"},
     ),
     Resource(
-        *("GET", "/jobs/{id}/explanation", "explain_job", "Why a job waits, and the smallest change that helps, as qexplain."),
+        *("GET", "/jobs/{id}/explanation", "explain_job", "Pending reason of a job and the smallest helpful change (qexplain)."),
         *(lambda call: {"jobs": _target(call)}, _first(lambda data, call: data["jobs"])),
     ),
     Resource(
-        *("GET", "/jobs/{id}/story", "job_story", "What happened to a job, also to one that is gone."),
+        *("GET", "/jobs/{id}/story", "job_story", "Event log of a job, also of a job that is gone."),
         *(lambda call: {"jobs": [_number(call)]}, _first(lambda data, call: data["jobs"])),
     ),
     Resource(
-        *("GET", "/jobs/{id}/output", "job_output", "The end of what a task writes, or has written, for its owner alone."),
+        *("GET", "/jobs/{id}/output", "job_output", "The end of a task's output, for its owner only."),
         _output,
-        query={"task": "the first that runs if left out", "stream": "stdout, as usual, or stderr", "bytes": "1 to 65536"},
+        query={"task": "default: the first running task", "stream": "stdout (default) or stderr", "bytes": "1 to 65536"},
     ),
     _job_action("hold", "Put a user hold on a job.", "hold_jobs", {"holds": "u"}),
     _job_action("release", "Take the user hold off a job.", "hold_jobs", {"holds": "u", "release": True}),
     _job_action("suspend", "Suspend a job.", "change_states", {**_STATE, "action": "suspend"}),
-    _job_action("resume", "Let a suspended job go on.", "change_states", {**_STATE, "action": "unsuspend"}),
-    _job_action("reschedule", "Have a job begin anew elsewhere.", "change_states", {**_STATE, "action": "reschedule"}),
+    _job_action("resume", "Resume a suspended job.", "change_states", {**_STATE, "action": "unsuspend"}),
+    _job_action("reschedule", "Restart a job on another host.", "change_states", {**_STATE, "action": "reschedule"}),
     _job_action("clear", "Take the error state off a job.", "change_states", {**_STATE, "action": "clear"}),
     _job_action("copy", "Submit a copy of a job, as qresub, also of one of the last ended.", "resubmit_jobs", {"ended": True}),
     Resource(
@@ -175,15 +184,14 @@ RESOURCES: tuple[Resource, ...] = (
     ),
     Resource(
         *("GET", "/hosts", "status", "Execution hosts with what they report, as qhost."),
-        *(lambda call: {"hosts": {"hosts": call.words("hosts"), "requests": call.words("requests"), "load_values": True}},),
-        *(_part("hosts"),),
+        *(_hosts, _part("hosts")),
         query={"hosts": "names", "requests": "name=value of -l"},
         listed=True,
     ),
     Resource(
         *("GET", "/reservations", "status", "Advance reservations, as qrstat."),
-        *(_status("reservations", users=lambda call: call.words("users") or ["*"]), _part("reservations", "reservations")),
-        query={"users": "owners, everybody if left out"},
+        *(_status("reservations", users=_users), _part("reservations", "reservations")),
+        query={"users": "owners, default: all"},
         listed=True,
     ),
     Resource("POST", "/reservations", "reserve", "Reserve slots, as qrsub.", _given, takes="reserve"),
@@ -199,15 +207,18 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(
         *("DELETE", "/reservations/{id}", "delete_reservations", "Delete a reservation, as qrdel."),
         *(lambda call: {"targets": _target(call), "users": ["*"], "series": call.query.get("series") == "true"},),
-        query={"series": "true: with all that are left of its series"},
+        query={"series": "true: with the rest of its series"},
     ),
     Resource(
-        *("GET", "/quotas", "status", "Resource quotas with what is used of them, as qquota."),
-        *(_status("quotas", users=lambda call: call.words("users") or ["*"]), _part("quotas")),
-        query={"users": "patterns of users, everybody if left out"},
+        *("GET", "/quotas", "status", "Resource quotas and their usage, as qquota."),
+        *(_status("quotas", users=_users), _part("quotas")),
+        query={"users": "patterns of users, default: all"},
         listed=True,
     ),
-    Resource("GET", "/share-tree", "status", "The share tree with targets and use.", _status("share_tree"), _part("share_tree")),
+    Resource(
+        *("GET", "/share-tree", "status", "The share tree with targets and usage."),
+        *(_status("share_tree"), _part("share_tree")),
+    ),
     Resource(
         *("GET", "/config/{kind}", "config_list", "Names of the objects of a kind."),
         *(lambda call: {"kind": call.parts["kind"]},),
@@ -220,14 +231,14 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(
         *("GET", "/history", "config_history", "Changes of the configuration, the newest first."),
         *(_history,),
-        query={"kind": "of objects", "name": "of an object", "user": "who made them", "before": "a revision"},
+        query={"kind": "of objects", "name": "of an object", "user": "author", "before": "a revision"},
         listed=True,
     ),
 )
 
 
 def object_name(call: Call) -> str:
-    """The object that a path means: `-` for the only one of its kind."""
+    """The name of the object at a path, "" for `-`: the only object of its kind."""
     return "" if call.parts["name"] == "-" else call.parts["name"]
 
 
@@ -240,9 +251,9 @@ UNLISTED = {
     **dict.fromkeys(("execd_hello", "mirror"), "for daemons of the cell"),
     **dict.fromkeys(("session", "start_slave"), "for clients of interactive jobs, which need the host they run on"),
     **dict.fromkeys(("events", "wait"), "streams of the GDI, at /streams/NAME; /events is that of the API"),
-    "job_list": "a stream of the GDI: /jobs comes in parts",
+    "job_list": "a stream of the GDI: /jobs is sent in parts",
     "task_ends": "a stream of the GDI for libraries on a host of the cell",
 }
-"""Requests that no program asks for here, and why."""
+"""Requests that are not offered to programs here, with the reason."""
 ANY: tuple[str, ...] = tuple(sorted((REQUESTS.keys() | BODIES.keys()) - UNLISTED.keys()))
-"""Requests that may be posted as they are, to `/requests/NAME`."""
+"""Requests that may be posted unchanged to `/requests/NAME`."""

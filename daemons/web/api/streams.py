@@ -1,6 +1,6 @@
-"""`POST /api/v1/streams/NAME`: the streams of the GDI for programs, asked as the user and passed on line by line.
+"""`POST /api/v1/streams/NAME`: the streams of the GDI for programs, requested as the user and forwarded line by line.
 
-Owns which these are, and their end when the user is logged out. What they say is the qmaster's. Source: docs/gdi.md; adr/0162.
+Owns the list of streams, and their end at the logout of the user. The qmaster owns their content. Source: docs/gdi.md; adr/0162.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from daemons.web.shared import IS_LOGGED_IN, WEB, caller_of
 from gridengine.gdi.requests import Answer
 
 STREAMS = ("events", "wait")
-_LOOK_S = 5.0
+_CHECK_S = 5.0
 _RETRY_S = 5
 _LINES = "application/x-ndjson"
 
 
 async def stream(request: web.Request) -> web.StreamResponse:
-    """Pass a stream on until either side ends it."""
+    """Forward a stream until either side ends the connection."""
     name = request.match_info["name"]
     if name not in STREAMS:
         return problem(404, f'there is no stream "{name}", only {", ".join(STREAMS)}')
@@ -36,16 +36,16 @@ async def stream(request: web.Request) -> web.StreamResponse:
         return response
     async with answer:
         if answer.content_type != _LINES:
-            return refused(msgspec.json.decode(await answer.read(), type=Answer), of_one=False)
-        return await _passed_on(request, answer)
+            return refused(msgspec.json.decode(await answer.read(), type=Answer), is_single=False)
+        return await _forward(request, answer)
 
 
-async def _passed_on(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _forward(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": _LINES, "Cache-Control": "no-store"})
     try:
         await response.prepare(request)
         while request[IS_LOGGED_IN]():
-            lines = await _next(answer)
+            lines = await _next_lines(answer)
             if lines == b"":
                 break
             if lines is not None:
@@ -53,14 +53,14 @@ async def _passed_on(request: web.Request, answer: aiohttp.ClientResponse) -> we
             elif request.transport is None or request.transport.is_closing():
                 break
     except (ConnectionError, aiohttp.ClientError):
-        pass  # one of the two has gone: the program asks again
+        pass  # either side has closed the connection: the program sends the request again
     return response
 
 
-async def _next(answer: aiohttp.ClientResponse) -> Any:
-    """What came, b"" at the end, None for nothing in a while. Raises aiohttp.ClientError."""
+async def _next_lines(answer: aiohttp.ClientResponse) -> Any:
+    """The received lines, b"" at the end of the stream, None after _CHECK_S without lines. Raises aiohttp.ClientError."""
     try:
-        async with asyncio.timeout(_LOOK_S):
+        async with asyncio.timeout(_CHECK_S):
             return await answer.content.readany()
     except TimeoutError:
         return None

@@ -1,6 +1,6 @@
 """Accounting: the stored queries of the database, their fields as a form, and the rows as a table, a plot and CSV.
 
-Owns how answers are shown; who may ask what says sge_dbwriter, which is asked on behalf of the visitor.
+Owns the presentation of answers. sge_dbwriter runs the queries on behalf of the visitor, and decides on their rights.
 Source: DB-22, DB-23; `gridengine arco`; gridengine/arco.py.
 """
 
@@ -20,11 +20,11 @@ from gridengine import arco
 from gridengine.arco_rows import csv_text, format_value, truncate
 
 ROWS = 100
-_ASKED: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}
-"""What is asked for to show it: rows, bytes of all of them, and characters of a text. A file takes all."""
+_SHOWN_LIMITS: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}
+"""Limits of rows for a page: rows, bytes of all rows, and characters of a text. A file has all rows."""
 _COLUMNS, _CHARACTERS, _HEADING = 100, 2**20, 100
 """Columns of a page, characters of all its cells, and of the name of a column."""
-_NO_ROWS: Data = {"columns": [], "rows": [], "total": 0, "more": False, "hidden": 0, "plots": [], "asked": False}
+_NO_ROWS: Data = {"columns": [], "rows": [], "total": 0, "more": False, "hidden": 0, "plots": [], "has_run": False}
 
 
 async def query_list(visit: Visit) -> Data:
@@ -39,19 +39,19 @@ async def query_list(visit: Visit) -> Data:
     return {"categories": categories, "faults": listed["faults"], "fault": ""}
 
 
-async def one_query(visit: Visit) -> Data:
+async def query_details(visit: Visit) -> Data:
     """A query with its form, and its rows once all fields have values."""
     query = await _query(visit)
-    fields = [one | {"value": visit.said(one["name"]) or one["default"] or ""} for one in query["fields"]]
+    fields = [field | {"value": visit.parameter(field["name"]) or field["default"] or ""} for field in query["fields"]]
     data = {"query": query, "fields": fields, "fault": ""} | _NO_ROWS
-    if any(not one["value"] for one in fields):
+    if any(not field["value"] for field in fields):
         return data
     return data | await _rows(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)})
 
 
-async def own_sql(visit: Visit) -> Data:
-    """SQL of the visitor's own, which only reads."""
-    text = visit.said("sql")
+async def sql_details(visit: Visit) -> Data:
+    """The page for the visitor's own SQL, which is read-only."""
+    text = visit.parameter("sql")
     data: Data = {"sql": text, "fault": ""} | _NO_ROWS
     return data | await _rows(visit, arco.SQL, {"sql": text}) if text else data
 
@@ -60,40 +60,40 @@ async def read_query(request: web.Request) -> web.Response:
     """The page of a query, or its rows as CSV."""
     visit = visit_of(request)
     try:
-        if visit.said("format") == "csv":
+        if visit.parameter("format") == "csv":
             query = await _query(visit)
-            return await _file(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)}, query["name"])
-        return html(render(QUERY, visit, await one_query(visit)))
+            return await _csv_response(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)}, query["name"])
+        return html(render(QUERY, visit, await query_details(visit)))
     except Missing as missing:
         return problem(visit, 404, str(missing), "The list of all queries is at /accounting.")
     except (DatabaseUnavailable, QueryDenied) as fault:
-        return problem(visit, 503, "The database cannot be asked.", str(fault))
+        return problem(visit, 503, "The database cannot be queried.", str(fault))
 
 
 async def read_sql(request: web.Request) -> web.Response:
     """The page for SQL, or the rows as CSV."""
     visit = visit_of(request)
-    if visit.said("format") == "csv":
-        return await _file(visit, arco.SQL, {"sql": visit.said("sql")}, "rows")
-    return html(render(SQL, visit, await own_sql(visit)))
+    if visit.parameter("format") == "csv":
+        return await _csv_response(visit, arco.SQL, {"sql": visit.parameter("sql")}, "rows")
+    return html(render(SQL, visit, await sql_details(visit)))
 
 
 async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
-    """What a template needs of the rows, in the order that is asked for; a fault as its text."""
+    """The template's data on the rows, in the requested order; for a fault its text."""
     try:
-        answer = await _ask(visit, request, fields | _ASKED)
+        answer = await _ask(visit, request, fields | _SHOWN_LIMITS)
     except (DatabaseUnavailable, QueryDenied) as fault:
         return {"fault": str(fault)}
-    return await asyncio.to_thread(_shown_rows, visit, answer)  # others are answered meanwhile
+    return await asyncio.to_thread(_shown_rows, visit, answer)  # the event loop serves other requests meanwhile
 
 
 def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     columns, types, rows = answer["columns"], answer["types"], answer["rows"]
     plots = plots_of(columns, types, rows, answer.get("plot"))
-    sort = visit.said("sort")
+    sort = visit.parameter("sort")
     if (column := sort.lstrip("-")) in columns:
-        place = columns.index(column)
-        rows = sorted(rows, key=lambda row: _rank(row[place]), reverse=sort.startswith("-"))
+        index = columns.index(column)
+        rows = sorted(rows, key=lambda row: _sort_key(row[index]), reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(rows) // ROWS)))
     rows, total = rows[(number - 1) * ROWS : number * ROWS], len(rows)
     names, hidden = [truncate(name, _HEADING) for name in columns[:_COLUMNS]], len(columns[_COLUMNS:])
@@ -101,7 +101,7 @@ def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     sorts = [name if len(name) <= _HEADING else "" for name in columns[:_COLUMNS]]  # a heading is a link with the name
     longest = _CHARACTERS // max(1, len(names) * len(rows))
     return {
-        **{"columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "asked": True},
+        **{"columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "has_run": True},
         "rows": [
             [truncate(format_value(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows
         ],
@@ -110,17 +110,17 @@ def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     }
 
 
-def _rank(value: Any) -> tuple[bool, bool, Any]:
-    """Of a value among others, of which some may be no number where most are."""
+def _sort_key(value: Any) -> tuple[bool, bool, Any]:
+    """The sort key of a value in a column of numbers and texts; nulls come first."""
     return value is not None, isinstance(value, str), value
 
 
-async def _file(visit: Visit, request: str, fields: dict[str, object], name: str) -> web.Response:
-    """All rows as CSV; half of them are none."""
+async def _csv_response(visit: Visit, request: str, fields: dict[str, object], name: str) -> web.Response:
+    """All rows as CSV, or a problem page: an incomplete file is never sent."""
     try:
         answer = await _ask(visit, request, fields)
     except (DatabaseUnavailable, QueryDenied) as fault:
-        return problem(visit, 400, "The rows cannot be had.", str(fault))
+        return problem(visit, 400, "The rows are not available.", str(fault))
     if answer["too_large"]:
         return problem(visit, 400, f"The rows have more than {arco.ANSWER_BYTES >> 20} MB.", "Ask for less.")
     if answer["more"]:
@@ -132,25 +132,25 @@ async def _file(visit: Visit, request: str, fields: dict[str, object], name: str
 
 
 async def _query(visit: Visit) -> Any:
-    """The query that the address names. Raises Missing, DatabaseUnavailable, QueryDenied."""
+    """The query at this address. Raises Missing, DatabaseUnavailable, QueryDenied."""
     name = visit.parts["name"]
     queries = (await _ask(visit, arco.QUERIES))["queries"]
-    found = [query for query in queries if query["name"] == name]
-    if not found:
+    matching = [query for query in queries if query["name"] == name]
+    if not matching:
         raise Missing(f'There is no query "{name}"')
-    return found[0]
+    return matching[0]
 
 
 def _values(visit: Visit, query: Any) -> dict[str, str]:
-    """What the visitor said; the writer fills in the rest."""
-    return {one["name"]: text for one in query["fields"] if (text := visit.said(one["name"]))}
+    """The field values from the address; sge_dbwriter fills in the defaults."""
+    return {field["name"]: text for field in query["fields"] if (text := visit.parameter(field["name"]))}
 
 
 async def _ask(visit: Visit, request: str, fields: dict[str, object] | None = None) -> dict[str, Any]:
     return await send_dbwriter_request(visit.shared.cell, visit.caller, request, fields or {})
 
 
-QUERY = Page("/accounting/{name}", "query.html", one_query)
-SQL = Page("/accounting/sql", "sql.html", own_sql)
+QUERY = Page("/accounting/{name}", "query.html", query_details)
+SQL = Page("/accounting/sql", "sql.html", sql_details)
 PAGES = [Page("/accounting", "accounting.html", query_list)]
 ROUTES = [web.get(SQL.path, read_sql), web.get(QUERY.path, read_query)]

@@ -1,4 +1,4 @@
-"""The week of a calendar that its page shows, and the way to the weeks beside it. Source: GU-6; calendar_conf(5)."""
+"""The week on the page of a calendar, with links to the weeks before and after. Source: GU-6; calendar_conf(5)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from daemons.web.pages.page import Data, Visit
 
 
 def shown_week(visit: Visit, name: str) -> Data | None:
-    """The week in which the day `week` of the address is, else the present one; None while there is no such calendar."""
+    """The week of the day `week` in the address, by default the current week; None if there is no such calendar."""
     state, zone = visit.shared.mirror.state, visit.shared.zone
     calendar = state.calendars.get(name)
     if calendar is None:
         return None
     now = datetime.fromtimestamp(visit.shared.mirror.now, zone)
-    monday = monday_of(_day(visit.said("week")) or now.date())
+    monday = monday_of(_day(visit.parameter("week")) or now.date())
     week = timedelta(days=7)
     return {
         **{"days": week_of(calendar, monday, zone), "today": now.date(), "second": now.hour * 3600 + now.minute * 60},
@@ -26,7 +26,7 @@ def shown_week(visit: Visit, name: str) -> Data | None:
 
 
 def _day(text: str) -> date | None:
-    """A day as `2026-11-23`; None for none, and at the ends of the calendar, beside which there is no week."""
+    """A day as `2026-11-23`; None for other texts, and for the first and last year, which lack adjacent weeks."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

@@ -1,7 +1,8 @@
-"""Changes of the configuration as pages make them: tried or made by `config_change`, what would follow, and who came in between.
+"""Changes of the configuration by pages: preview and commit by `config_change`, their effects, and conflicts with other changes.
 
-Owns the words for what would become of queue instances, and the comparison of versions; the qmaster decides. A change bears what
-it was made of, so that it is refused once somebody else has changed the object. Called by the pages of objects and of history.
+Owns the texts on effects for queue instances, and the comparison of versions; the qmaster decides. A change carries the version
+that it is based on, so the qmaster refuses it after another user's change of the object. Called by the pages of objects and of
+history.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from gridengine.gdi.requests import Answer
 Attributes = dict[str, str]
 _STALE = "has been changed since"
 _EFFECTS = {
-    "appear": ("ok", "appear"),
-    "go": ("bad", "go"),
-    "orphaned": ("bad", "stay as orphans until their jobs have ended"),
-    "revived": ("ok", "are orphans no more"),
+    "appear": ("ok", "are added"),
+    "go": ("bad", "are removed"),
+    "orphaned": ("bad", "stay orphaned until their jobs have ended"),
+    "revived": ("ok", "are no longer orphaned"),
     "ambiguous": ("bad", "become ambiguous"),
-    "settled": ("ok", "are ambiguous no more"),
-    "changed": ("warn", "have other values"),
+    "settled": ("ok", "are no longer ambiguous"),
+    "changed": ("warn", "get new values"),
 }
 
 
 class Attempt(NamedTuple):
-    """What the qmaster says to changes: (level, text) each, and the texts of its refusals.
+    """The qmaster's answers to changes: (level, text) each, and the texts of its refusals.
 
-    `effects`: of a preview that is not refused, what would become of queue instances: tone, words, names each; else None.
+    `effects`: of an accepted preview, the effects on queue instances: (tone, text, names) each; else None.
     """
 
     answers: list[tuple[str, str]]
@@ -39,12 +40,12 @@ class Attempt(NamedTuple):
 
     @property
     def is_stale(self) -> bool:
-        """Whether somebody else has changed an object in between."""
+        """Whether another user has changed an object in between."""
         return any(_STALE in text for text in self.refusals)
 
 
 async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool) -> Attempt:
-    """Make these changes, all or none, or have them planned."""
+    """Make these changes, all or none, or plan them for a preview."""
     try:
         answer = await visit.shared.ask("config_change", {"changes": changes, "plan": preview}, visit.caller)
     except NoQmaster as away:
@@ -57,7 +58,10 @@ async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool
 
 
 def why_not_configure(visit: Visit, operators: bool = False) -> str:
-    """Why the visitor may change no configuration, or with `operators` do what they may; "" if he may. The qmaster decides."""
+    """The reason why the visitor lacks the rights of a manager, or of an operator with `operators`; "" for none.
+
+    The reason only disables buttons; the qmaster decides.
+    """
     shared = visit.shared
     if not shared.mirror.connected:
         return "The qmaster does not respond: nothing can be changed."
@@ -67,17 +71,17 @@ def why_not_configure(visit: Visit, operators: bool = False) -> str:
 def versions(
     before: Mapping[str, str] | None, now: Mapping[str, str] | None, after: Mapping[str, str] | None
 ) -> list[tuple[str, str, str, str]]:
-    """Attribute, as a change found it, as it is now, as the change would leave it: where these differ."""
+    """(attribute, value before the change, current value, value after the change) for each attribute that differs."""
     before, now, after = before or {}, now or {}, after or {}
     rows = [(name, before.get(name, ""), now.get(name, ""), after.get(name, "")) for name in {**before, **now, **after}]
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
 def _effects(instances: Mapping[str, list[Any]]) -> list[tuple[str, str, list[str]]]:
-    found = []
-    for what, (tone, words) in _EFFECTS.items():
-        concerned = instances.get(what, ())
+    effects = []
+    for outcome, (tone, text) in _EFFECTS.items():
+        concerned = instances.get(outcome, ())
         names = [each if isinstance(each, str) else f"{each[0]} ({each[1]}: {', '.join(each[2])})" for each in concerned]
         if names:
-            found.append((tone, words, names))
-    return found
+            effects.append((tone, text, names))
+    return effects

@@ -1,7 +1,7 @@
-"""The table of complex attributes: all of them in one form, changed as one, with only the choices that go together.
+"""The table of complex attributes: a single form for all rows, saved together, which offers only valid combinations.
 
-Owns the form and which choices are offered; what goes together says the model. A change bears what the form was made of, as all
-changes of the configuration. Source: GU-7; complex(5), CX-5 to CX-13.
+Owns the form and its choices; the model defines the valid combinations. A change carries the version that the form is based on,
+as all changes of the configuration. Source: GU-7; complex(5), CX-5 to CX-13.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _NEW_ROWS = 3
 
 @cache
 def combinations() -> dict[str, list[str]]:
-    """What goes together: `type relop consumable requestable` -> the examples of defaults that can be with it."""
-    found: dict[str, list[str]] = {}
+    """Valid combinations: `type relop consumable requestable` -> the valid examples of defaults."""
+    defaults_of: dict[str, list[str]] = {}
     for kind, relop, consumable, requestable, default in product(
         CHOICES["type"], CHOICES["relop"], CHOICES["consumable"], CHOICES["requestable"], _DEFAULTS
     ):
@@ -49,19 +49,19 @@ def combinations() -> dict[str, list[str]]:
             Complex.template("x").model_copy(update=chosen).check()
         except ConfigError:
             continue
-        found.setdefault(f"{kind} {relop} {consumable} {requestable}", []).append(default)
-    return found
+        defaults_of.setdefault(f"{kind} {relop} {consumable} {requestable}", []).append(default)
+    return defaults_of
 
 
 async def table(visit: Visit) -> Data:
-    """All complexes, or those whose names have `find` in them."""
-    stored, find = visit.shared.mirror.state.kind(KIND_NAME), visit.said("find").lower()
+    """All complexes, or the complexes with `find` in their names or shortcuts."""
+    stored, find = visit.shared.mirror.state.kind(KIND_NAME), visit.parameter("find").lower()
     names = [name for name in sorted(stored) if find in name.lower() or find in stored[name]["shortcut"].lower()]
-    return _data(visit, {name: dict(stored[name]) for name in names}) | {"find": visit.said("find")}
+    return _data(visit, {name: dict(stored[name]) for name in names}) | {"find": visit.parameter("find")}
 
 
 async def form(visit: Visit) -> Data:
-    """The whole table as a form; what it was made of stays as it is while somebody fills it in."""
+    """The whole table as a form. The form keeps its base version while the visitor edits."""
     return _data(visit, dict(sorted(visit.shared.mirror.state.kind(KIND_NAME).items()))) | {"edit": True}
 
 
@@ -74,7 +74,7 @@ def _data(visit: Visit, rows: Mapping[str, Mapping[str, str]]) -> Data:
 
 
 def ask_about_complexes(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
-    """What to confirm: which complexes are removed."""
+    """Ask to confirm the removal of complexes."""
     gone = [name.removeprefix("gone ") for name in fields if name.startswith("gone ")] if fields.get("do") == "commit" else []
     if not gone:
         return None
@@ -82,13 +82,13 @@ def ask_about_complexes(visit: Visit, fields: MultiMapping[Any]) -> Question | N
 
 
 async def change(request: web.Request) -> web.Response:
-    """Preview or commit all that is changed in the table, as one."""
+    """Preview or commit all changes in the table as a single change."""
     visit, fields = visit_of(request), await request.post()
     sent = {name: value for name, value in fields.items() if isinstance(value, str)}
     try:
         before = msgspec.json.decode(sent.get("before", ""), type=dict[str, dict[str, str]])
     except (msgspec.DecodeError, RecursionError):
-        return problem(visit, 400, "The form is not one of these pages.")
+        return problem(visit, 400, "The form does not come from these pages.")
     rows = {name: {**dict.fromkeys(COLUMNS, ""), **row, **_row(sent, f"old {name}")} for name, row in before.items()}
     new = [row for number in range(_NEW_ROWS) if (row := _row(sent, f"new {number}")).get("name")]
     gone = [name for name in before if sent.get(f"gone {name}")]
@@ -96,7 +96,7 @@ async def change(request: web.Request) -> web.Response:
     data = _data(visit, rows) | {"before": json.dumps(before), "edit": True, "gone": gone}
     data["new"] = [*({**dict.fromkeys(COLUMNS, ""), **row} for row in new), *data["new"]][:_NEW_ROWS]
     if not changes:
-        return _shown(visit, data | {"answers": [("warning", "nothing is changed yet")]}, request)
+        return _shown(visit, data | {"answers": [("warning", "no field has changed")]}, request)
     preview = sent.get("do") != "commit"
     tried = await try_changes(visit, changes, preview)
     named = [*rows, *(row["name"] for row in new)]
@@ -105,7 +105,7 @@ async def change(request: web.Request) -> web.Response:
     if tried.is_stale:
         data["answers"].append(("info", "Reload the page to start from the stored values. Your values are still here."))
     elif not tried.refusals:
-        data |= {"plan": [(each["name"], _differs(each)) for each in changes]} if preview else {"done": True}
+        data |= {"plan": [(each["name"], _change_text(each)) for each in changes]} if preview else {"done": True}
     return _shown(visit, data, request)
 
 
@@ -114,7 +114,7 @@ def _shown(visit: Visit, data: Data, request: web.Request) -> web.Response:
 
 
 def _row(sent: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The columns of a row that a form has."""
+    """The filled columns of a row in a form."""
     given = {column: sent.get(f"{prefix} {column}", "").strip() for column in COLUMNS}
     return {column: value for column, value in given.items() if value}
 
@@ -132,8 +132,8 @@ def _changes(
     return [*changed, *({"kind": KIND_NAME, "name": row["name"], "before": None, "after": row} for row in made)]
 
 
-def _differs(change: Mapping[str, Any]) -> str:
-    """What a change does, in words."""
+def _change_text(change: Mapping[str, Any]) -> str:
+    """The text that describes a change."""
     before, after = change["before"], change["after"]
     if after is None:
         return "is removed"

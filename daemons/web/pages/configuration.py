@@ -1,7 +1,8 @@
-"""Every object of the configuration in one form: what qconf shows, adds, changes and removes, and what would follow of a change.
+"""All objects of the configuration in a common form: show, add, change and remove, as qconf, with a preview of the effects.
 
-Owns the addresses and the form; which attributes there are say the models, what a change is worth the qmaster. A change bears
-what the form was made of, so two administrators cannot overwrite each other's work in silence: the later one is shown both.
+Owns the addresses and the form; the models define the attributes, the qmaster decides on changes. A change carries the version
+that the form is based on, so two administrators cannot overwrite each other's work unnoticed: the later administrator sees both
+versions.
 Source: GU-1, GU-2, GU-6, GU-7, GU-8; qconf(1).
 """
 
@@ -28,7 +29,7 @@ from gridengine.state.state import State
 
 ROWS = 200
 SINGLE, NEW = "-", "+"
-"""In addresses: the one object of a kind that has only one, and an object that is to be made."""
+"""Names in addresses: of the single object of a kind, and of a new object."""
 _LONG = 60
 
 
@@ -36,16 +37,16 @@ _NOUNS = {
     **{"exec_host": "execution host", "admin_host": "administrative host", "submit_host": "submit host"},
     **{"userset": "access list", "checkpoint": "checkpointing environment"},
 }
-"""Words for kinds of objects where the commands use short ones."""
+"""Nouns for kinds of objects whose names in the commands are abbreviated."""
 
 
 def noun_of(kind: str) -> str:
-    """What pages call a kind of object."""
+    """The noun for a kind of object on pages."""
     return _NOUNS.get(kind, KIND[kind].noun)
 
 
 class Subject(NamedTuple):
-    """The object that an address means; without a name, a new one. `stored`: its attributes, None while there is none."""
+    """The object at an address; without a name, a new object. `stored`: its attributes, None if it does not exist."""
 
     kind: str
     name: str
@@ -53,17 +54,17 @@ class Subject(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The attribute that holds its name, "" if none does."""
+        """The attribute that holds the name, "" if there is none."""
         return KIND[self.kind].key
 
     @property
     def is_gone(self) -> bool:
-        """Whether there was such an object when the form was made."""
+        """Whether the object was removed after the form was loaded."""
         return bool(self.name) and self.stored is None
 
     @property
     def inherits(self) -> bool:
-        """Whether it has only what differs from the global configuration."""
+        """Whether the object only has overrides of the global configuration."""
         return self.kind == "configuration" and self.name != GLOBAL
 
     @property
@@ -73,7 +74,7 @@ class Subject(NamedTuple):
 
 
 class Match(NamedTuple):
-    """An object with a text in some of its attributes. `address`: its page."""
+    """An object with a text in its attributes. `address`: its page."""
 
     noun: str
     name: str
@@ -82,29 +83,29 @@ class Match(NamedTuple):
 
 
 async def kinds(visit: Visit) -> Data:
-    """All kinds, with how many objects there are; with `find`, the objects that have that text somewhere."""
-    state, find = visit.shared.mirror.state, visit.said("find")
+    """All kinds with the number of their objects; with `find`, the objects that contain the text."""
+    state, find = visit.shared.mirror.state, visit.parameter("find")
     rows = [(kind, noun_of(kind), len(state.kind(kind)), address_of(kind, "") if KIND[kind].single else "") for kind in KINDS]
-    found = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
-    return {"kinds": rows, "find": find, "matches": found[:ROWS], "total": len(found)}
+    matching = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
+    return {"kinds": rows, "find": find, "matches": matching[:ROWS], "total": len(matching)}
 
 
-def matches(state: State, wanted: re.Pattern[str]) -> list[Match]:
-    """The objects in whose name, attributes or values the pattern is found."""
-    found = []
+def matches(state: State, pattern: re.Pattern[str]) -> list[Match]:
+    """The objects with a match of the pattern in their names, attributes or values."""
+    matching = []
     for kind in KIND:
         for name, attributes in sorted(state.kind(kind).items()):
-            where = [each for each, value in attributes.items() if wanted.search(value) or wanted.search(each)]
-            if where or wanted.search(name):
-                found.append(Match(noun_of(kind), name, address_of(kind, name), where))
-    return found
+            where = [each for each, value in attributes.items() if pattern.search(value) or pattern.search(each)]
+            if where or pattern.search(name):
+                matching.append(Match(noun_of(kind), name, address_of(kind, name), where))
+    return matching
 
 
 async def objects(visit: Visit) -> Data:
     """The objects of a kind, by name."""
     kind = _kind(visit)
     state = visit.shared.mirror.state
-    find = visit.said("find")
+    find = visit.parameter("find")
     names = [name for name in sorted(state.kind(kind)) if find.lower() in name.lower()]
     number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
     shown = [name for name in names if (kind, name) != ("exec_host", "template")][(number - 1) * ROWS : number * ROWS]
@@ -115,20 +116,20 @@ async def objects(visit: Visit) -> Data:
     }
 
 
-async def one_object(visit: Visit) -> Data:
-    """The form of an object, or of a new one, that of `from` for a beginning."""
+async def object_details(visit: Visit) -> Data:
+    """The form of an object, or of a new object with the values of the object `from`."""
     subject = _subject(visit)
     values = _attributes(subject)
     if subject.stored is None:
-        beginning = visit.shared.mirror.state.kind(subject.kind).get(visit.said("from"), {})
-        values |= {name: value for name, value in beginning.items() if name in values}
+        template = visit.shared.mirror.state.kind(subject.kind).get(visit.parameter("from"), {})
+        values |= {name: value for name, value in template.items() if name in values}
         if subject.key:
-            values[subject.key] = visit.said("name")
+            values[subject.key] = visit.parameter("name")
     return _form(visit, subject, values)
 
 
 def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
-    """What to confirm: a removal, with what runs in a queue or on a host."""
+    """Ask to confirm a removal, with the tasks that run in a queue or on a host."""
     if fields.get("do") != "remove":
         return None
     kind, name = _subject(visit)[:2]
@@ -141,9 +142,9 @@ def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None
 
 
 async def change_object(request: web.Request) -> web.Response:
-    """Preview, save or remove: the form again with what is wrong or would follow, or the way to what has become of it."""
+    """Preview, save or remove an object; answer with the form and its errors or effects, or with a link to the result."""
     visit, fields = visit_of(request), await request.post()
-    # somebody else may have removed it since its form was made: what was typed stays there
+    # another user may have removed the object after its form was loaded: the form keeps the typed values
     subject = _subject(visit, may_be_gone="before" in fields)
     before, after = _sent(subject, fields)
     removing, preview = fields.get("do") == "remove", fields.get("do") == "preview"
@@ -160,12 +161,12 @@ async def change_object(request: web.Request) -> web.Response:
     elif attempt.is_stale:
         data["versions"] = versions(before, visit.shared.mirror.state.kind(subject.kind).get(name), after)
     elif not preview and not attempt.refusals:
-        data |= {"done": True, "place": f"/config/{subject.kind}" if removing else address_of(subject.kind, name)}
+        data |= {"done": True, "next": f"/config/{subject.kind}" if removing else address_of(subject.kind, name)}
     return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
 
 
 def address_of(kind: str, name: str) -> str:
-    """Where an object is shown and changed."""
+    """The address of the page that shows and changes an object."""
     return f"/config/{kind}/{quote(name, safe='@') if name else SINGLE}"
 
 
@@ -173,14 +174,14 @@ def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
     shown = dict.fromkeys(sorted(LOCAL), "") | dict(values) if subject.inherits else values
     return {
         **{"subject": subject, "values": shown, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
-        **{"effects": None, "versions": [], "gone": False, "object": "", "done": False, "place": "", "long": _LONG},
+        **{"effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "", "long": _LONG},
         **{"why_not": why_not_configure(visit), "inherited": _inherited(visit, subject)},
         **{"noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
     }
 
 
 def _inherited(visit: Visit, subject: Subject) -> Attributes:
-    """What a host gets where its configuration sets nothing."""
+    """The global values, which a host inherits without values of its own."""
     return visit.shared.mirror.state.kind("configuration").get(GLOBAL, {}) if subject.inherits else {}
 
 
@@ -192,7 +193,7 @@ def _kind(visit: Visit) -> str:
 
 
 def _subject(visit: Visit, may_be_gone: bool = False) -> Subject:
-    """Raises Missing for a kind that is not there, and for an object that is not there unless it `may_be_gone`."""
+    """The object at an address. Raises Missing for an unknown kind, and for an unknown object unless it `may_be_gone`."""
     kind, name = _kind(visit), visit.parts["name"]
     if name == NEW and not KIND[kind].single:
         return Subject(kind, "", None)
@@ -204,7 +205,7 @@ def _subject(visit: Visit, may_be_gone: bool = False) -> Subject:
 
 
 def _sent(subject: Subject, fields: MultiMapping[Any]) -> tuple[Attributes | None, Attributes]:
-    """What a form was made of, and what it says now."""
+    """The base version of a form (None for a new object), and its current values."""
     try:
         before = json.loads(str(fields.get("before", "null")))
     except ValueError:
@@ -214,7 +215,7 @@ def _sent(subject: Subject, fields: MultiMapping[Any]) -> tuple[Attributes | Non
 
 
 def _attributes(subject: Subject) -> Attributes:
-    """The attributes of a form: as stored, in their order, else as in a new object; "" for those that a host inherits."""
+    """The attributes of a form in order: stored values, else defaults of a new object; "" for inherited attributes of a host."""
     if subject.inherits:
         return dict.fromkeys(sorted(LOCAL), "") | dict(subject.stored or {})
     return dict(subject.stored) if subject.stored is not None else KINDS[subject.kind].template().attributes()
@@ -226,36 +227,36 @@ def _text(fields: MultiMapping[Any], name: str, default: str) -> str:
 
 
 def _name_fault(visit: Visit, subject: Subject, name: str) -> str:
-    """What is wrong with the name of a new object, "" if nothing is or it is none."""
+    """The error in the name of a new object, "" for none, and for existing objects."""
     if subject.name or KIND[subject.kind].single:
         return ""
     if not name:
-        return "A name is missing."
-    return f"There is a {noun_of(subject.kind)} {name} already." if name in visit.shared.mirror.state.kind(subject.kind) else ""
+        return "A name is required."
+    return f"The {noun_of(subject.kind)} {name} already exists." if name in visit.shared.mirror.state.kind(subject.kind) else ""
 
 
 def _summary(kind: str, attributes: Mapping[str, str]) -> str:
-    """The first attributes beside the name, for a list."""
+    """The first attributes after the name, for a list."""
     shown = [(name, value) for name, value in attributes.items() if name != KIND[kind].key and value.lower() != "none"]
     return ", ".join(f"{name} {value}" for name, value in shown[:4])
 
 
 def _at_fields(subject: Subject, texts: list[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Refusals by the attribute that they name first; of a new object whose name is no attribute, the others by `object`."""
-    found: dict[str, str] = {}
+    """Refusals by the attribute that they name first; for a new object without a key attribute, other refusals at `object`."""
+    faults: dict[str, str] = {}
     for text in texts:
         named = [(match.start(), name) for name in values if (match := re.search(rf"\b{re.escape(name)}\b", text))]
         if named:
-            found.setdefault(min(named)[1], text)
+            faults.setdefault(min(named)[1], text)
         elif not (subject.name or subject.key):
-            found.setdefault("object", text)
-    return found
+            faults.setdefault("object", text)
+    return faults
 
 
 def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(change.affected.kinds)
 
 
-OBJECT = Page("/config/{kind}/{name}", "object.html", one_object)
+OBJECT = Page("/config/{kind}/{name}", "object.html", object_details)
 PAGES = [Page("/config", "kinds.html", kinds, _concerns), Page("/config/{kind}", "objects.html", objects, _concerns)]
 ROUTES = [page_route(OBJECT), form_route("/config/{kind}/{name}", change_object, ask_about_object)]

@@ -1,4 +1,4 @@
-"""Jobs that have ended as pages show them: what `finished_jobs` knows, where the output is, and what can be done.
+"""Finished jobs on pages: the records of `finished_jobs`, the paths of the output, and the possible actions.
 
 Source: GU-12; sge_accounting(5), AC-1.
 """
@@ -14,28 +14,29 @@ from daemons.web.pages import job_output
 from daemons.web.pages.page import Data, Visit
 
 MOST_TASKS = 100
-"""Ended tasks that a page shows."""
+"""Maximum of ended tasks on a page."""
 
 
 async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
-    """What is known of a job that has ended; None for one of which nothing is, or while the qmaster is away."""
+    """The record of a finished job; None if there is none, or the qmaster is unreachable."""
     try:
         record = await finished_jobs.finished_job(visit.shared, visit.caller, number)
     except NoQmaster:
         return None
     if record is None:
         return None
-    why_not = "" if record.resubmittable else "The script is no longer known: only those of the last ended jobs are kept."
+    forgotten = "The script is no longer known: the qmaster only keeps the scripts of the last ended jobs."
+    why_not = "" if record.resubmittable else forgotten
     return {
         **record._asdict(),
         **{"tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS)},
-        **{"why_not_resubmit": why_not, "output": job_output.shown_with_ended(visit, record, task)},
+        **{"why_not_resubmit": why_not, "output": job_output.output_of_finished_job(visit, record, task)},
         "files": job_output.files_of(record, record.array),
     }
 
 
 async def ended_tasks(visit: Visit, number: int) -> list[FinishedTask]:
-    """The tasks of a job that are over; none while the qmaster is away."""
+    """The ended tasks of a job; empty while the qmaster is unreachable."""
     try:
         return await finished_jobs.ended_tasks(visit.shared, visit.caller, number)
     except NoQmaster:
@@ -43,7 +44,7 @@ async def ended_tasks(visit: Visit, number: int) -> list[FinishedTask]:
 
 
 async def outcomes(visit: Visit, numbers: Sequence[int]) -> dict[int, str]:
-    """How jobs ended, in words, by their numbers; nothing while the qmaster is away."""
+    """The outcomes of jobs as texts, by job number; empty while the qmaster is unreachable."""
     try:
         return await finished_jobs.outcomes(visit.shared, visit.caller, numbers)
     except NoQmaster:

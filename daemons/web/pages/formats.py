@@ -18,12 +18,12 @@ from gridengine.printable import printable
 from gridengine.quantities import clock_text, size_text
 from gridengine.units import parse_memory
 
-#: what stands for a value that nobody knows, as in the listings of the commands
+#: the text for an unknown value, as in the listings of the commands
 NOTHING = "-"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
-"""Sequences that mean colours, places and titles to a terminal. Source: ECMA-48 5.4."""
+"""Escape sequences for colours, cursor positions and titles of a terminal. Source: ECMA-48 5.4."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What is not to be seen, or turns round what is; but for tabs and ends of lines."""
+"""Invisible characters, and characters that change the direction of text; tabs and line ends are not included."""
 _READING = re.compile(r"(-?[0-9]+\.[0-9]{2,})([KMGT]?)", re.ASCII | re.IGNORECASE)
 _BREAKS = re.compile(r"([@._/:-])(?=[^\W\d])")
 
@@ -65,21 +65,21 @@ def memory(size: float | None) -> str:
 
 def reading(text: Any) -> Any:
     """A value of a resource with three decimals at most, a size in its largest unit: `11.854`, `17.152G` for 17563.906250M."""
-    found = _READING.fullmatch(str(text))
-    if found is None:
+    match = _READING.fullmatch(str(text))
+    if match is None:
         return text
-    if found[2]:
+    if match[2]:
         return size_text(parse_memory(str(text)), 3)
-    return f"{float(found[1]):.3f}".rstrip("0").rstrip(".")
+    return f"{float(match[1]):.3f}".rstrip("0").rstrip(".")
 
 
 def timed(text: Any) -> Any:
-    """Seconds of a resource of type TIME with what they are as a clock: 2400 is `2400 s (00:40:00)`."""
+    """Seconds of a resource of type TIME, also as hours, minutes and seconds: 2400 is `2400 s (00:40:00)`."""
     return f"{text} s ({clock_text(int(text))})" if str(text).isascii() and str(text).isdigit() else text
 
 
 def logged(text: str) -> str:
-    """The time of a line of a messages file as that of all pages, `2026-11-20 18:16:20 CET`; others as they are."""
+    """The time of a line of a messages file in the format of the pages, `2026-11-20 18:16:20 CET`; other texts unchanged."""
     try:
         return moment(time.mktime(time.strptime(text, "%m/%d/%Y %H:%M:%S")))
     except (ValueError, OverflowError):
@@ -87,22 +87,22 @@ def logged(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A text of a user on one line, what is not printable written as `\\n`, `\\x1b` …; `-` for nothing."""
+    """A user's text on a single line, with unprintable characters as `\\n`, `\\x1b` …; `-` for an empty text."""
     return NOTHING if value is None or value == "" else printable(value)
 
 
-def written(text: str) -> str:
-    """What a program has written, as it is shown: without colours, with pictures for other control characters."""
+def printable_output(text: str) -> str:
+    """The output of a program for a page: without colours, with visible symbols for other control characters."""
     return _CONTROL.sub(_picture, _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
 def breakable(value: Any) -> Markup:
-    """A name that may go on in a new line behind its dots and signs: `all.q@node7.example.org`."""
+    """A name that may wrap after its dots and signs: `all.q@node7.example.org`."""
     text = plain(value)
     return _broken(text) if isinstance(text, str) else escape(text)
 
@@ -113,24 +113,24 @@ def _broken(text: str) -> Markup:
 
 
 def link(here: str, **changes: object) -> str:
-    """The address `here` (path and query) with other query parameters; None takes one out.
+    """The address `here` (path and query) with changed query parameters; the value None removes a parameter.
 
-    All that is not said stays, but for the page number: another filter or order begins at the first page.
+    Other parameters stay, except for the page number: a new filter or order starts at the first page.
     """
     path, _, query = here.partition("?")
-    wanted = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name != "page"}
-    wanted.update((name, str(value)) for name, value in changes.items() if value is not None)
-    kept = {name: value for name, value in wanted.items() if name not in changes or changes[name] is not None}
-    return f"{path}?{urlencode(kept)}" if kept else path
+    parameters = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name != "page"}
+    parameters.update((name, str(value)) for name, value in changes.items() if value is not None)
+    remaining = {name: value for name, value in parameters.items() if name not in changes or changes[name] is not None}
+    return f"{path}?{urlencode(remaining)}" if remaining else path
 
 
 def part(text: object) -> str:
-    """A name as a part of an address: `@allhosts` or `a/b` stay one part."""
+    """A name as a part of an address: `@allhosts` or `a/b` stay a single part."""
     return quote(str(text), safe="@")
 
 
 def on_hosts(paths: list[tuple[str, str]]) -> str:
-    """Paths with the hosts that they are for: `h1:/tmp/a, /tmp/b`."""
+    """Paths with their hosts: `h1:/tmp/a, /tmp/b`."""
     return ", ".join(f"{host}:{path}" if host else path for host, path in paths)
 
 
@@ -138,10 +138,10 @@ _LEVELS = {"g": "global", "h": "host", "q": "queue"}
 _SOURCES = {"l": "{} report", "L": "{} report, scaled", "c": "remaining, {}", "f": "{} configuration"}
 
 
-def origin(letters: str) -> str:
-    """Where the value of a resource comes from, in words: the letters of qstat -F for the level that decides and the source."""
-    level = _LEVELS.get(letters[:1], "")
-    return _SOURCES.get(letters[1:], "{}").format(level)
+def origin(code: str) -> str:
+    """The origin of a resource value as text, from the code of qstat -F for the deciding level and the source."""
+    level = _LEVELS.get(code[:1], "")
+    return _SOURCES.get(code[1:], "{}").format(level)
 
 
 _EVENTS = {
@@ -150,13 +150,13 @@ _EVENTS = {
 }
 
 
-def event_words(name: str) -> str:
-    """An event of a job's log in words: `PendingTasksDeleted` is "Pending tasks deleted"."""
+def event_text(name: str) -> str:
+    """An event of a job's log as text: `PendingTasksDeleted` is "Pending tasks deleted"."""
     return _EVENTS.get(name) or re.sub(r"(?<!^)[A-Z]", lambda capital: f" {capital[0].lower()}", name)
 
 
 _ALL = (
-    *(moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_words, plain, breakable),
+    *(moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable),
     part,
 )
 FILTERS = {each.__name__: each for each in _ALL}

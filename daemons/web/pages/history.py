@@ -1,7 +1,7 @@
-"""The past of the configuration: who changed what, with each attribute before and after, and the undo of a change.
+"""The history of the configuration: all changes with their users, with each attribute before and after, and the undo of a change.
 
-Owns the list and the page of one change. Undo makes the opposite change of all its objects, or of none; it bears what the change
-left behind, so it is refused once somebody else has changed one of them. Source: QF-36; `gridengine config history`, `undo`.
+Owns the list and the page of a change. Undo reverts all objects of a change, or none. The undo carries the versions after the
+change, so the qmaster refuses it after a later change of the same objects. Source: QF-36; `gridengine config history`, `undo`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gridengine.config import KINDS
 from gridengine.gdi.requests import Answer
 
 ROWS = 50
-_MOST_OBJECTS, _MOST_SHOWN = 8, 200
-"""Of one change in the list, and on its own page: a cell is made by a change of some hundred."""
+_LISTED_OBJECTS, _SHOWN_OBJECTS = 8, 200
+"""Objects per change in the list, and on the page of a change: the first change of a cell has several hundred."""
 
 
 class Altered(NamedTuple):
-    """What a change did to an object: its attributes before and after, None where there was no object."""
+    """A changed object: its attributes before and after the change, None if it did not exist."""
 
     kind: str
     name: str
@@ -42,19 +42,19 @@ class Altered(NamedTuple):
 
     @property
     def verb(self) -> tuple[str, str]:
-        """What became of it: a tone and a word."""
+        """The kind of change: a tone and a text."""
         return ("ok", "added") if self.before is None else ("bad", "removed") if self.after is None else ("busy", "changed")
 
     @property
     def differences(self) -> list[tuple[str, str, str]]:
-        """Attribute, before, after: where these differ; of an object that came or went, all."""
+        """(attribute, before, after) for each attribute that differs; all attributes of an added or removed object."""
         before, after = self.before or {}, self.after or {}
         rows = [(name, before.get(name, ""), after.get(name, "")) for name in {**before, **after}]
         return [row for row in rows if row[1] != row[2]]
 
     @property
     def opposite(self) -> dict[str, Any]:
-        """The change that takes this one back."""
+        """The change that reverts this change."""
         return {"kind": self.kind, "name": self.name, "before": self.after, "after": self.before}
 
 
@@ -69,55 +69,55 @@ class PastChange(NamedTuple):
 
 
 async def history(visit: Visit) -> Data:
-    """The changes that the filters mean, the newest first; those before the revision `before` of the address."""
-    wanted = {name: text for name in ("kind", "name", "user") if (text := visit.said(name))}
+    """The changes that match the filters, the newest first; only changes before the revision `before` of the address."""
+    filters = {name: text for name in ("kind", "name", "user") if (text := visit.parameter(name))}
     before = visit.number("before", 0)
-    answer = await visit.shared.ask("config_history", {**wanted, "limit": ROWS + 1, "before": before}, visit.caller)
-    found = _changes(answer)
+    answer = await visit.shared.ask("config_history", {**filters, "limit": ROWS + 1, "before": before}, visit.caller)
+    changes = _changes(answer)
     nouns = sorted((noun_of(kind), kind) for kind in KINDS)
     return {
-        **{"changes": found[:ROWS], "older": found[ROWS - 1].revision if len(found) > ROWS else 0, "before": before},
-        **{"wanted": wanted, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _MOST_OBJECTS},
+        **{"changes": changes[:ROWS], "older": changes[ROWS - 1].revision if len(changes) > ROWS else 0, "before": before},
+        **{"filters": filters, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _LISTED_OBJECTS},
         **{"answers": answer.answers, "why_not": why_not_configure(visit)},
     }
 
 
-async def one_change(visit: Visit) -> Data:
-    """A change with all that it did. Raises Missing."""
+async def change_details(visit: Visit) -> Data:
+    """A change with all its objects. Raises Missing."""
     number = visit.parts["revision"]
     revision = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
     body = {"revision": revision, "limit": 1}
-    found = _changes(await visit.shared.ask("config_history", body, visit.caller)) if revision else []
-    if not found:
+    changes = _changes(await visit.shared.ask("config_history", body, visit.caller)) if revision else []
+    if not changes:
         raise Missing(f"There is no change {number} in the history")
     empty: Data = {"answers": [], "effects": None, "versions": [], "done": False}
-    return {"change": found[0], "most": _MOST_SHOWN, "why_not": why_not_configure(visit), **empty}
+    return {"change": changes[0], "most": _SHOWN_OBJECTS, "why_not": why_not_configure(visit), **empty}
 
 
 async def ask_about_undo(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
-    """What to confirm: the undo of a change, with its objects."""
+    """Ask to confirm the undo of a change, with its objects."""
     if fields.get("do") != "undo":
         return None
-    change = (await one_change(visit))["change"]
+    change = (await change_details(visit))["change"]
     did = listed([f"{each.title} ({each.verb[1]})" for each in change.objects])
     details = [f"{change.user}: {did}.", "All objects of this change get their former values."]
     return Question(f"Undo change {change.revision}?", "Undo", details)
 
 
 async def undo(request: web.Request) -> web.Response:
-    """What the buttons of a change do: show what its undo would do, or undo it."""
+    """Preview the undo of a change, or undo the change."""
     visit, fields = visit_of(request), await request.post()
-    data = await one_change(visit)
+    data = await change_details(visit)
     change, preview = data["change"], fields.get("do") != "undo"
     attempt = await try_changes(visit, [each.opposite for each in reversed(change.objects)], preview)
     data |= {"answers": attempt.answers, "effects": attempt.effects, "done": not preview and not attempt.refusals}
     if attempt.is_stale:
-        data["versions"] = _versions(visit, change)[:_MOST_SHOWN]
+        data["versions"] = _versions(visit, change)[:_SHOWN_OBJECTS]
     return html(render(CHANGE, visit, data, alone="HX-Request" in request.headers))
 
 
 def _versions(visit: Visit, change: PastChange) -> list[tuple[str, str, str, str]]:
-    """Object and attribute, as the change left it, as it is now, as it was before the change: of what was changed since."""
+    """(object and attribute, value after the change, current value, value before the change) for each later change."""
     state = visit.shared.mirror.state
     return [
         (f"{each.title}: {attribute}", then, now, again)
@@ -128,15 +128,15 @@ def _versions(visit: Visit, change: PastChange) -> list[tuple[str, str, str, str
 
 
 def _changes(answer: Answer) -> list[PastChange]:
-    """The answer of the qmaster; none where it refuses."""
-    found: Any = answer.data or []
-    return [PastChange(**{**each, "objects": [Altered(**one) for one in each["objects"]]}) for each in found]
+    """The changes in an answer of the qmaster; empty for a refusal."""
+    changes: Any = answer.data or []
+    return [PastChange(**{**each, "objects": [Altered(**altered) for altered in each["objects"]]}) for each in changes]
 
 
 def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(change.affected.kinds)
 
 
-CHANGE = Page("/history/{revision}", "change.html", one_change)
+CHANGE = Page("/history/{revision}", "change.html", change_details)
 PAGES = [Page("/history", "history.html", history, _concerns)]
 ROUTES = [page_route(CHANGE), form_route("/history/{revision}", undo, ask_about_undo)]

@@ -1,4 +1,4 @@
-"""Host groups as the graph that they are: which holds which, the hosts that come of it, and what uses a group. Source: GU-1."""
+"""The graph of host groups: nested groups, the hosts of a group, and the objects that use a group. Source: GU-1."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _SHOWN = 200
 
 
 async def graph(visit: Visit) -> Data:
-    """The graph, and all about the group that the address names; with `near=yes` only what is related to that one."""
-    state, name = visit.shared.mirror.state, visit.said("group")
+    """The graph, with details on the group in the address; with `near=yes` only groups that are related to that group."""
+    state, name = visit.shared.mirror.state, visit.parameter("group")
     members = state.groups.members
-    data: Data = {"group": name, "near": visit.said("near") == "yes", "chosen": None, "related": set(), "count": len(members)}
+    data: Data = {"group": name, "near": visit.parameter("near") == "yes", "chosen": None, "related": set()}
+    data["count"] = len(members)
     if name:
         if name not in members:
             raise Missing(f"There is no host group {name}")
@@ -33,7 +34,7 @@ async def graph(visit: Visit) -> Data:
 
 
 def users_of(state: State, group: str) -> list[Match]:
-    """Objects that name a host group, beside itself."""
+    """Objects that name a host group, except the group itself."""
     named = re.compile(rf"(?<![\w@.-]){re.escape(group)}(?![\w.-])")
     return [match for match in matches(state, named) if match.address != address_of(KIND_NAME, group)]
 

@@ -1,4 +1,4 @@
-"""Execution hosts: what they are, what they report, what runs there. Source: GU-8; qhost(1)."""
+"""Execution hosts: their hardware, load reports and jobs. Source: GU-8; qhost(1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
-from daemons.web.pages.forms import Action, Question, act_route, listed, tasks_in
+from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.gdi.requests import Answer, Caller
@@ -21,22 +21,22 @@ _COLUMNS = "arch processors sockets cores threads load memory memory_used swap s
 
 
 async def host_list(visit: Visit) -> Data:
-    """The exec hosts that the filters mean."""
-    name, letters = visit.said("name"), visit.said("state")
+    """The exec hosts that match the filters."""
+    name, state_code = visit.parameter("name"), visit.parameter("state")
     hosts = await _hosts(visit, {"hosts": {}}, visit.caller)
-    found = [
+    matching = [
         host
         for host in hosts
-        if (not name or fnmatchcase(host["name"], name)) and (letters != "u" or not host["up"])
+        if (not name or fnmatchcase(host["name"], name)) and (state_code != "u" or not host["up"])
     ]
-    sort = visit.said("sort")
+    sort = visit.parameter("sort")
     column = sort.lstrip("-")
     if column in ("name", *_COLUMNS):
-        found.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(found) // ROWS)))
+        matching.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
+    number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
     return {
-        **{"rows": found[(number - 1) * ROWS : number * ROWS], "total": len(found), "all": len(hosts)},
-        **{"page": number, "size": ROWS, "sort": sort, "name": name, "state": letters},
+        **{"rows": matching[(number - 1) * ROWS : number * ROWS], "total": len(matching), "all": len(hosts)},
+        **{"page": number, "size": ROWS, "sort": sort, "name": name, "state": state_code},
     }
 
 
@@ -48,15 +48,15 @@ _ACTIONS = {
 }
 
 
-async def one_host(visit: Visit) -> Data:
-    """A host with its resources, what it reports, its queue instances and jobs."""
+async def host_details(visit: Visit) -> Data:
+    """A host with its resources, load values, queue instances and jobs."""
     name = visit.parts["name"]
     if name not in visit.shared.mirror.state.kind("exec_host") or name in (GLOBAL, "template"):
         raise Missing(f"There is no execution host {name}")
     body = {"hosts": {"hosts": [name], "resources": [], "load_values": True}, "queues": {"select": {"queues": [f"*@{name}"]}}}
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
-    jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
+    jobs = [row for row in visit.shared.jobs.all if any(instance.endswith(f"@{name}") for instance in row.places)]
     return {
         **{"host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state)},
         **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS},
@@ -65,7 +65,7 @@ async def one_host(visit: Visit) -> Data:
 
 
 def ask_about_host(visit: Visit, fields: MultiMapping[str]) -> Question | None:
-    """What to confirm: the hosts, and how many tasks run there."""
+    """Ask to confirm an action on hosts, with the number of tasks there."""
     action, hosts = fields.get("action", ""), fields.getall("host", [])
     if action not in _ACTIONS or not hosts:
         return None
@@ -74,8 +74,8 @@ def ask_about_host(visit: Visit, fields: MultiMapping[str]) -> Question | None:
     return _ACTIONS[action].question(listed(hosts), len(hosts), [tasks])
 
 
-async def act_on_host(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """Drain a host, or let it take jobs again; end its daemon, also with what runs there, as qconf -ke and -kej."""
+async def change_hosts(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """Drain hosts, resume scheduling on them, or stop their daemons without or with their jobs, as qconf -ke and -kej."""
     action = fields.get("action", "")
     if action not in _ACTIONS:
         return [Answer(1, [("error", f'there is no action "{action}"')])]
@@ -87,7 +87,7 @@ async def act_on_host(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
 
 
 async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dict[str, Any]]:
-    """Rows of the view `hosts` with their values by name, whether each is up or drained and when it was heard."""
+    """Rows of the view `hosts` with values by name; `up`, `drained`, and `heard`: the time of the last report."""
     state = visit.shared.mirror.state
     status: Any = (await visit.shared.read("status", {"hosts": body["hosts"]}, caller)).data
     rows = []
@@ -106,5 +106,5 @@ def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(affected.heard or affected.lost or affected.returned or affected.instances or affected.kinds)
 
 
-PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]
-ROUTES = [act_route("/hosts", act_on_host, ask_about_host)]
+PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", host_details, _concerns)]
+ROUTES = [action_route("/hosts", change_hosts, ask_about_host)]

@@ -1,4 +1,4 @@
-"""Queue instances: slots, load, states with the reasons, and what can be done with them. Source: GU-4, GU-13; qmod(1)."""
+"""Queue instances: slots, load, states with the reasons, and actions. Source: GU-4, GU-13; qmod(1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.forms import FORCED, Action, Question, act_route, listed, tasks_in
+from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.gdi.requests import Answer
@@ -19,7 +19,7 @@ ROWS = 100
 _ACTIONS = {
     "enable": Action("Enable"),
     "disable": Action("Disable", result="Running tasks keep running; no other task starts there.", always=True),
-    "suspend": Action("Suspend", result="Running tasks stop until somebody resumes them.", always=True),
+    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True),
     "unsuspend": Action("Resume"),
     "clear": Action("Clear error", "Clear the error of"),
     "reschedule": Action(
@@ -31,33 +31,33 @@ _SORTED = {"name": "name", "slots": "used", "load": "load", "state": "states"}
 
 
 async def instance_list(visit: Visit) -> Data:
-    """The instances that the filters mean."""
-    queue, host, letters = visit.said("queue"), visit.said("host"), visit.said("state")
+    """The instances that match the filters."""
+    queue, host, state_codes = visit.parameter("queue"), visit.parameter("host"), visit.parameter("state")
     status = await visit.shared.read("status", {"queues": {"explain": "aAcdE"}}, visit.caller)
     rows: list[dict[str, Any]] = status.data["queues"]  # type: ignore[index]
-    found = [
+    matching = [
         row
         for row in rows
         if (not queue or fnmatchcase(row["name"], queue) or fnmatchcase(row["name"].partition("@")[0], queue))
         and (not host or fnmatchcase(row["name"].partition("@")[2], host))
-        and (not letters or not set(letters).isdisjoint(row["states"]))
-        and (not visit.said("free") or (row["total"] > row["used"] and not row["states"]))
+        and (not state_codes or not set(state_codes).isdisjoint(row["states"]))
+        and (not visit.parameter("free") or (row["total"] > row["used"] and not row["states"]))
     ]
-    sort = visit.said("sort")
+    sort = visit.parameter("sort")
     if column := _SORTED.get(sort.lstrip("-")):
-        found.sort(key=lambda row: _key(row[column]), reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(found) // ROWS)))
-    shown = found[(number - 1) * ROWS : number * ROWS]
+        matching.sort(key=lambda row: _key(row[column]), reverse=sort.startswith("-"))
+    number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
+    shown = matching[(number - 1) * ROWS : number * ROWS]
     return {
-        **{"rows": shown, "total": len(found), "all": len(rows), "page": number, "size": ROWS, "sort": sort},
-        **{"queue": queue, "host": host, "state": letters, "free": bool(visit.said("free"))},
+        **{"rows": shown, "total": len(matching), "all": len(rows), "page": number, "size": ROWS, "sort": sort},
+        **{"queue": queue, "host": host, "state": state_codes, "free": bool(visit.parameter("free"))},
         **{"actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown])},
         "aside": visit.shared.manual_states.of,
     }
 
 
-async def act_on_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """What a button does with the instances that are selected, as qmod does, and qconf -cq."""
+async def change_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """Carry out the action of a button on the selected instances, as qmod and qconf -cq."""
     action, targets = fields.get("action", ""), fields.getall("target", [])
     if action not in _ACTIONS:
         return [Answer(1, [("error", f'there is no action "{action}"')])]
@@ -70,19 +70,19 @@ async def act_on_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answ
 
 
 def ask_about_instances(visit: Visit, fields: MultiMapping[str]) -> Question | None:
-    """What to confirm: the instances, and how many tasks run there."""
+    """Ask to confirm an action on instances, with the number of tasks there."""
     action, targets = fields.get("action", ""), fields.getall("target", [])
     if action not in _ACTIONS or not targets:
         return None
     running = tasks_in(visit, set(targets).__contains__)
-    what = targets[0] if len(targets) == 1 else f"{counted(len(targets), 'queue instance')}: {listed(targets)}"
+    subject = targets[0] if len(targets) == 1 else f"{counted(len(targets), 'queue instance')}: {listed(targets)}"
     tasks = f"{running} there." if running else "No tasks run there."
     forced = FORCED if action != "clean" and fields.get("force") else ""
-    return _ACTIONS[action].question(what, len(targets), [tasks, forced])
+    return _ACTIONS[action].question(subject, len(targets), [tasks, forced])
 
 
-async def one_instance(visit: Visit) -> Data:
-    """One instance with all resources: value, where it comes from, and which level decides (GU-13)."""
+async def instance_details(visit: Visit) -> Data:
+    """An instance with all resources: value, source, and deciding level (GU-13)."""
     name = visit.parts["name"]
     selected = {"queues": [name]}
     body = {"queues": {"select": selected, "resources": [], "explain": "aAcdE"}, "queue_configurations": selected}
@@ -100,7 +100,7 @@ async def one_instance(visit: Visit) -> Data:
 
 
 def _why_not(visit: Visit, names: list[str]) -> str:
-    """Why the visitor can do nothing to any of these, "" if he can to some; the qmaster decides."""
+    """The reason why the visitor may change none of these instances, "" if there is no reason; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
         return "The qmaster does not respond: nothing can be changed."
@@ -129,6 +129,6 @@ def _concerns(change: MirroredChange) -> bool:
 
 PAGES = [
     Page("/instances", "instances.html", instance_list, _concerns),
-    Page("/instances/{name}", "instance.html", one_instance, _concerns),
+    Page("/instances/{name}", "instance.html", instance_details, _concerns),
 ]
-ROUTES = [act_route("/instances", act_on_instances, ask_about_instances)]
+ROUTES = [action_route("/instances", change_instances, ask_about_instances)]

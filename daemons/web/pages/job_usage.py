@@ -1,4 +1,4 @@
-"""What a task uses, beside what its job asked for: the figures and plots of the page of a job. Source: GU-12."""
+"""The usage of a task, compared to the job's requests: figures and plots for the page of a job. Source: GU-12."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gridengine.state.jobs import Job, Task
 from gridengine.units import parse_memory
 
 _MEMORY = ("h_vmem", "s_vmem", "h_rss", "mem_free", "virtual_free", "mem_used")
-"""Requests that are about memory, the one that limits most first."""
+"""Resources for memory requests, the strictest limit first."""
 
 
 class UsagePlot(NamedTuple):
-    """`times`: epoch s; a line has a value, or None, for each."""
+    """`times`: epoch s; a line has a value, or None, for each time."""
 
     title: str
     times: list[float]
@@ -25,7 +25,7 @@ class UsagePlot(NamedTuple):
 
 
 class ShownUsage(NamedTuple):
-    """`figures`: (what, asked for, now, at most) each."""
+    """`figures`: (resource, requested, current, peak) each."""
 
     task: int
     figures: list[tuple[str, str, str, str]]
@@ -33,33 +33,33 @@ class ShownUsage(NamedTuple):
 
 
 def usage_of(job: Job, task: Task, samples: Sequence[Sample]) -> ShownUsage | None:
-    """What a task that runs has used so far; None before its first report."""
+    """The usage of a running task so far; None before its first report."""
     used = task.usage
     if used is None or len(samples) < 2:
         return None
-    asked, limit = _asked(job, task)
+    requested, limit = _requested_memory(job, task)
     busy = processors(samples)
     figures = [
-        ("Memory", asked, memory(used.vmem), memory(used.maxvmem)),
-        ("Processors", f"{task.slots} slots" if task.slots > 1 else "1 slot", f"{busy[-1]:.2f}", f"{max(busy):.2f}"),
+        ("Memory", requested, memory(used.vmem), memory(used.maxvmem)),
+        ("CPU cores", f"{task.slots} slots" if task.slots > 1 else "1 slot", f"{busy[-1]:.2f}", f"{max(busy):.2f}"),
     ]
     times = [each.time for each in samples[1:]]
-    lines = [("in use", [each.vmem for each in samples[1:]]), ("at most", [each.maxvmem for each in samples[1:]])]
-    lines += [(f"asked for ({asked})", [limit] * len(times))] if limit else []
+    lines = [("in use", [each.vmem for each in samples[1:]]), ("peak", [each.maxvmem for each in samples[1:]])]
+    lines += [(f"requested ({requested})", [limit] * len(times))] if limit else []
     plots = [
         UsagePlot("Memory in bytes", times, [{"label": label, "values": values} for label, values in lines]),
-        UsagePlot("Processors in use", times, [{"label": "in use", "values": busy}]),
+        UsagePlot("CPU cores used", times, [{"label": "in use", "values": busy}]),
     ]
     return ShownUsage(task.id, figures, plots)
 
 
 def processors(samples: Sequence[Sample]) -> list[float]:
-    """How many processors were busy between each sample and the one before it."""
+    """The number of busy processors between each sample and the previous sample."""
     return [max(0.0, new.cpu - old.cpu) / (new.time - old.time) if new.time > old.time else 0.0 for old, new in pairwise(samples)]
 
 
-def _asked(job: Job, task: Task) -> tuple[str, float]:
-    """The request of memory in its words, and in bytes; ("-", 0) without one. h_vmem counts for each slot."""
+def _requested_memory(job: Job, task: Task) -> tuple[str, float]:
+    """The memory request as text, and in bytes; ("-", 0) without a request. h_vmem counts for each slot."""
     for name in _MEMORY:
         text = task.resources.get(name) or job.hard.get(name)
         try:

@@ -1,6 +1,6 @@
-"""The pages of jobs: the list with its filters and what can be done with many, and one job with all about it.
+"""The pages of jobs: the list with filters and bulk actions, and the page of a job.
 
-Source: GU-11, GU-12; qstat(1), qexplain. What a button does is a GDI request as the user.
+Source: GU-11, GU-12; qstat(1), qexplain. The action of a button is a GDI request as the user.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from daemons.web.job_rows import GROUPS, JobFilter, JobRow, affects_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import FORCED, Action, Question, act_route, listed
+from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
@@ -31,7 +31,7 @@ from gridengine.units import counted
 ROWS = 100
 """Rows of a page."""
 _TARGET_BYTES = 32
-"""Of a job's number with the range of its tasks, at most."""
+"""Maximum of a job's number with the range of its tasks."""
 _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "hold": ("hold_jobs", {"holds": "u"}),
     "release": ("hold_jobs", {"holds": "u", "release": True}),
@@ -44,11 +44,11 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "priority": ("alter_jobs", {}),
 }
 _FORCED = ("delete", "suspend", "unsuspend", "reschedule")
-"""What can be forced, as with -f of qdel and qmod."""
+"""Actions that can be forced, as with -f of qdel and qmod."""
 _ACTIONS = {
     "hold": Action("Hold"),
     "release": Action("Release"),
-    "suspend": Action("Suspend", result="Running tasks stop until somebody resumes them.", always=True),
+    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True),
     "unsuspend": Action("Resume"),
     "reschedule": Action("Reschedule", result="Running tasks are killed and start again from the beginning.", always=True),
     "clear": Action("Clear error", "Clear the error of"),
@@ -60,30 +60,30 @@ _LABELS = {name: action.label for name, action in _ACTIONS.items() if name != "p
 
 
 async def job_list(visit: Visit) -> Data:
-    """The list: rows of a page, how many there are, and how many of each group."""
-    wanted = JobFilter.of(visit.query)
-    found = visit.shared.jobs.select_rows(wanted)
-    number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
-    shown = found.rows[(number - 1) * ROWS : number * ROWS]
+    """The list: rows of a page, the number of all rows, and the number of rows of each group."""
+    selected = JobFilter.of(visit.query)
+    matching = visit.shared.jobs.select_rows(selected)
+    number = min(visit.number("page"), max(1, -(-len(matching.rows) // ROWS)))
+    shown = matching.rows[(number - 1) * ROWS : number * ROWS]
     ended = [row.id for row in shown if row.state == "z"]
-    tabs = [("Active", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
-    tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
+    tabs = [("Active", link(visit.here, state=None), sum(matching.counts.values()) - matching.counts["finished"])]
+    tabs += [(name.capitalize(), link(visit.here, state=name), matching.counts[name]) for name in GROUPS]
     return {
         "rows": shown,
         "silent": silent_hosts(visit.shared.mirror.state),
         "outcomes": await outcomes(visit, ended),
-        "total": len(found.rows),
+        "total": len(matching.rows),
         "page": number,
         "size": ROWS,
         "tabs": tabs,
-        "tab": link(visit.here, state=wanted.state or None),
-        "wanted": wanted,
+        "tab": link(visit.here, state=selected.state or None),
+        "selected": selected,
         "actions": _LABELS,
     }
 
 
 def ask_about_jobs(visit: Visit, fields: MultiMapping[str]) -> Question | None:
-    """What to confirm: the jobs with their names, and how many tasks they have."""
+    """Ask to confirm an action on jobs, with their names and the number of their tasks."""
     targets = list(dict.fromkeys(_targets(visit, fields)))
     if fields.get("action") not in _ACTIONS or not targets:
         return None
@@ -94,23 +94,23 @@ def ask_about_jobs(visit: Visit, fields: MultiMapping[str]) -> Question | None:
         for number in numbers
         if _is_number(number) and int(number) in state.jobs
     ]
-    what = f"{counted(len(numbers), 'job')} ({counted(tasks, 'task')})"
+    subject = f"{counted(len(numbers), 'job')} ({counted(tasks, 'task')})"
     if len(targets) == 1:
-        what = f"job {targets[0]}" + (f" ({counted(tasks, 'task')})" if tasks > 1 else "")
+        subject = f"job {targets[0]}" + (f" ({counted(tasks, 'task')})" if tasks > 1 else "")
     forced = FORCED if fields["action"] in _FORCED and fields.get("force") else ""
-    return _ACTIONS[fields["action"]].question(what, len(targets), [listed(named), forced])
+    return _ACTIONS[fields["action"]].question(subject, len(targets), [listed(named), forced])
 
 
 def _targets(visit: Visit, fields: MultiMapping[str]) -> list[str]:
-    """The jobs that are selected, or all that the list's filter means."""
+    """The selected jobs, or all jobs that match the list's filter."""
     if not fields.get("all"):
         return fields.getall("target", [])
-    wanted = JobFilter.of(MultiDict(URL(fields.get("list", "")).query))
-    return [row.target for row in visit.shared.jobs.select_rows(wanted).rows if row.state != "z"]
+    selected = JobFilter.of(MultiDict(URL(fields.get("list", "")).query))
+    return [row.target for row in visit.shared.jobs.select_rows(selected).rows if row.state != "z"]
 
 
 def _task_count(visit: Visit, target: str) -> int:
-    """How many tasks a target has that are not over: `17` all of the job, `17.3-5:1` these."""
+    """The number of unfinished tasks of a target: a job `17`, or a range of its tasks `17.3-5:1`."""
     number, _, tasks = target.partition(".")
     if tasks:
         try:
@@ -121,8 +121,8 @@ def _task_count(visit: Visit, target: str) -> int:
     return sum(len(Ranges.parse(row.tasks)) if row.tasks else 1 for row in rows)
 
 
-async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """What a button of the list or of a job does: with the jobs that are selected, or with all that the list's filter means."""
+async def change_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """Carry out the action of a button on the selected jobs, or on all jobs that match the list's filter."""
     action = fields.get("action", "")
     if action not in _REQUESTS:
         return [Answer(1, [("error", f'there is no action "{action}"')])]
@@ -132,18 +132,18 @@ async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     name, body = _REQUESTS[action]
     targets, size = [_plain(target) for target in dict.fromkeys(targets)], most_targets(name)
     parts = [targets[begin : begin + size] for begin in range(0, len(targets), size)]
-    body = body | _more(action, fields)
+    body = body | _extra_fields(action, fields)
     return [await visit.shared.ask(name, {**body, "targets": part}, visit.caller) for part in parts]
 
 
 def most_targets(request: str) -> int:
-    """Jobs that one request may be about, by its own bounds."""
+    """The maximum of jobs in a single request, by its own bounds."""
     (bound,) = get_type_hints(REQUESTS[request], include_extras=True)["targets"].__metadata__
     return int(min(bound.most, bound.total // _TARGET_BYTES))
 
 
-def _more(action: str, fields: MultiMapping[str]) -> dict[str, Any]:
-    """What is said beside the button: kinds of holds, a priority, force."""
+def _extra_fields(action: str, fields: MultiMapping[str]) -> dict[str, Any]:
+    """The options next to the button: kinds of holds, a priority, force."""
     if action in ("hold", "release"):
         return {"holds": "".join(fields.getall("holds", [])) or "u"}
     if action == "priority":
@@ -152,27 +152,27 @@ def _more(action: str, fields: MultiMapping[str]) -> dict[str, Any]:
     return {"force": True} if action in _FORCED and fields.get("force") else {}
 
 
-async def one_job(visit: Visit) -> Data:
-    """All about a job: what it asked for, why it waits, its tasks, and its story."""
+async def job_details(visit: Visit) -> Data:
+    """All about a job: requests, pending reason, tasks, and event log."""
     number, _, task = visit.parts["job"].partition(".")
     if not _is_number(number):
         raise Missing(f'"{visit.parts["job"]}" is not the number of a job')
     shared, caller = visit.shared, visit.caller
-    story = await _story(visit, int(number))  # the job may end meanwhile: all that follows is of one moment
+    event_log = await _event_log(visit, int(number))  # first: the job may end during this call
     status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
     jobs = status.data["job_detail"]["jobs"]  # type: ignore[index]
-    data: Data = {"number": int(number), "task": task, "story": story, "job": None, "ended": None}
+    data: Data = {"number": int(number), "task": task, "event_log": event_log, "job": None, "ended": None}
     data |= {"actions": _LABELS, "why_not": ""}
     if not jobs:
         data["ended"] = await finished_job(visit, int(number), task)
-        if not data["ended"] and not story:
+        if not data["ended"] and not event_log:
             raise Missing(f"There is no job {number}")
         data["why_not"] = _why_not(visit, data["ended"]["owner"]) if data["ended"] else ""
     if jobs:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
         data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
-        data["output"] = job_output.shown_with_job(visit, int(number), task)
+        data["output"] = job_output.output_of_job(visit, int(number), task)
         job = shared.mirror.state.jobs[int(number)]
         silent = silent_hosts(shared.mirror.state)
         data["lost"] = {task.id for task in job.placed if any(grant.host in silent for grant in task.granted)}
@@ -180,40 +180,40 @@ async def one_job(visit: Visit) -> Data:
         data["files"] = job_output.files_of(job, job.is_array)
         data["most_tasks"] = MOST_TASKS
         data["ended_tasks"] = await ended_tasks(visit, job.id) if job.is_array else []
-        data["usage"] = _usage(visit, int(number), visit.said("task") or task)
+        data["usage"] = _usage(visit, int(number), visit.parameter("task") or task)
     return data
 
 
-def _usage(visit: Visit, number: int, wanted: str) -> ShownUsage | None:
-    """What the task that the address names uses, or the first that runs."""
+def _usage(visit: Visit, number: int, task_id: str) -> ShownUsage | None:
+    """The usage of the task in the address, by default of the first running task."""
     job = visit.shared.mirror.state.jobs[number]
-    running = [task for task in job.placed if wanted in ("", str(task.id))]
+    running = [task for task in job.placed if task_id in ("", str(task.id))]
     return usage_of(job, running[0], visit.shared.usage.of(number, running[0].id)) if running else None
 
 
 def _groups(rows: Iterable[JobRow]) -> list[tuple[str, str]]:
-    """The letters of a job's tasks, and which tasks have them; no tasks for a job that is no array."""
-    found: dict[str, list[str]] = {}
+    """(state codes, tasks) of a job, grouped by state codes; the tasks are "" unless the job is an array."""
+    tasks_of: dict[str, list[str]] = {}
     for row in rows:
-        found.setdefault(row.state, []).append(row.tasks)
-    return [(letters, _together(tasks)) for letters, tasks in found.items()]
+        tasks_of.setdefault(row.state, []).append(row.tasks)
+    return [(state_codes, _join_tasks(tasks)) for state_codes, tasks in tasks_of.items()]
 
 
-def _together(tasks: list[str]) -> str:
-    """Tasks at hosts are rows of their own, those that wait are ranges already."""
+def _join_tasks(tasks: list[str]) -> str:
+    """Task ids and ranges as a single text. Dispatched tasks have a row each; waiting tasks are ranges already."""
     single = str(Ranges.of(int(task) for task in tasks if task.isdigit()))
     return ",".join(filter(None, (single, *(task for task in tasks if not task.isdigit()))))
 
 
 def _states(visit: Visit, number: int) -> dict[int, str]:
-    """Letters of the tasks at hosts."""
+    """State codes of the dispatched tasks."""
     state = visit.shared.mirror.state
     job = state.jobs[number]
     return {task.id: running_state_codes(state, job, task) for task in job.placed}
 
 
 def _why_not(visit: Visit, owner: str) -> str:
-    """Why the visitor cannot do anything to a job of this owner, "" if he can; the qmaster decides."""
+    """The reason why the visitor may not change a job of this owner, "" for none; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
         return "The qmaster does not respond: nothing can be changed."
@@ -222,13 +222,13 @@ def _why_not(visit: Visit, owner: str) -> str:
     return f"{caller.user} is neither the owner of the job ({owner}) nor an operator."
 
 
-async def _story(visit: Visit, number: int) -> list[Any]:
-    """What happened to a job, [time, task, event, cause] each; the qmaster alone knows it."""
+async def _event_log(visit: Visit, number: int) -> list[Any]:
+    """The event log of a job, [time, task, event, cause] each; only the qmaster has it."""
     try:
-        told = await visit.shared.ask("job_story", {"jobs": [number]}, visit.caller)
+        answer = await visit.shared.ask("job_story", {"jobs": [number]}, visit.caller)
     except NoQmaster:
         return []
-    jobs: list[Any] = told.data["jobs"] if told.data else []  # type: ignore[index]
+    jobs: list[Any] = answer.data["jobs"] if answer.data else []  # type: ignore[index]
     return list(jobs[0]["events"]) if jobs else []
 
 
@@ -238,13 +238,13 @@ def _is_number(text: str) -> bool:
 
 
 def _plain(target: str) -> str:
-    """A row's name as commands take it: they know no step of 1."""
+    """A row's target in the form that commands accept, without a step of 1."""
     return target.removesuffix(":1")
 
 
 PAGES = [
     Page("/jobs", "jobs.html", job_list, affects_jobs),
-    Page("/jobs/{job}", "job.html", one_job, affects_jobs),
+    Page("/jobs/{job}", "job.html", job_details, affects_jobs),
     *job_output.PAGES,
 ]
-ROUTES = [act_route("/jobs", act_on_jobs, ask_about_jobs)]
+ROUTES = [action_route("/jobs", change_jobs, ask_about_jobs)]

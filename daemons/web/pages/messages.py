@@ -1,6 +1,6 @@
-"""What daemons have written into their `messages` files, the newest first.
+"""The `messages` files of daemons, the newest lines first.
 
-Owns the filters. Operators see what they could read on this host themselves, nobody sees more.
+Owns the filters. Operators only see files that they may read on this host themselves; other users see none.
 Source: sge_conf(5) loglevel, GC-4.
 """
 
@@ -16,46 +16,47 @@ from daemons.web.pages.page import Data, Page, Visit
 ROWS = 100
 QMASTER = "qmaster"
 _LEVELS = [("", "all"), ("W", "Warning and above"), ("E", "Error and above"), ("C", "Critical")]
-_MEANT = {"W": "WEC", "E": "EC", "C": "C"}
+_LEVELS_FROM = {"W": "WEC", "E": "EC", "C": "C"}
 
 
 async def messages(visit: Visit) -> Data:
-    """The lines of a daemon's file that the filters mean; why there are none, if they cannot be shown."""
-    cell, daemon, level, find = visit.shared.cell, visit.said("of") or QMASTER, visit.said("level"), visit.said("find")
+    """The lines of a daemon's file that match the filters, or the refusal."""
+    cell, daemon = visit.shared.cell, visit.parameter("of") or QMASTER
+    level, find = visit.parameter("level"), visit.parameter("find").lower()
     hosts = await asyncio.to_thread(local_exec_hosts, cell)
     path = cell.qmaster_spool_dir / "messages" if daemon == QMASTER else cell.execd_spool(daemon) / "messages"
-    found: list[Message] = []
+    lines: list[Message] = []
     is_cut, refusal = False, _refusal(visit, daemon, hosts)
     if not refusal:
         try:
-            found, is_cut = await asyncio.to_thread(_read, visit, path)
+            lines, is_cut = await asyncio.to_thread(_read, visit, path)
         except PermissionError:
-            refusal = f"{visit.caller.user} may not read {path} on this host, so it is not shown here either."
+            refusal = f"{visit.caller.user} may not read {path} on this host, so the file is not shown here."
         except OSError as error:
             refusal = f"{path} cannot be read: {error.strerror}."
-    wanted = _MEANT.get(level)
-    found = [each for each in found if (wanted is None or each.level in [*wanted]) and find.lower() in each.text.lower()]
-    number = min(visit.number("page"), max(1, -(-len(found) // ROWS)))
+    shown_levels = _LEVELS_FROM.get(level)
+    lines = [each for each in lines if (shown_levels is None or each.level in [*shown_levels]) and find in each.text.lower()]
+    number = min(visit.number("page"), max(1, -(-len(lines) // ROWS)))
     return {
-        **{"rows": found[(number - 1) * ROWS : number * ROWS], "total": len(found), "page": number, "size": ROWS},
+        **{"rows": lines[(number - 1) * ROWS : number * ROWS], "total": len(lines), "page": number, "size": ROWS},
         **{"daemons": [(QMASTER, QMASTER), *((name, f"execd of {name}") for name in hosts)], "levels": _LEVELS},
-        **{"of": daemon, "level": level, "find": find, "cut": is_cut, "refusal": refusal, "path": path},
+        **{"of": daemon, "level": level, "find": visit.parameter("find"), "cut": is_cut, "refusal": refusal, "path": path},
     }
 
 
 def _refusal(visit: Visit, daemon: str, hosts: list[str]) -> str:
-    """Why this file is not looked at."""
+    """The reason why this file is not shown, "" for none."""
     shared = visit.shared
     if not is_operator(shared.mirror.state, visit.caller, shared.cell.admin_user):
         return not_operator(visit.caller)
     master, here = shared.cell.master_host(), shared.cell.own_name()
     if daemon == QMASTER:
-        return "" if master == here else f"The qmaster runs on {master}, and its file is there; this web server is on {here}."
+        return "" if master == here else f"The qmaster runs on {master}, where the file is; this web server runs on {here}."
     return "" if daemon in hosts else f"There is no messages file of an execd of {daemon} on {here}."
 
 
 def _read(visit: Visit, path: Path) -> tuple[list[Message], bool]:
-    """Raises OSError."""
+    """The lines of a file, and whether its beginning is left out. Raises OSError."""
     caller = visit.caller
     if not may_read(path, caller.user, caller.uid, caller.gid):
         raise PermissionError

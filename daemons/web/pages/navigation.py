@@ -1,4 +1,4 @@
-"""What the navigation of all pages lists, and where in it a page is."""
+"""The navigation of all pages, and the entry for a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAVIGATION = {
 }
 
 
-def place_of(path: str) -> str:
-    """The address of the navigation that the page at `path` belongs to; "" for one that belongs to none."""
+def entry_of(path: str) -> str:
+    """The address of the navigation entry for the page at `path`, "" if there is no entry."""
     addresses = {address for entries in NAVIGATION.values() for _, address in entries}
     return "/" if path == "/" else next((each for each in addresses if f"/{path.split('/')[1]}" == each), "")

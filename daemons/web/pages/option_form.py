@@ -1,7 +1,7 @@
-"""Forms made of a command's options: each field is an option, and means what it means on a command line.
+"""Forms made of a command's options: each field is an option with the same meaning as on a command line.
 
-Owns how a field becomes words and how these are folded into a request; the meaning is the table of `gridengine.options`. Called
-by the pages that submit jobs and reserve slots.
+Owns the conversion of fields to command-line arguments and to a request. The table of `gridengine.options` defines the options.
+Called by the pages that submit jobs and reserve slots.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SOFT = "soft "
 
 
 class FormField(NamedTuple):
-    """A field. `name`: the option's own, with `soft` in front for a wish. `example`: of a value."""
+    """A field. `name`: of the option, with the prefix `soft` for a soft request. `example`: of a value."""
 
     name: str
     label: str
@@ -31,14 +31,14 @@ class FormField(NamedTuple):
 
     @property
     def soft(self) -> bool:
-        """Whether it is a wish only."""
+        """Whether the field is a soft request."""
         return self.name.startswith(_SOFT)
 
 
 class FormInput(NamedTuple):
-    """A form as somebody filled it in: the words of the command line, and what is wrong by field."""
+    """A filled-in form: the arguments of the command line, and errors by field."""
 
-    words: list[str]
+    arguments: list[str]
     faults: dict[str, str]
 
 
@@ -54,39 +54,39 @@ class OptionForm:
         }
         self.fields = {field.name: field for fields in self.groups.values() for field in fields}
 
-    def read(self, values: Mapping[str, str], target: Submission, emptied: Collection[str] = ()) -> FormInput:
-        """Fold what was filled in into a request, as the command would; fields that were `emptied` are given without a value."""
-        found = FormInput([], {})
-        for field, words in self._given(values, emptied):
+    def read(self, values: Mapping[str, str], target: Submission, cleared: Collection[str] = ()) -> FormInput:
+        """Fold the filled-in fields into a request, as the command does; `cleared` fields are given without a value."""
+        form_input = FormInput([], {})
+        for field, arguments in self._given(values, cleared):
             target.soft = field.soft
             try:
-                settings, rest = read_options(words, self.options)
+                settings, rest = read_options(arguments, self.options)
                 if rest:
-                    raise OptionError(f'"{rest[0]}" is too much')
+                    raise OptionError(f'unexpected argument "{rest[0]}"')
                 fold(target, settings)
             except OptionError as error:
-                found.faults[field.name] = error.text
-            found.words.extend(["-soft", *words, "-hard"] if field.soft else words)
-        return found
+                form_input.faults[field.name] = error.text
+            form_input.arguments.extend(["-soft", *arguments, "-hard"] if field.soft else arguments)
+        return form_input
 
-    def _given(self, values: Mapping[str, str], emptied: Collection[str]) -> Iterator[tuple[FormField, list[str]]]:
-        """The fields that were filled in, with the words that they are on a command line."""
+    def _given(self, values: Mapping[str, str], cleared: Collection[str]) -> Iterator[tuple[FormField, list[str]]]:
+        """The filled-in fields, with their arguments on a command line."""
         for field in self.fields.values():
             value = values.get(field.name, "").strip()
-            if not value and field.name not in emptied:
+            if not value and field.name not in cleared:
                 continue
-            words = [value]
+            arguments = [value]
             if field.kind == "flag":
-                words = []
+                arguments = []
             elif len(field.option.arguments) > 1:
                 try:
-                    words = split_words(value)
+                    arguments = split_words(value)
                 except OptionError:
-                    pass  # the option says what is wrong with it
-            yield field, [field.option.name, *words]
+                    pass  # the option reports the error in the value
+            yield field, [field.option.name, *arguments]
 
 
 def fold(target: Submission, settings: list[Setting]) -> None:
     """Fold options into a request. Raises OptionError."""
-    for option, given, place in settings:
-        option.apply(target, given, place)
+    for option, given, location in settings:
+        option.apply(target, given, location)

@@ -1,4 +1,4 @@
-"""The overview: the cell at a glance, what wants a hand, and the visitor's own jobs. Source: GU-4; qstat -g c."""
+"""The overview: the cell at a glance, alarms, and the visitor's own jobs. Source: GU-4; qstat -g c."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridengine.instance_name import host_of
 OWN_JOBS = 10
 _LONG_S = 86_400.0
 _MOST_NAMED = 4
-#: states of instances that need attention, the gravest first, and what the alarm says of them
+#: states of instances that need attention, the most severe first, with the text of the alarm
 _STATES = {
     **{"E": "in error", "c": "with an ambiguous configuration"},
     **{"o": "orphaned", "a": "in load alarm"},
@@ -32,7 +32,7 @@ async def overview(visit: Visit) -> Data:
     jobs = shared.mirror.state.jobs
 
     def start_of(row: JobRow) -> float:
-        """Before which the job does not want to start (-a), epoch s."""
+        """The earliest start of the job (-a), epoch s."""
         return jobs[row.id].start_after if row.id in jobs else 0.0
 
     own = [row for row in rows if row.owner == visit.caller.user]
@@ -51,7 +51,7 @@ async def overview(visit: Visit) -> Data:
 
 
 def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
-    """Exec hosts that do not report, with the tasks there: (tone, what, text, address) each alarm."""
+    """Alarms on unreachable hosts, with the tasks there: (tone, title, text, address) each."""
     silent = sorted(silent_hosts(visit.shared.mirror.state))
     if not silent:
         return []
@@ -61,13 +61,13 @@ def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
 
 
 def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
-    found = []
-    for letter, words in _STATES.items():
-        names = [each["name"] for each in instances if letter in each["states"]]
+    alarms = []
+    for state_code, text in _STATES.items():
+        names = [each["name"] for each in instances if state_code in each["states"]]
         if names:
-            tone = INSTANCE[letter][1]
-            found.append((tone, f"{_number(names, 'queue instance')} {words}", _named(names), f"/instances?state={letter}"))
-    return found
+            tone = INSTANCE[state_code][1]
+            alarms.append((tone, f"{_number(names, 'queue instance')} {text}", _named(names), f"/instances?state={state_code}"))
+    return alarms
 
 
 def _reservations(reservations: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
@@ -87,10 +87,10 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _anything(change: MirroredChange) -> bool:
-    """Loads change all the time: those alone are not worth another look, but in an alarm, which shows with the next change."""
+def _concerns(change: MirroredChange) -> bool:
+    """Whether a change concerns the overview. Loads change all the time: a load alarm appears with the next other change."""
     affected = change.affected
     return change.whole or affected.durable or bool(affected.lost or affected.returned or affected.jobs)
 
 
-PAGES = [Page("/", "overview.html", overview, _anything)]
+PAGES = [Page("/", "overview.html", overview, _concerns)]

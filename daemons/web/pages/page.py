@@ -1,7 +1,7 @@
-"""Pages: rows that say where a page is, which template shows it and which data that gets; and what is made of such rows.
+"""Pages: a row with path, template and data for each page; and the routes and responses for such rows.
 
-Owns the frame around all pages (who is logged in, how old the figures are) and the two ways in which a page is sent: whole, and
-its `main` alone, when it has changed. What forms do is in `forms.py`. Called by `app.py`; the rows are the pages' own.
+Owns the frame around all pages (user, age of the data) and the two ways to send a page: whole, and only its `main` after a
+change. Forms are in `forms.py`. Called by `app.py`; the modules of pages define the rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Data = dict[str, Any]
 
 
 class Visit(NamedTuple):
-    """Somebody looks at a page. `here`: its path and query; `parts`: of the path, by the names in the page's row."""
+    """A request for a page. `here`: its path and query; `parts`: of the path, by the names in the page's row."""
 
     shared: Web
     caller: Caller
@@ -36,26 +36,26 @@ class Visit(NamedTuple):
 
     @property
     def role(self) -> str:
-        """What the caller may: `manager`, `operator` or `user`."""
+        """The role of the caller: `manager`, `operator` or `user`."""
         state, admin_user = self.shared.mirror.state, self.shared.cell.admin_user
         if is_manager(state, self.caller, admin_user):
             return "manager"
         return "operator" if is_operator(state, self.caller, admin_user) else "user"
 
-    def said(self, name: str) -> str:
+    def parameter(self, name: str) -> str:
         """A query parameter without the blanks around it, "" if it is not given."""
         return self.query.get(name, "").strip()
 
     def number(self, name: str, least: int = 1) -> int:
-        """A query parameter that is a number; `least` if it is none or smaller."""
-        text = self.said(name)
+        """A query parameter that is a number; `least` for other texts and smaller numbers."""
+        text = self.parameter(name)
         return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 12 else least
 
 
 class Page(NamedTuple):
-    """`path`: as aiohttp's, with `{name}` for a part. `data(visit)`: what the template gets; raises `Missing`, NoQmaster.
+    """`path`: as in aiohttp, with `{name}` for a part. `data(visit)`: the template's data; raises `Missing`, NoQmaster.
 
-    `concerns(change)`: whether the page may look otherwise after a change; None for a page that is not followed.
+    `concerns(change)`: whether a change may alter the page; None for a page without live updates.
     """
 
     path: str
@@ -65,16 +65,16 @@ class Page(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What addresses of this page look like."""
+        """The pattern of this page's paths."""
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
 
 class Missing(Exception):
-    """There is nothing at this address; the text says what."""
+    """The object at this address does not exist; the text names it."""
 
 
 def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
-    """The page as HTML, or its `main` alone."""
+    """The page as HTML, or only its `main`."""
     mirror = visit.shared.mirror
     frame: Data = {
         "here": visit.here,
@@ -90,27 +90,27 @@ def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
 
 
 def visit_of(request: web.Request) -> Visit:
-    """The visit that a request is."""
+    """The visit for an HTTP request."""
     return Visit(
         request.app[WEB], caller_of(request), request.get(CSRF, ""), request.path_qs, request.match_info, request.query
     )
 
 
-Answered = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def page_route(page: Page) -> web.RouteDef:
-    """Where a page is read; by another page, its `main` alone."""
+    """The route that reads a page; requests by htmx get only its `main`."""
 
     async def read(request: web.Request) -> web.Response:
         visit = visit_of(request)
         return html(render(page, visit, await page.data(visit), alone="HX-Request" in request.headers))
 
-    return web.get(page.path, answered(read))
+    return web.get(page.path, with_error_pages(read))
 
 
-def answered(handler: Answered) -> Answered:
-    """With pages for what is not there, and for a qmaster that is away."""
+def with_error_pages(handler: Handler) -> Handler:
+    """A handler with error pages for missing objects, and for an unreachable qmaster."""
 
     @wraps(handler)
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -125,7 +125,7 @@ def answered(handler: Answered) -> Answered:
 
 
 def problem(visit: Visit, status: int, text: str, advice: str = "") -> web.Response:
-    """A page for what went wrong."""
+    """A page for an error."""
     shown = templates().get_template("error.html").render(
         status=status, problem=text, advice=advice, here=visit.here, cell=visit.shared.cell.name
     )
@@ -133,13 +133,13 @@ def problem(visit: Visit, status: int, text: str, advice: str = "") -> web.Respo
 
 
 def html(text: str, status: int = 200) -> web.Response:
-    """A page, or a part of one, as it is sent."""
+    """The response with a page, or with a part of a page."""
     return web.Response(text=text, status=status, content_type="text/html")
 
 
 def find_page(pages: Iterable[Page], path: str) -> tuple[Page, dict[str, str]] | None:
-    """The page at a path, and the parts of it."""
+    """The page at a path, and the parts of the path."""
     for page in pages:
-        if found := page.pattern.fullmatch(path):
-            return page, found.groupdict()
+        if match := page.pattern.fullmatch(path):
+            return page, match.groupdict()
     return None

@@ -1,6 +1,7 @@
-"""Policies: the share tree with targets and what is used, tickets of users and projects, and the scheduler's weights.
+"""Policies: the share tree with targets and usage, tickets of users and projects, and the scheduler's weights.
 
-Owns the page and what its buttons ask for; the figures are those of sge_share_mon. Source: PR-6, PR-7, PR-11, QF-32, QF-33.
+Owns the page and the requests of its buttons; the figures are the same as in sge_share_mon.
+Source: PR-6, PR-7, PR-11, QF-32, QF-33.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.configuration import address_of
-from daemons.web.pages.forms import Question, act_route, listed
+from daemons.web.pages.forms import Question, action_route, listed
 from daemons.web.pages.page import Data, Page, Visit
 from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
@@ -34,13 +35,13 @@ _WEIGHTS = {
         "reprioritize_interval",
     ),
 }
-"""Attributes of the scheduler's configuration by what they are about."""
+"""Attributes of the scheduler's configuration by topic."""
 
 
 class TreeRow(NamedTuple):
-    """A node of the tree, or a user whom its leaf `default` stands for. `depth`: 0 for the root.
+    """A node of the tree, or a user under its leaf `default`. `depth`: 0 for the root.
 
-    `target`, `short`, `actual`: parts of everything, 0..1. `is_node`: it has shares of its own, which can be changed.
+    `target`, `short`, `actual`: fractions of the total, 0..1. `is_node`: whether the row has shares of its own, to change.
     """
 
     path: str
@@ -61,7 +62,7 @@ class TreeRow(NamedTuple):
 
 
 async def policies(visit: Visit) -> Data:
-    """All of it."""
+    """The whole page."""
     state = visit.shared.mirror.state
     status: Any = (await visit.shared.read("status", {"share_tree": {}}, visit.caller)).data
     nodes, rows = _paths(state), status["share_tree"]
@@ -78,12 +79,12 @@ async def policies(visit: Visit) -> Data:
 
 
 def ask_about_policies(visit: Visit, fields: MultiMapping[str]) -> Question | None:
-    """What to confirm: a node with those below it, or whose usage."""
+    """Ask to confirm the deletion of a node with all nodes below, or the users whose usage is cleared."""
     verb, node = fields.get("do", "").strip(), fields.get("node", "").strip()
     if verb == "clear":
         users = fields.get("users", "").replace(",", " ").split()
-        whose = listed(users) or "all users and projects"
-        return Question(f"Clear the usage of {whose}?", "Clear usage", ["This cannot be undone."])
+        targets = listed(users) or "all users and projects"
+        return Question(f"Clear the usage of {targets}?", "Clear usage", ["This cannot be undone."])
     if verb != "delete":
         return None
     below = sum(path.startswith(f"{node.rstrip('/')}/") for path in _paths(visit.shared.mirror.state))
@@ -92,7 +93,7 @@ def ask_about_policies(visit: Visit, fields: MultiMapping[str]) -> Question | No
 
 
 async def change_policies(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """What a button does: `modify`, `add` or `delete` a node with its `shares`, or `clear` the usage of `users`, or of all."""
+    """Carry out the action of a button: `modify`, `add` or `delete` a node with `shares`, or `clear` usage, of `users` or all."""
     verb, node, shares = (fields.get(name, "").strip() for name in ("do", "node", "shares"))
     if verb == "clear":
         users = fields.get("users", "").replace(",", " ").split()
@@ -104,7 +105,7 @@ async def change_policies(visit: Visit, fields: MultiMapping[str]) -> list[Answe
 
 
 def _paths(state: State) -> frozenset[str]:
-    """Paths of the nodes that the tree has, as it was configured."""
+    """Paths of the configured nodes of the tree."""
     root: Node | None = state.share_trees.get("")
     return frozenset(path for path, _ in root.walk()) if root is not None else frozenset()
 
@@ -119,7 +120,7 @@ def _row(row: dict[str, Any], nodes: frozenset[str]) -> TreeRow:
 
 
 def _tickets(state: State) -> Iterator[tuple[str, str, str, int, int]]:
-    """Who has functional shares or override tickets: what he is, name, address, shares, tickets."""
+    """Holders of functional shares or override tickets: (noun, name, address, shares, tickets) each."""
     for table in (state.users, state.projects, state.usersets):
         for name in sorted(table):
             each = table[name]
@@ -133,4 +134,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [Page("/policies", "policies.html", policies, _concerns)]
-ROUTES = [act_route("/policies", change_policies, ask_about_policies)]
+ROUTES = [action_route("/policies", change_policies, ask_about_policies)]

@@ -1,6 +1,6 @@
-"""What a stored query says of its plot, made into what the pages draw: lines over time, bars with a length, points.
+"""Plots of stored queries, computed for the pages from the plot definition of a query: lines over time, bars, points.
 
-Owns the figures, not how they look. Kinds of plots: `daemons/dbwriter/queries.py`. Called by the pages of accounting.
+Owns the figures, not the drawing. Kinds of plots: `daemons/dbwriter/queries.py`. Called by the pages of accounting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Plot = Mapping[str, Any]
 
 
 class Lines(NamedTuple):
-    """`times` in epoch s; a line has a value, or None, for each of them. `title`: of the plot, with what is measured."""
+    """`times` in epoch s; a line has a value, or None, for each time. `title`: of the plot, with the measured quantity."""
 
     kind: str
     title: str
@@ -26,7 +26,7 @@ class Lines(NamedTuple):
 
 
 class LongBars(NamedTuple):
-    """`bars`: what each is of, its part of the longest, its value."""
+    """`bars`: (name, fraction of the longest bar, value) each."""
 
     kind: str
     title: str
@@ -36,7 +36,7 @@ class LongBars(NamedTuple):
 
 
 class Points(NamedTuple):
-    """`points`: parts of the ends of both axes. `diagonal`: what it means that both are equal, "" if nothing."""
+    """`points`: (x, y) each, as fractions of the ends of the axes. `diagonal`: the meaning of equal values, "" for none."""
 
     kind: str
     title: str
@@ -50,7 +50,7 @@ class Points(NamedTuple):
 def plots_of(
     columns: Sequence[str], types: Sequence[str], rows: Sequence[Row], plot: Plot | None
 ) -> list[Lines | LongBars | Points]:
-    """The plots of an answer, one for each panel; none where there is nothing to draw, or columns of the plot are not there."""
+    """The plots of an answer, a plot per panel; empty if there is no data, or columns of the plot are missing."""
     if not plot or not {*_ys(plot), plot["x"], plot.get("series", plot["x"]), plot.get("panels", plot["x"])} <= {*columns}:
         return []
     panels: dict[str, list[Row]] = {}
@@ -77,26 +77,26 @@ def _panel(
 
 
 def _sums(columns: Sequence[str], rows: Sequence[Row], plot: Plot) -> dict[str, dict[Any, float]]:
-    """The values by series and x; what is there more than once is added up."""
-    x, found = columns.index(plot["x"]), dict[str, dict[Any, float]]()
+    """The values by series and x; values with the same series and x are summed up."""
+    x, sums = columns.index(plot["x"]), dict[str, dict[Any, float]]()
     for row in rows:
         for name in _ys(plot):
             value = _number(row[columns.index(name)], plot.get("y_scale", 1))
             if value is None or row[x] is None:
                 continue
             series = str(row[columns.index(plot["series"])] or "none") if "series" in plot else name
-            of_series = found.setdefault(series, {})
+            of_series = sums.setdefault(series, {})
             of_series[row[x]] = of_series.get(row[x], 0.0) + value
-    return found
+    return sums
 
 
 def _number(value: Any, scale: float) -> float | None:
-    """A value of a row in units of the plot; None for what cannot be drawn."""
+    """A value of a row in units of the plot; None for values that cannot be drawn."""
     try:
-        found = float(value) / scale
+        number = float(value) / scale
     except (TypeError, ValueError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _lines(sums: dict[str, dict[Any, float]], title: str) -> Lines | None:
@@ -112,7 +112,7 @@ def _epoch(text: str) -> float:
 
 
 def _bars(sums: dict[str, dict[Any, float]], plot: Plot, unit: str) -> LongBars | None:
-    """A bar for each x, of all series together: in the order of the rows, a ranking from the longest on."""
+    """A bar for each x, summed over all series: in the order of the rows, for a ranking from the longest bar on."""
     totals: dict[Any, float] = {}
     for values in sums.values():
         for key, value in values.items():

@@ -1,4 +1,4 @@
-"""Cluster queues: as qstat -g c has them, and what each host gets of one, and from where. Source: GU-2, GU-3, GU-4."""
+"""Cluster queues: the list as in qstat -g c, and the settings of a queue by host and origin. Source: GU-2, GU-3, GU-4."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from daemons.web.pages.page import Data, Missing, Page, Visit
 from gridengine.syntax.overrides import Overrides
 
 ROWS = 100
-#: words for the states that `qstat -g c -ext` counts slots of, the gravest first
+#: codes of the states for which `qstat -g c -ext` counts slots, the most severe first
 _STATES = ("E", "u", "c", "o", "d", "s", "a", "A", "D", "C", "S")
 
 
 class Setting(NamedTuple):
-    """What a host gets of an attribute. `origin`: the host, a host group, or "" for the default; `between`: the groups that set
-    different values, so that the default counts."""
+    """The value of an attribute on a host. `origin`: the host, a host group, or "" for the default; `between`: the groups that
+    set different values, so that the default counts."""
 
     value: str
     origin: str
@@ -29,11 +29,11 @@ class Setting(NamedTuple):
 async def queue_list(visit: Visit) -> Data:
     """All cluster queues with their slots."""
     status: Any = (await visit.shared.read("status", {"cluster_queues": {}}, visit.caller)).data
-    return {"rows": status["cluster_queues"], "letters": _STATES}
+    return {"rows": status["cluster_queues"], "state_codes": _STATES}
 
 
-async def one_queue(visit: Visit) -> Data:
-    """A cluster queue: its slots, what is set for some hosts alone, and what is detached."""
+async def queue_details(visit: Visit) -> Data:
+    """A cluster queue: its slots, per-host overrides, and detached settings."""
     name = visit.parts["name"]
     state = visit.shared.mirror.state
     attributes = state.kind("cluster_queue").get(name)
@@ -48,7 +48,7 @@ async def one_queue(visit: Visit) -> Data:
     shown = hosts[(number - 1) * ROWS : number * ROWS]
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
     return {
-        "letters": _STATES,
+        "state_codes": _STATES,
         **{"name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied},
         **{"rows": rows, "total": len(hosts), "page": number, "size": ROWS},
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
@@ -66,4 +66,4 @@ def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(affected.instances or affected.kinds or affected.lost or affected.returned or affected.members)
 
 
-PAGES = [Page("/queues", "queues.html", queue_list, _concerns), Page("/queues/{name}", "queue.html", one_queue, _concerns)]
+PAGES = [Page("/queues", "queues.html", queue_list, _concerns), Page("/queues/{name}", "queue.html", queue_details, _concerns)]

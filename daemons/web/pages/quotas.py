@@ -1,4 +1,4 @@
-"""Resource quotas: what is used of each limit, the fullest first, as qquota lists them. Source: RQ-7; qquota(1)."""
+"""Resource quotas: the usage of each limit, the fullest first, as in qquota. Source: RQ-7; qquota(1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILTERS = {"user": "users", "host": "hosts", "queue": "queues", "project": "pro
 
 
 class QuotaUse(NamedTuple):
-    """A limit, and what counts against it. `part`: how much of it is used, 1 for all; None where nothing is counted."""
+    """A limit with its usage. `part`: the used fraction, 1 for all; None for a limit that is not counted."""
 
     rule: str
     address: str
@@ -33,17 +33,17 @@ class QuotaUse(NamedTuple):
 
 
 async def quotas(visit: Visit) -> Data:
-    """The limits that the filters mean."""
-    wanted = {name: text for name in _FILTERS if (text := visit.said(name))}
-    body = {"users": ["*"]} | {_FILTERS[name]: text.replace(",", " ").split() for name, text in wanted.items()}
+    """The limits that match the filters."""
+    selected = {name: text for name in _FILTERS if (text := visit.parameter(name))}
+    body = {"users": ["*"]} | {_FILTERS[name]: text.replace(",", " ").split() for name, text in selected.items()}
     answer = await visit.shared.read("status", {"quotas": body}, visit.caller)
     state, status = visit.shared.mirror.state, answer.data
-    found = [_use(state, row) for row in (status["quotas"] if isinstance(status, dict) else [])]
-    found.sort(key=lambda each: -1.0 if each.part is None else each.part, reverse=True)
-    number = min(visit.number("page"), max(1, -(-len(found) // ROWS)))
+    limits = [_use(state, row) for row in (status["quotas"] if isinstance(status, dict) else [])]
+    limits.sort(key=lambda each: -1.0 if each.part is None else each.part, reverse=True)
+    number = min(visit.number("page"), max(1, -(-len(limits) // ROWS)))
     return {
-        **{"rows": found[(number - 1) * ROWS : number * ROWS], "total": len(found), "page": number, "size": ROWS},
-        **{"full": sum(each.is_full for each in found), "wanted": wanted, "answers": answer.answers},
+        **{"rows": limits[(number - 1) * ROWS : number * ROWS], "total": len(limits), "page": number, "size": ROWS},
+        **{"full": sum(each.is_full for each in limits), "selected": selected, "answers": answer.answers},
         "sets": len(state.quotas.sets),
     }
 

@@ -1,4 +1,4 @@
-"""Advance reservations: those that there are, one with all about it, and the form that asks for another.
+"""Advance reservations: the list, the page of a reservation, and the form for a new reservation.
 
 Source: GU-9, GU-10; qrsub(1), qrstat(1), qrdel(1).
 """
@@ -19,12 +19,12 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import FORCED, Action, Question, act_route, form_route, listed, never
+from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
 from daemons.web.pages.states import silent_hosts
-from daemons.web.pages.submitting import form_again
-from daemons.web.pages.time_line import slot_of, time_line
+from daemons.web.pages.submitting import form_response
+from daemons.web.pages.time_line import dragged_window, time_line
 from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
@@ -33,7 +33,7 @@ from gridengine.units import counted
 
 ROWS = 100
 _TIMES = ("-a", "-e", "-d", "-latest")
-_STATES = {"w": "Waiting", "r": "Running", "W": "Warned", "E": "In error"}
+_STATES = {"w": "Waiting", "r": "Running", "W": "Warning", "E": "In error"}
 FIELDS = {
     "When": (
         ("-a", "Start", "202612241800"),
@@ -67,9 +67,9 @@ FORM = OptionForm("qrsub", RESERVATION_OPTIONS, FIELDS)
 
 
 async def reservation_list(visit: Visit) -> Data:
-    """The reservations that the filters mean, as qrstat lists them."""
-    state, owner, name = (visit.said(each) for each in ("state", "owner", "name"))
-    over_time = visit.said("view") == "time"
+    """The reservations that match the filters, as qrstat lists them."""
+    state, owner, name = (visit.parameter(each) for each in ("state", "owner", "name"))
+    over_time = visit.parameter("view") == "time"
     rows = [
         row
         for row in await _rows(visit, None)
@@ -81,9 +81,9 @@ async def reservation_list(visit: Visit) -> Data:
         return shared | {"line": None} | await time_line(visit, rows)
     counts = Counter(row["state"] for row in rows)
     tabs = [("All", link(visit.here, state=None), len(rows))]
-    tabs += [(words, link(visit.here, state=letter), counts[letter]) for letter, words in _STATES.items()]
+    tabs += [(label, link(visit.here, state=state_code), counts[state_code]) for state_code, label in _STATES.items()]
     shown = [row for row in rows if state in ("", row["state"])]
-    sort = visit.said("sort")
+    sort = visit.parameter("sort")
     if (column := sort.lstrip("-")) in ("id", "name", "owner", "state", "start_time", "end_time"):
         shown.sort(key=lambda row: row[column], reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(shown) // ROWS)))
@@ -95,32 +95,34 @@ async def reservation_list(visit: Visit) -> Data:
     }
 
 
-async def one_reservation(visit: Visit) -> Data:
+async def reservation_details(visit: Visit) -> Data:
     """All about a reservation, and its jobs."""
-    rows = await _rows(visit, [str(the_reservation(visit, visit.parts["number"]).id)])
+    rows = await _rows(visit, [str(find_reservation(visit, visit.parts["number"]).id)])
     jobs = sorted(visit.shared.mirror.state.reserved.jobs.get(rows[0]["id"], ()))
     inside = [row for number in jobs for row in visit.shared.jobs.of_job(number)]
     silent = silent_hosts(visit.shared.mirror.state)
-    return {"one": rows[0], "jobs": inside, "silent": silent, "why_not": _why_not(visit, rows[0]["owner"])}
+    return {"reservation": rows[0], "jobs": inside, "silent": silent, "why_not": _why_not(visit, rows[0]["owner"])}
 
 
-def the_reservation(visit: Visit, number: str) -> AdvanceReservation:
-    """The reservation itself. Raises Missing."""
+def find_reservation(visit: Visit, number: str) -> AdvanceReservation:
+    """The reservation with this number. Raises Missing."""
     reservations = visit.shared.mirror.state.reservations
-    found = reservations.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 9 else None
-    if found is None:
+    reservation = reservations.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 9 else None
+    if reservation is None:
         raise Missing(f"There is no reservation {number}")
-    return found
+    return reservation
 
 
 _ACTIONS = {
     "delete": Action("Delete", result="The slots are released. This cannot be undone.", always=True),
-    "series": Action("Delete with the later ones of the series", "Delete the later reservations of the series and", always=True),
+    "series": Action(
+        "Delete with the later reservations of the series", "Delete the later reservations of the series and", always=True
+    ),
 }
 
 
 def ask_about_reservations(visit: Visit, fields: MultiMapping[str]) -> Question | None:
-    """What to confirm: the reservations, and how many jobs are in them."""
+    """Ask to confirm the deletion of reservations, with the number of jobs in them."""
     targets, reservations = fields.getall("target", []), visit.shared.mirror.state.reservations
     action = _ACTIONS["series" if fields.get("action") == "series" else "delete"]
     known = [each for each in reservations.values() if str(each.id) in targets]
@@ -128,13 +130,13 @@ def ask_about_reservations(visit: Visit, fields: MultiMapping[str]) -> Question 
         return None
     jobs = sum(len(visit.shared.mirror.state.reserved.jobs.get(each.id, ())) for each in known)
     names = listed([f"{each.id} {each.name}".strip() for each in known] or targets)
-    what = f"reservation {names}" if len(targets) == 1 else f"{counted(len(targets), 'reservation')}: {names}"
+    subject = f"reservation {names}" if len(targets) == 1 else f"{counted(len(targets), 'reservation')}: {names}"
     details = [f"{counted(jobs, 'job')} in it: deleted." if jobs else "No jobs use it.", FORCED if fields.get("force") else ""]
-    return action.question(what, len(targets), details)
+    return action.question(subject, len(targets), details)
 
 
 async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """What the buttons do with the reservations that are selected."""
+    """Delete the selected reservations."""
     targets = fields.getall("target", [])
     if not targets:
         return [Answer(1, [("warning", "no reservations are selected")])]
@@ -143,13 +145,13 @@ async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
 
 
 async def reserve_form(visit: Visit) -> Data:
-    """The form, filled in with what the address says."""
+    """The form, filled in from the address."""
     empty: Data = {"faults": {}, "answers": [], "command": "", "made": False, "windows": [], "typed": False}
-    return {"groups": FORM.groups, "values": dict(visit.query) | slot_of(visit), **empty}
+    return {"groups": FORM.groups, "values": dict(visit.query) | dragged_window(visit), **empty}
 
 
 async def reserve(request: web.Request) -> web.Response:
-    """Check a form, look for free windows, or reserve."""
+    """Check a form, find available time slots, or reserve."""
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
     data = await reserve_form(visit) | {"values": values, "typed": False}
@@ -157,12 +159,12 @@ async def reserve(request: web.Request) -> web.Response:
     given = FORM.read(values, target)
     data["faults"] = given.faults
     if not given.faults:
-        data["command"] = shlex.join(["qrsub", *given.words])
-        await _ask(visit, target.request, values.get("do", ""), data)
-    return form_again(RESERVE, visit, data, request)
+        data["command"] = shlex.join(["qrsub", *given.arguments])
+        await _send(visit, target.request, values.get("do", ""), data)
+    return form_response(RESERVE, visit, data, request)
 
 
-async def _ask(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None:
+async def _send(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None:
     if do == "check":
         body["verify"] = "v"
     elif do == "find":
@@ -191,7 +193,7 @@ async def _rows(visit: Visit, targets: list[str] | None) -> list[dict[str, Any]]
 
 
 def _why_not(visit: Visit, owner: str) -> str:
-    """Why the visitor cannot delete a reservation of this owner, "" if he can; the qmaster decides."""
+    """The reason why the visitor may not delete a reservation of this owner, "" for none; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
         return "The qmaster does not respond: nothing can be changed."
@@ -201,17 +203,17 @@ def _why_not(visit: Visit, owner: str) -> str:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    """Whatever is in the journal may alter a reservation: its host, its queue, its jobs."""
+    """Whether a change may alter a reservation. All durable changes may: of its host, its queue, its jobs."""
     return change.whole or change.affected.durable or bool(change.affected.lost or change.affected.returned)
 
 
 RESERVE = Page("/reservations/new", "reserve.html", reserve_form)
 PAGES = [
     Page("/reservations", "reservations.html", reservation_list, _concerns),
-    Page("/reservations/{number}", "reservation.html", one_reservation, _concerns),
+    Page("/reservations/{number}", "reservation.html", reservation_details, _concerns),
 ]
 ROUTES = [
     page_route(RESERVE),
-    form_route("/reservations/new", reserve, never),
-    act_route("/reservations", delete, ask_about_reservations),
+    form_route("/reservations/new", reserve, no_question),
+    action_route("/reservations", delete, ask_about_reservations),
 ]

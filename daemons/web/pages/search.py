@@ -20,25 +20,26 @@ _NUMBER = re.compile(r"([0-9]{1,7})(?:\.[0-9]{1,7})?", re.ASCII)
 
 
 async def search(visit: Visit) -> Data:
-    """What has the text `find` in its name. Raises HTTPSeeOther for the number of a job."""
-    find = visit.said("find")
+    """All objects with the text `find` in their names. Raises HTTPSeeOther for the number of a job."""
+    find = visit.parameter("find")
     if (number := _NUMBER.fullmatch(find)) and await _is_job(visit, int(number[1])):
         raise web.HTTPSeeOther(f"/jobs/{find}")
     state = visit.shared.mirror.state
-    places = []
+    locations = []
     for noun, names, path in (
         ("host", [name for name in state.kind("exec_host") if name not in ("global", "template")], "/hosts/"),
         ("cluster queue", list(state.kind("cluster_queue")), "/queues/"),
         ("queue instance", list(state.instances), "/instances/"),
     ):
-        places += [(noun, name, path) for name in sorted(names) if find and find.lower() in name.lower()]
+        locations += [(noun, name, path) for name in sorted(names) if find and find.lower() in name.lower()]
     objects = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
     chosen = visit.shared.jobs.select_rows(JobFilter(find=find)) if find else None
     ended = visit.shared.jobs.select_rows(JobFilter(find=find, state="finished")).rows if find else ()
     jobs = [*chosen.rows, *ended] if chosen is not None else []
     return {
         **{"find": find, "jobs": jobs[:ROWS], "job_count": len(jobs), "silent": silent_hosts(state)},
-        **{"places": places[:ROWS], "place_count": len(places), "objects": objects[:ROWS], "object_count": len(objects)},
+        **{"locations": locations[:ROWS], "location_count": len(locations)},
+        **{"objects": objects[:ROWS], "object_count": len(objects)},
     }
 
 

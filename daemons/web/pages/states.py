@@ -1,6 +1,6 @@
-"""State letters in words and tones, for the badges of pages.
+"""State codes with labels and tones, for the badges of pages.
 
-Owns the words and how grave each state is. Pure; called by the macros of the templates. Letters: sge_status(5), qrstat(1).
+Owns the labels and the severity of each state. Pure; called by the macros of the templates. Codes: sge_status(5), qrstat(1).
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from gridengine.state.state import State
 
 
 class Badge(NamedTuple):
-    """Letters as the commands print them, what they mean, and a tone of style.css: ok busy wait warn bad off mark."""
+    """State codes as the commands print them, a label with their meaning, and a tone of style.css.
 
-    letters: str
-    words: str
+    Tones: ok busy wait warn bad off mark.
+    """
+
+    codes: str
+    label: str
     tone: str
 
 
@@ -44,7 +47,7 @@ RESERVATION = {
     "x": ("over", "off"),
     "d": ("deleted", "off"),
 }
-#: tasks of jobs; the gravest comes first. `q` and `w` stand together. Source: ST-32.
+#: tasks of jobs, the most severe state first. `q` and `w` appear together. Source: ST-32.
 _JOB = {
     "E": ("error", "bad"),
     "d": ("being deleted", "off"),
@@ -63,27 +66,27 @@ _JOB = {
 _MESSAGE = {"C": ("critical", "bad"), "E": ("error", "bad"), "W": ("warning", "warn"), "I": ("info", "off")}
 
 
-def job_badge(letters: str, failed: bool = False) -> Badge:
-    """The badge of a task: one for all of its letters (`hqw`: held, waiting), in the tone of the gravest.
+def job_badge(codes: str, failed: bool = False) -> Badge:
+    """The badge of a task: a single badge for all its codes (`hqw`: held, waiting), in the tone of the most severe state.
 
-    `failed`: of one that has ended, whether it did not succeed.
+    `failed`: whether a finished task failed.
     """
-    if letters == "z" and failed:
-        return Badge(letters, "failed", "bad")
-    known = [_JOB[letter] for letter in _JOB if letter in letters]
-    words = dict.fromkeys(word for word, _ in known)
-    return Badge(letters, ", ".join(words) or "unknown", known[0][1] if known else "off")
+    if codes == "z" and failed:
+        return Badge(codes, "failed", "bad")
+    known = [_JOB[code] for code in _JOB if code in codes]
+    labels = dict.fromkeys(label for label, _ in known)
+    return Badge(codes, ", ".join(labels) or "unknown", known[0][1] if known else "off")
 
 
-def instance_badges(letters: str) -> list[Badge]:
-    """The badges of a queue instance, one a letter; one that says so if nothing keeps jobs away."""
-    found = [Badge(letter, *INSTANCE.get(letter, ("unknown", "off"))) for letter in letters]
-    return found or [Badge("", "ready", "ok")]
+def instance_badges(codes: str) -> list[Badge]:
+    """The badges of a queue instance, a badge per code; the badge `ready` without codes."""
+    badges = [Badge(code, *INSTANCE.get(code, ("unknown", "off"))) for code in codes]
+    return badges or [Badge("", "ready", "ok")]
 
 
-def reservation_badge(letter: str) -> Badge:
+def reservation_badge(code: str) -> Badge:
     """The badge of a reservation."""
-    return Badge(letter, *RESERVATION.get(letter, ("unknown", "off")))
+    return Badge(code, *RESERVATION.get(code, ("unknown", "off")))
 
 
 def host_badge(up: bool) -> Badge:
@@ -92,7 +95,7 @@ def host_badge(up: bool) -> Badge:
 
 
 UNREACHABLE = Badge("", "host unreachable", "bad")
-"""Of a task whose host does not report: whether it runs nobody knows."""
+"""The badge of a task on an unreachable host: the state of the task is unknown."""
 
 
 def silent_hosts(state: State) -> set[str]:
@@ -101,11 +104,11 @@ def silent_hosts(state: State) -> set[str]:
     return {name for name in names if name not in state.hosts or not state.hosts[name].up}
 
 
-def is_lost(places: Iterable[str], silent: Collection[str]) -> bool:
-    """Whether one of these queue instances is on a host that does not report."""
-    return any(host_of(place) in silent for place in places)
+def is_lost(instances: Iterable[str], silent: Collection[str]) -> bool:
+    """Whether any of these queue instances is on a host that does not report."""
+    return any(host_of(instance) in silent for instance in instances)
 
 
-def message_badge(letter: str) -> Badge:
+def message_badge(code: str) -> Badge:
     """The badge of a line of a messages file."""
-    return Badge(letter, *_MESSAGE[letter])
+    return Badge(code, *_MESSAGE[code])

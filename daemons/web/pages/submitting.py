@@ -1,7 +1,7 @@
-"""The page that submits a job: a form of the options of qsub, a check while it is filled in, and the command that does the same.
+"""The page that submits a job: a form of the options of qsub, a check while the visitor types, and the equivalent command.
 
-Owns which options are in the form and how they are laid out. What an option means is the table of `gridengine.options`, as for
-qsub itself; whether the job may be, the qmaster says. Source: GU-5, GU-11; qsub(1).
+Owns the selection and layout of options in the form. The table of `gridengine.options` defines the options, as for qsub itself;
+the qmaster decides on the job. Source: GU-5, GU-11; qsub(1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import web
 
 from daemons.runtime.qmaster_client import NoQmaster
-from daemons.web.pages.forms import form_route, never
+from daemons.web.pages.forms import form_route, no_question
 from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
@@ -84,93 +84,94 @@ ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 """Under each heading: option, label, example of a value."""
 _MOST_REASONS = 10
-"""Lines on why a job cannot run."""
+"""Maximum of reasons why a job cannot run."""
 FORM = OptionForm("qsub", SUBMIT_OPTIONS, ROWS)
 
 
-class Filled(NamedTuple):
-    """The form as somebody filled it in. `faults`: what is wrong, by field; then `request` is of no use."""
+class FilledForm(NamedTuple):
+    """A filled-in form. `faults`: errors by field; with faults, `request` is incomplete."""
 
-    words: list[str]
+    arguments: list[str]
     request: dict[str, Any]
     faults: dict[str, str]
 
     @property
     def command(self) -> str:
         """The equivalent command."""
-        return shlex.join(["qsub", *self.words])
+        return shlex.join(["qsub", *self.arguments])
 
 
 async def submit_form(visit: Visit) -> Data:
-    """The form, filled in with what the address says: options by their names, `script`, `command`, and the job `from`."""
+    """The form, filled in from the address: options by their names, `script`, `command`, and the job `from`."""
     data: Data = {"groups": FORM.groups, "values": visit.query, "faults": {}, "answers": [], "command": ""}
     data |= {"job": None, "typed": False}
-    if number := visit.said("from"):
-        wish, whole = await job_request(visit, number)
-        data["values"] = values_of(wish, visit.shared.zone) | program_of(wish) | dict(visit.query)
+    if number := visit.parameter("from"):
+        request, whole = await job_request(visit, number)
+        data["values"] = values_of(request, visit.shared.zone) | program_of(request) | dict(visit.query)
         if not whole:
-            data["answers"] = [("warning", f"script and variables of job {number} are its owner's: they are not taken along")]
+            data["answers"] = [("warning", f"script and variables of job {number} are its owner's: they are not copied")]
     return data
 
 
 async def job_request(visit: Visit, number: str) -> tuple[Submit, bool]:
-    """The request that a job would come of, and whether script and variables are in it. Raises Missing, NoQmaster."""
+    """The submit request of a job, and whether script and variables are included. Raises Missing, NoQmaster."""
     if number.isascii() and number.isdigit() and len(number) < 8:
-        told: Any = (await visit.shared.ask("job_request", {"job": int(number)}, visit.caller)).data
-        if told:
-            return msgspec.convert(told["request"], Submit), told["whole"]
+        data: Any = (await visit.shared.ask("job_request", {"job": int(number)}, visit.caller)).data
+        if data:
+            return msgspec.convert(data["request"], Submit), data["whole"]
     raise Missing(f"There is no job {number}")
 
 
 async def submit_job(request: web.Request) -> web.Response:
-    """Check a form, or submit it: the form again with what is wrong at its fields, or what became of it."""
+    """Check or submit a form; answer with the form: errors at their fields, or the result."""
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
-    filled = fill(values, time.time())
+    filled = read_form(values, time.time())
     data = await submit_form(visit) | {"values": values, "faults": filled.faults}
     if not filled.faults:
         data["command"] = filled.command
-        await _ask(visit, filled, "check" in values, data)
-    return form_again(SUBMIT, visit, data, request)
+        await _send(visit, filled, "check" in values, data)
+    return form_response(SUBMIT, visit, data, request)
 
 
-def form_again(page: Page, visit: Visit, data: Data, request: web.Request) -> web.Response:
-    """The form that was sent, with what came of it; while somebody types, only that."""
+def form_response(page: Page, visit: Visit, data: Data, request: web.Request) -> web.Response:
+    """The sent form with its result; only the result while the visitor types."""
     if request.headers.get("HX-Target", "").endswith("#outcome"):
         return html(templates().get_template("outcome.html").render(data | {"typed": True}))
     return html(render(page, visit, data, alone="HX-Request" in request.headers))
 
 
-async def _ask(visit: Visit, filled: Filled, check: bool, data: Data) -> None:
-    """Have the qmaster look at a job, or take it."""
-    body = filled.request | await asyncio.to_thread(_origin, visit.caller.user, visit.shared.cell.own_name(), filled.request)
+async def _send(visit: Visit, filled: FilledForm, check: bool, data: Data) -> None:
+    """Send a job to the qmaster, to check or to submit it."""
+    host = visit.shared.cell.own_name()
+    body = filled.request | await asyncio.to_thread(_origin_fields, visit.caller.user, host, filled.request)
     if check:
         body["verify"] = "v"
     try:
         answer = await visit.shared.ask("submit", body, visit.caller)
     except NoQmaster as away:
         answer = Answer(1, [("error", str(away))])
-    data["answers"] = judged(answer.answers) if check else answer.answers
+    data["answers"] = grade_answers(answer.answers) if check else answer.answers
     if isinstance(answer.data, dict) and not check:
         tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
         data["job"] = answer.data["job_id"]
         data["answers"] = [*answer.answers, ("info", f"Your job {data['job']}{tasks} has been submitted")]
 
 
-def judged(answers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The answers to a check. A job that cannot run is a warning, also where the commands print it as any other line: the
-    verdict first, then the first reasons.
+def grade_answers(answers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The answers to a check, with their levels. A job that cannot run is a warning here, where the commands print a plain line:
+    the verdict first, then the first reasons.
     """
     verdict = [text for _, text in answers if NOT_FOUND in text]
     if not verdict:
         return answers
-    others = [("warning" if level == "info" else level, text) for level, text in answers if NOT_FOUND not in text]
-    more = [("warning", f"and {len(others) - _MOST_REASONS:,} more reasons")] if len(others) > _MOST_REASONS else []
-    return [*(("warning", text) for text in verdict), *others[:_MOST_REASONS], *more]
+    reasons = [("warning" if level == "info" else level, text) for level, text in answers if NOT_FOUND not in text]
+    more = [("warning", f"and {len(reasons) - _MOST_REASONS:,} more reasons")] if len(reasons) > _MOST_REASONS else []
+    return [*(("warning", text) for text in verdict), *reasons[:_MOST_REASONS], *more]
 
 
-def fill(values: Mapping[str, str], now: float) -> Filled:
-    """A form as qsub would read it. now: epoch s."""
+def read_form(values: Mapping[str, str], now: float) -> FilledForm:
+    """Parse a form as qsub does. now: epoch s."""
     target = Submission("qsub", {}, "", now)
     script = values.get("script", "").replace("\r\n", "\n")
     faults: dict[str, str] = {}
@@ -184,28 +185,28 @@ def fill(values: Mapping[str, str], now: float) -> Filled:
     given = FORM.read(values, target)
     faults |= given.faults
     operands = _operands(values, script, target.request, faults)
-    return Filled([*given.words, *operands], target.request, faults)
+    return FilledForm([*given.arguments, *operands], target.request, faults)
 
 
 def _operands(values: Mapping[str, str], script: str, request: dict[str, Any], faults: dict[str, str]) -> list[str]:
-    """The script or command with its arguments; they go into the request."""
+    """Put the script or command with its arguments into the request; return the operands of qsub."""
     try:
-        words = split_words(values.get("command", ""))
+        arguments = split_words(values.get("command", ""))
     except OptionError as error:
         faults["command"] = error.text
         return []
     if script.strip():
-        request |= {"script": script, "script_file": "STDIN", "args": words}
-        return ["script.sh", *words]
-    if not words:
-        faults["command"] = "a script or a command is needed"
+        request |= {"script": script, "script_file": "STDIN", "args": arguments}
+        return ["script.sh", *arguments]
+    if not arguments:
+        faults["command"] = "a script or a command is required"
         return []
-    request |= {"binary": True, "script_file": words[0], "args": words[1:]}
-    return ["-b", "y", *words]
+    request |= {"binary": True, "script_file": arguments[0], "args": arguments[1:]}
+    return ["-b", "y", *arguments]
 
 
-def _origin(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the job comes from, as qsub would say on this host: the user's home, unless he chose a directory."""
+def _origin_fields(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The origin of the job as qsub on this host reports it: the directory is the user's home by default."""
     try:
         known = pwd.getpwnam(user)
         home, shell = known.pw_dir, known.pw_shell
@@ -219,4 +220,4 @@ def _origin(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SUBMIT = Page("/submit", "submit.html", submit_form)
-ROUTES = [page_route(SUBMIT), form_route("/submit", submit_job, never)]
+ROUTES = [page_route(SUBMIT), form_route("/submit", submit_job, no_question)]

@@ -1,7 +1,7 @@
-"""Where the pages' templates come from: one Jinja2 environment with the filters, macros (`ui`) and addresses that they use.
+"""The templates of the pages: a single Jinja2 environment with filters, macros (`ui`) and addresses.
 
-Everything is escaped; a name that a template uses and its page does not give is an error. Called by `pages/page.py`.
-What `base.html` wants besides the data of a page stands at its head.
+All values are escaped; an undefined name in a template is an error. Called by `pages/page.py`. The head of `base.html` lists the
+data that the frame needs besides the data of a page.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from daemons.web import static_files
 from daemons.web.pages import formats, navigation, states
 
-_REMEMBERED = ("job_state", "instance_states", "reservation_state", "host_state", "time", "bar", "chip")
-"""Macros of which a list has many alike: what they gave once is given again."""
+_CACHED_MACROS = ("job_state", "instance_states", "reservation_state", "host_state", "time", "bar", "chip")
+"""Macros with many equal calls in a list: their results are cached."""
 
 
 @cache
 def templates() -> Environment:
-    """The environment, made once."""
+    """The environment, created once."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -40,12 +40,12 @@ def templates() -> Environment:
         is_lost=states.is_lost,
         link=formats.link,
         navigation=navigation.NAVIGATION,
-        place_of=navigation.place_of,
+        entry_of=navigation.entry_of,
         static=static_files.url_of,
     )
     # not an import of each page: a block that is rendered alone does not see what its template has imported
     macros = environment.get_template("macros.html").module
-    for name in _REMEMBERED:
+    for name in _CACHED_MACROS:
         setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
     environment.globals["ui"] = macros
     environment.globals["changing"] = environment.get_template("changing.html").module

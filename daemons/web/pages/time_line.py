@@ -1,6 +1,6 @@
 """Reservations over time: a row for each host or cluster queue, the jobs that run there behind them. Source: GU-10; qrstat(1).
 
-Owns the window that an address means, and what is in each row; where it is drawn says `drawing.timeline`.
+Owns the time window of an address, and the content of each row; `drawing.timeline` computes the positions.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ RowOf = Callable[[tuple[str, str, str]], str]
 """The row of a queue instance that is divided at its @."""
 ROWS = 40
 SPANS = {"6h": 6 * 3600, "1d": 86400, "3d": 3 * 86400, "1w": 7 * 86400, "4w": 28 * 86400}
-_WORDS = {"6h": "6 hours", "1d": "Day", "3d": "3 days", "1w": "Week", "4w": "4 weeks"}
+_SPAN_LABELS = {"6h": "6 hours", "1d": "Day", "3d": "3 days", "1w": "Week", "4w": "4 weeks"}
 _BEFORE = 8
-"""A window that nobody chose begins this part of itself before now."""
+"""The default window starts this fraction of its length before now."""
 _ABOUT_NOW_S = 60
 
 
@@ -40,8 +40,8 @@ class _Window(NamedTuple):
 
 async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     """The rows of a page, by `by`, `row`, `from` and `span` of the address."""
-    by, wanted = "queue" if visit.said("by") == "queue" else "host", visit.said("row")
-    names = [name for name in _names(visit, by) if not wanted or fnmatchcase(name, wanted)]
+    by, row_pattern = "queue" if visit.parameter("by") == "queue" else "host", visit.parameter("row")
+    names = [name for name in _names(visit, by) if not row_pattern or fnmatchcase(name, row_pattern)]
     number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
     shown = names[(number - 1) * ROWS : number * ROWS]
     window, now, zone = _window(visit), visit.shared.mirror.now, visit.shared.zone
@@ -50,23 +50,23 @@ async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     _add_jobs(visit, spans, row_of, window)
     _add_reservations(reservations, spans, row_of)
     step = window.end - window.begin
-    ways = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
+    moves = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
     return {
-        **{"line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": wanted, "window": window},
-        **{"ways": [(words, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for words, when in ways]},
+        **{"line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": row_pattern, "window": window},
+        **{"ways": [(label, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for label, when in moves]},
         "now_address": link(visit.here, **{"from": None}),
-        "zooms": [(_WORDS[each], link(visit.here, span=each), None) for each in SPANS],
+        "zooms": [(_SPAN_LABELS[each], link(visit.here, span=each), None) for each in SPANS],
         "zoom": link(visit.here, span=window.span),
         **{"total": len(names), "page": number, "size": ROWS, "labels": drawing.LABELS, "scale": drawing.SCALE},
-        **{"head_height": drawing.HEAD, "followed": not visit.said("from")},
+        **{"head_height": drawing.HEAD, "followed": not visit.parameter("from")},
     }
 
 
 def _window(visit: Visit) -> _Window:
-    span = visit.said("span") if visit.said("span") in SPANS else "1d"
+    span = visit.parameter("span") if visit.parameter("span") in SPANS else "1d"
     length, now = SPANS[span], visit.shared.mirror.now
     try:
-        begin = float(parse_date_time(visit.said("from"), now, visit.shared.zone))
+        begin = float(parse_date_time(visit.parameter("from"), now, visit.shared.zone))
     except SyntaxFault:
         begin = (now - length / _BEFORE) // 300 * 300
     return _Window(begin, begin + length, span)
@@ -80,41 +80,41 @@ def _names(visit: Visit, by: str) -> list[str]:
 
 
 def _add_reservations(reservations: Iterable[dict[str, Any]], spans: dict[str, list[TimeSpan]], row_of: RowOf) -> None:
-    for one in reservations:
+    for reservation in reservations:
         slots: Counter[str] = Counter()
-        for place, count in one["granted"]:
-            slots[row_of(place.partition("@"))] += count
-        badge, words = reservation_badge(one["state"]), f"{one['id']} {one['name']}".strip()
-        times = (one["start_time"], one["end_time"])
-        about = f"{words} of {one['owner']}: {badge.words}, {' to '.join(map(moment, times))}"
-        wrong = "".join(f"; {text}" for text in one["errors"][:3])
+        for instance, count in reservation["granted"]:
+            slots[row_of(instance.partition("@"))] += count
+        badge, label = reservation_badge(reservation["state"]), f"{reservation['id']} {reservation['name']}".strip()
+        times = (reservation["start_time"], reservation["end_time"])
+        about = f"{label} of {reservation['owner']}: {badge.label}, {' to '.join(map(moment, times))}"
+        wrong = "".join(f"; {text}" for text in reservation["errors"][:3])
         for row in slots.keys() & spans.keys():
             title = f"{about}, {slots[row]} of {slots.total()} slots{wrong}"
-            spans[row].append(TimeSpan(*times, badge.tone, f"{badge.letters} {words}", title, f"/reservations/{one['id']}"))
+            spans[row].append(TimeSpan(*times, badge.tone, f"{badge.codes} {label}", title, f"/reservations/{reservation['id']}"))
 
 
 def _add_jobs(visit: Visit, spans: dict[str, list[TimeSpan]], row_of: RowOf, window: _Window) -> None:
-    """Tasks that run, until their time is over, or until now where it has no limit."""
+    """Add the running tasks, until the end of their time limit, or until now without a limit."""
     state, now = visit.shared.mirror.state, visit.shared.mirror.now
     for row in visit.shared.jobs.all:
-        here = {row_of(place.partition("@")) for place in row.places} & spans.keys()
+        here = {row_of(instance.partition("@")) for instance in row.places} & spans.keys()
         if not here or row.time > window.end:
             continue
         job = state.jobs[row.id]
         limit = run_time_limit(state, job, job.tasks[int(row.tasks or 1)])
         end = max(now, row.time + limit) if limit != INFINITY else now
-        words = f"until {moment(end)} at the latest" if limit != INFINITY else "without a limit of its time"
-        title = f"job {row.target} {row.name} of {row.owner}, since {moment(row.time)}, {words}"
+        label = f"until {moment(end)} at the latest" if limit != INFINITY else "without a time limit"
+        title = f"job {row.target} {row.name} of {row.owner}, since {moment(row.time)}, {label}"
         for name in here:
             spans[name].append(TimeSpan(row.time, end, "busy", row.target, title, f"/jobs/{row.id}", lane=False))
 
 
-def slot_of(visit: Visit) -> dict[str, str]:
-    """What was dragged, as fields of the form that reserves: `begin` and `end`, epoch s.
+def dragged_window(visit: Visit) -> dict[str, str]:
+    """The dragged window (`begin` and `end` in the address, epoch s) as fields of the form that reserves.
 
-    What begins about now has no start: it would be in the past by the time that the form is sent.
+    A window that starts about now gets no start: the start would be in the past when the form is sent.
     """
-    begin, end = (visit.said(name) for name in ("begin", "end"))
+    begin, end = (visit.parameter(name) for name in ("begin", "end"))
     if not all(text.isascii() and text.isdigit() and len(text) < 12 for text in (begin, end)) or int(end) <= int(begin):
         return {}
     duration = {"-d": format_time(float(int(end) - int(begin)))}

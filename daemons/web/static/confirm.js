@@ -1,5 +1,5 @@
-// The server asks before what is irreversible or disruptive (header X-Confirm): its question is shown in dialog#confirm. Cancel and
-// Esc change nothing; the confirmed form goes where the first one did, and its answer to the same place of the page.
+// The server asks before irreversible or disruptive actions (header X-Confirm): its question is shown in dialog#confirm. Cancel and
+// Esc change nothing; the confirmed form has the address and the target element of the first form.
 "use strict";
 (() => {
   const dialog = document.getElementById("confirm");

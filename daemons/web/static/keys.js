@@ -1,5 +1,5 @@
-// Keys: / searches, j and k go over the rows of the list, Enter opens one, x selects it, Esc leaves, ? shows these.
-// A button that is off does nothing.
+// Keys: / searches, j and k move between the rows of the list, Enter opens a row, x selects it, Esc leaves, ? shows the keys.
+// A disabled button does nothing.
 "use strict";
 (() => {
   const rows = () => [...document.querySelectorAll("#main .list tbody tr[id]")];

@@ -1,5 +1,5 @@
-// What a page exchanges with the server besides htmx's own requests: the CSRF token with each of these, and the stream of
-// /live, which sends <main> again when it has changed. Events: `main` (HTML), `age` (seconds, empty while all is well).
+// Communication of a page with the server besides htmx: the CSRF token in each htmx request, and the stream of /live, which
+// sends <main> after each change. Events: `main` (HTML), `age` (seconds, empty while the qmaster responds).
 "use strict";
 (() => {
   const main = document.getElementById("main"), age = document.getElementById("age"), lost = document.getElementById("lost");
@@ -10,26 +10,26 @@
     event.detail.ctx.request.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
   });
 
-  // what asks again by itself waits while nobody sees it, and complains of nothing: the page says what is away
+  // parts that reload themselves pause while the page is hidden, and show no errors: the banners of the page do
   const asksAgain = (event) => event.detail.ctx?.sourceElement?.matches(".tail");
   document.addEventListener("htmx:before:request", (event) => {
     if (document.hidden && asksAgain(event)) event.preventDefault();
   });
 
-  // answers that are good news go away by themselves, others when somebody closes them
+  // good news disappear automatically, other answers when the user closes them
   const answers = document.getElementById("answers");
   let leaving;
   document.addEventListener("htmx:after:swap", (event) => {
-    // the form again, with what is wrong in it
+    // focus the first error in a form
     const { sourceElement, target } = event.detail.ctx;
     if (sourceElement !== main && target !== answers && target.id !== "outcome") main.querySelector("[aria-invalid=true]")?.focus();
-    // what a check says stands below a long form
+    // the result of a check is below a long form
     if (sourceElement.matches?.("form.form, form.form button")) main.querySelector("#outcome .note")?.scrollIntoView({ block: "center" });
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });
-  // an error page is not put into the page: what it says is told; 422 is the form again, with what is wrong in it
-  function complain(text) {
+  // an error page does not replace the page: its heading is shown as an error; 422 is the form with its errors
+  function showError(text) {
     const list = document.createElement("ul"), note = document.createElement("li");
     list.className = "notes";
     note.className = "note bad";
@@ -43,32 +43,32 @@
     event.preventDefault();
     if (asksAgain(event)) return;
     const page = new DOMParser().parseFromString(text, "text/html");
-    complain((page.querySelector("h1") ?? page.body).textContent.trim() || `The web server answers ${response.status}.`);
+    showError((page.querySelector("h1") ?? page.body).textContent.trim() || `The web server answers ${response.status}.`);
   });
   document.addEventListener("htmx:error", (event) => {
-    if (!asksAgain(event)) complain("The web server does not answer: look whether anything has changed before you try again.");
+    if (!asksAgain(event)) showError("The web server does not answer: check whether the change was made before you try again.");
   });
   document.querySelector("[data-close]").addEventListener("click", () => answers.replaceChildren());
 
-  function words(seconds) {
+  function ageText(seconds) {
     for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {
       if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`;
     }
     return `${Math.floor(seconds)} s`;
   }
 
-  // the age that the server told last, and when; it grows by itself
-  let told = null, since = 0;
-  function tell(seconds) {
-    told = seconds === "" ? null : Number(seconds);
+  // the age in the last event of the server, and the time of that event; the shown age keeps growing
+  let lastAge = null, since = 0;
+  function setAge(seconds) {
+    lastAge = seconds === "" ? null : Number(seconds);
     since = Date.now();
     show();
   }
   function show() {
-    age.hidden = told === null;
-    if (told !== null) age.querySelector("[data-age]").textContent = words(told + (Date.now() - since) / 1000);
+    age.hidden = lastAge === null;
+    if (lastAge !== null) age.querySelector("[data-age]").textContent = ageText(lastAge + (Date.now() - since) / 1000);
   }
-  tell(age.querySelector("[data-age]").dataset.age);
+  setAge(age.querySelector("[data-age]").dataset.age);
   setInterval(show, 1000);
 
   if (!sign) return;
@@ -80,7 +80,7 @@
     lost.hidden = status !== "lost";
   }
 
-  // what is typed and not sent yet must not be lost: a form with changes stays as it is until it is sent
+  // typed input must not be lost: the page is not updated while an input has the focus
   function typing() {
     const active = document.activeElement;
     return main.contains(active) && active.matches("textarea, select, input:not([type=checkbox]):not([type=radio])");
@@ -100,10 +100,10 @@
     stream = new EventSource(`/live?page=${encodeURIComponent(sign.dataset.page)}`);
     stream.onopen = () => { wait = 0; set("on"); };
     stream.addEventListener("main", (event) => swap(event.data));
-    stream.addEventListener("age", (event) => tell(event.data));
+    stream.addEventListener("age", (event) => setAge(event.data));
     stream.onerror = () => {
-      // it would try again by itself, but not after an HTTP error, and all pages of a cell at once; a stream that just
-      // ends is opened again without a word
+      // EventSource does not reconnect after HTTP errors, and would reconnect all pages of a cell at once. The first
+      // reconnect shows no message: streams end regularly
       stream.close();
       if (wait) set("lost");
       again = setTimeout(open, wait * (0.5 + Math.random()));
@@ -111,7 +111,7 @@
     };
   }
 
-  // a page that nobody sees costs the server nothing
+  // a hidden page keeps no stream open
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) open();
     else { clearTimeout(again); stream?.close(); }

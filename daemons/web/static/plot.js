@@ -1,9 +1,9 @@
-// Plots over time, by uPlot: each figure[data-plot] has {times: [s], lines: [{label, values}], unit}. Drawn again when the
-// page is sent again, when the window changes its width, and when it turns dark or light.
+// Plots over time, by uPlot: each figure[data-plot] has {times: [s], lines: [{label, values}], unit}. Redrawn when the page is
+// updated, when the width of the window changes, and when the colour scheme changes.
 "use strict";
 (() => {
   const HEIGHT = 220, COLOURS = ["--accent", "--mark", "--warn", "--ok", "--bad", "--wait"];
-  // smallest step in s, how a tick is written, and what is added where a year or a day begins
+  // smallest step in s, format of a tick, and the format added at the start of a year or a day
   const TICKS = [
     [31536000, "{YYYY}", null, null], [2419200, "{YYYY}-{MM}", null, null], [86400, "{MM}-{DD}", "\n{YYYY}", null],
     [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}"], [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}"],
@@ -14,7 +14,7 @@
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  // 1 234 567 as 1.23M: the letters of complex values, by thousands
+  // 1 234 567 as 1.23M: the suffixes of complex values, by thousands
   function short(value) {
     if (value === null) return "-";
     for (const [letter, unit] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {

@@ -1,5 +1,5 @@
-// Rows that are selected in a list (table[data-select]): all of the page, from the last one with Shift, how many, and what
-// can be done with them (data-bulk). Rows have ids, so they are the same ones, and stay selected, when the page is sent again.
+// Selection of rows in a list (table[data-select]): all rows of the page, ranges with Shift, the count, and the bulk actions
+// (data-bulk). Rows have ids, so they stay selected when the page is updated.
 "use strict";
 (() => {
   let last = null;

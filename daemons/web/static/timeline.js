@@ -1,4 +1,4 @@
-// A window that is dragged in a row of the time line (svg[data-begin]) leads to the form that reserves, filled in. Escape ends it.
+// Dragging a window in a row of the time line (svg[data-begin]) opens the form that reserves, filled in. Escape cancels.
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg", LEAST = 4;
@@ -17,7 +17,7 @@
     const { begin, end, left, wide } = Object.fromEntries(Object.entries(svg.dataset).map(([name, text]) => [name, Number(text)]));
     const at = (when) => left + ((when - begin) / (end - begin)) * wide, row = group.querySelector(".row");
     const [first, last] = [Math.min(from, to), Math.max(from, to)];
-    if (!drag.mark?.isConnected) {  // news of the page may have taken it away
+    if (!drag.mark?.isConnected) {  // an update of the page may have removed it
       drag.mark = document.createElementNS(NS, "rect");
       drag.mark.setAttribute("class", "dragged");
       group.append(drag.mark);
@@ -49,7 +49,7 @@
     end();
     if (last > begin) location.href = `/reservations/new?${new URLSearchParams({ begin, end: last, "-q": queue })}`;
   });
-  // a link under the pointer is no click when a window was dragged over it
+  // dragging over a link must not open the link
   document.addEventListener("dragstart", (event) => { if (event.target.closest?.(".timeline")) event.preventDefault(); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); });
 })();

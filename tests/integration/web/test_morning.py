@@ -54,7 +54,7 @@ def mend_the_queue(page: Page, cell: DemoCell, instance: str) -> None:
     go(page, "/config/cluster_queue/all.q")
     page.get_by_label("prolog", exact=True).fill("NONE")
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator("main")).to_contain_text("have other values")
+    expect(page.locator("main")).to_contain_text("get new values")
     assert "/nowhere/prolog" in cell.must("qconf", "-sq", "all.q")
     page.get_by_role("button", name="Save").click()
     eventually("it is mended", lambda: "/nowhere/prolog" not in cell.must("qconf", "-sq", "all.q"))

@@ -1,4 +1,4 @@
-"""A visitor of the pages without a browser: he is let in as whom he says he is, and reads HTML."""
+"""A visitor of the pages without a browser: logged in as a given user, reading HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.web.followed import ALICE, Followed, Link, web_of
 
 
 def guard(caller: Caller) -> Any:
-    """A guard that believes whatever it is told."""
+    """A guard that accepts the given caller."""
 
     @web.middleware
     async def let_in(
@@ -50,7 +50,7 @@ class Visitor:
             return response.status, await response.json(content_type=None)
 
     async def post(self, address: str, **fields: Any) -> list[str]:
-        """What the qmaster says to a form that is sent, and confirmed where that is asked for."""
+        """The answers of the qmaster to a form, confirmed where the server asks."""
         form = _pairs({"confirmed": "1", **fields})
         async with self._client.post(address, data=form, headers={"HX-Request": "true"}) as response:
             self.status = response.status
@@ -58,13 +58,13 @@ class Visitor:
             return [words(note) for note in tree.iter("li")]
 
     async def send(self, address: str, fields: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
-        """The page that comes of a form, confirmed where that is asked for."""
+        """The page after a form, confirmed where the server asks."""
         async with self._client.post(address, data=_pairs({"confirmed": "1", **fields}), headers=headers) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 
     async def events(self, address: str) -> AsyncIterator[tuple[str, str]]:
-        """What the stream of a page sends: event, data."""
+        """The events in the stream of a page: event, data."""
         async with self._client.get("/live", params={"page": address}) as response:
             self.status = response.status
             event, lines = "", []
@@ -81,19 +81,19 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(followed: Followed, directory: Path, caller: Caller = ALICE) -> AsyncIterator[Visitor]:
-    """Somebody in front of the pages of a followed cell."""
+    """A visitor of the pages of a followed cell."""
     shared, link = web_of(followed, directory)
     async with TestClient(TestServer(build_app(shared, [guard(caller)]))) as client:
         yield Visitor(client, link)
 
 
 def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The fields of a form; a list is a field that is there more than once."""
+    """The fields of a form; a list is a repeated field."""
     return [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
 
 
 def words(element: Any) -> str:
-    """The text of an element, its blanks made one."""
+    """The text of an element, with single blanks."""
     strip_tags(element, "wbr")  # a name that may be broken is one word
     return " ".join(" ".join(element.itertext()).split())
 
@@ -105,5 +105,5 @@ def rows(page: Any, table: int = 0) -> list[list[str]]:
 
 
 def page(address: str) -> Callable[[Visitor], Awaitable[Any]]:
-    """What reads the page at this address."""
+    """A function that reads the page at this address."""
     return lambda visitor: visitor.get(address)

@@ -15,8 +15,8 @@ from daemons.web.access import guard as guards
 from daemons.web.app import build_app
 from gridengine.gdi.requests import Caller
 from tests.harness import Cell
+from tests.unit.web.access_server import AccessServer, Play
 from tests.unit.web.browsing import Visitor, visiting
-from tests.unit.web.door import Door, Play
 from tests.unit.web.followed import ALICE, Followed, web_of
 
 
@@ -31,18 +31,18 @@ def followed(cell: Cell) -> Followed:
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Door:
-    made = Door(tmp_path)
+def access_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AccessServer:
+    made = AccessServer(tmp_path)
     monkeypatch.setattr(guards, "_is_user", lambda caller: caller.user in made.users)
-    monkeypatch.setattr(guards, "_KNOWN_S", 0.0)
+    monkeypatch.setattr(guards, "_CONFIRMED_S", 0.0)
     return made
 
 
 @pytest.fixture
-def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
+def at(access_server: AccessServer, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
     async def run(play: Play, tls: bool) -> Any:
         app = build_app(web_of(followed, tmp_path)[0])
-        door.access(tls).add_to(app)
+        access_server.access(tls).add_to(app)
         async with TestClient(TestServer(app), cookie_jar=CookieJar(unsafe=True)) as client:
             return await play(client)
 
@@ -51,7 +51,7 @@ def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
 
 @pytest.fixture
 def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
-    """Carry out what a visitor does who is logged in as `caller`, and give what it returns."""
+    """Run the actions of a visitor who is logged in as `caller`, and return their result."""
 
     def run(play: Callable[[Visitor], Awaitable[Any]], caller: Caller = ALICE) -> Any:
         async def playing() -> Any:

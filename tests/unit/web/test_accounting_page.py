@@ -1,4 +1,4 @@
-"""Rows of the database on a page: whatever they hold, the page has a bounded size."""
+"""Rows of the database on a page, whose size is bounded for all rows."""
 
 from __future__ import annotations
 

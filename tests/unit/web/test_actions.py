@@ -1,4 +1,4 @@
-"""What buttons do with jobs, queue instances and hosts beyond a plain click: many, by force, kinds of holds, priorities."""
+"""Actions on jobs, queue instances and hosts beyond a plain click: many targets, force, kinds of holds, priorities."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ def test_a_manager_removes_all_jobs_of_an_instance(followed: Followed, post: Any
     assert job not in followed.cell.state.jobs
 
 
-def test_who_is_no_manager_ends_no_daemon(post: Any) -> None:
+def test_only_managers_stop_daemons(post: Any) -> None:
     (said,) = post("/hosts", ALICE, action="jobs", host="h1")
     assert "denied" in said

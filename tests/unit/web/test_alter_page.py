@@ -1,4 +1,4 @@
-"""Changing a job in a form, and making another one like it: the options as they were, and only what is changed is sent."""
+"""Changing and cloning a job in a form: the form has the current options, and only changes are sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.reservation_values import reservation_values
 from daemons.web.pages.reservations import FIELDS
-from daemons.web.pages.submitting import fill
+from daemons.web.pages.submitting import read_form
 from gridengine.gdi.requests import Caller
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
@@ -37,7 +37,7 @@ SUBMITTED = {
 
 @pytest.fixture
 def play(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
-    """Somebody in front of the pages."""
+    """A visitor of the pages."""
 
     def run(acts: Callable[[Any], Any], caller: Caller = ALICE) -> Any:
         async def playing() -> Any:
@@ -58,12 +58,12 @@ def field(page: Any, name: str) -> str:
 @pytest.mark.statement("GU-5", "GU-11")
 def test_the_values_of_a_job_make_the_same_job_again(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
-    first = fill(SUBMITTED, NOW)
+    first = read_form(SUBMITTED, NOW)
     assert not first.faults
     job = followed.cell.submit(**first.request)
     wish = request_of(followed.cell.state.jobs[job])
     wish.environment = first.request["environment"]
-    again = fill(values_of(wish, ZoneInfo("UTC")) | program_of(wish), NOW)
+    again = read_form(values_of(wish, ZoneInfo("UTC")) | program_of(wish), NOW)
     assert again.faults == {}
     assert {name: again.request[name] for name in first.request} == first.request
 
@@ -84,7 +84,7 @@ def test_only_what_is_changed_is_sent(followed: Followed, play: Any) -> None:
 
     checked, before, _, asked = play(acts)
     assert before == {"h_rt": "60"}
-    assert "It would be so" in words(checked)
+    assert "Preview: " in words(checked)
     assert asked[-1] == ("alice", "alter_jobs")
     after = followed.cell.state.jobs[job]
     assert (after.hard, after.priority) == ({"h_rt": "120", "mem_free": "1M"}, -5)
@@ -148,13 +148,13 @@ def test_a_reservation_is_moved_in_its_form(followed: Followed, play: Any) -> No
         return checked, before, await visitor.send(f"/reservations/{number}/alter", values)
 
     checked, before, after = play(acts, ROOT)
-    assert "It would be so" in words(checked)
+    assert "Preview: " in words(checked)
     assert (before, f"modified advance_reservation {number}" in words(after)) == ("late", True)
     changed = cell.state.reservations[number]
     assert (changed.name, changed.end_time - changed.start_time) == ("early", 1200)
 
 
-def test_what_is_wrong_is_told_while_somebody_types(followed: Followed, play: Any) -> None:
+def test_errors_are_shown_while_the_visitor_types(followed: Followed, play: Any) -> None:
     job = followed.cell.submit(holds="u")
 
     async def acts(visitor: Any) -> Any:
@@ -167,7 +167,7 @@ def test_what_is_wrong_is_told_while_somebody_types(followed: Followed, play: An
 
 
 @pytest.mark.parametrize("before", ["", "[]", "7", "[" * 100_000])
-def test_a_form_of_somebody_elses_is_refused(followed: Followed, play: Any, before: str) -> None:
+def test_a_malformed_form_is_refused(followed: Followed, play: Any, before: str) -> None:
     job = followed.cell.submit(holds="u")
 
     async def acts(visitor: Any) -> Any:
@@ -178,7 +178,7 @@ def test_a_form_of_somebody_elses_is_refused(followed: Followed, play: Any, befo
 
 
 @pytest.mark.statement("GU-12")
-def test_another_ones_job_shows_its_options_and_cannot_be_changed(followed: Followed, play: Any) -> None:
+def test_the_job_of_another_user_shows_its_options_and_cannot_be_changed(followed: Followed, play: Any) -> None:
     job = followed.cell.submit(holds="u", environment={"SECRET": "7"}, environment_names=["SECRET"], script="#!/bin/sh\nhidden\n")
 
     async def acts(visitor: Any) -> Any:

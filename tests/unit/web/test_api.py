@@ -23,7 +23,7 @@ from tests.unit.web.followed import ALICE, BOB, ROOT, Followed, Link, web_of
 
 
 class Program:
-    """Somebody's program. `link`: what was asked of the qmaster."""
+    """A user's program. `link`: the connection to the qmaster, with all requests."""
 
     def __init__(self, client: TestClient[Any, Any], link: Link) -> None:
         self.client, self.link = client, link
@@ -53,7 +53,7 @@ def one(method: str, path: str, body: Any = None, **headers: str) -> Callable[[P
 
 
 @pytest.mark.statement("DM-5")
-def test_every_request_of_the_gdi_can_be_asked_or_says_why_not() -> None:
+def test_every_gdi_request_is_offered_or_listed_with_a_reason() -> None:
     assert {*ANY, *UNLISTED} == ENDPOINTS.keys()
     assert not set(ANY) & UNLISTED.keys()
     assert {row.request for row in RESOURCES} <= set(ANY)
@@ -135,7 +135,7 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
         ("GET", "/events?types=all", None, 400, "all"),
     ],
 )
-def test_what_is_wrong_is_a_problem_with_its_reason(
+def test_errors_are_problems_with_a_reason(
     api: Any, method: str, path: str, body: Any, status: int, words: str
 ) -> None:
     found, problem, headers = api(one(method, path, body))
@@ -194,7 +194,7 @@ def test_lists_come_in_parts(followed: Followed, api: Any) -> None:
     assert api(play) == [1, 2, 3, 4, 5]
 
 
-def test_an_object_is_changed_only_in_the_version_that_is_meant(followed: Followed, api: Any) -> None:
+def test_an_object_is_changed_only_in_the_expected_version(followed: Followed, api: Any) -> None:
     path = "/config/cluster_queue/all.q"
 
     async def play(program: Program) -> list[int]:
@@ -305,7 +305,7 @@ def test_events_are_gone_on_with(followed: Followed, api: Any) -> None:
     assert [name for name, _ in some] == ["instances", "here"]
 
 
-def test_what_is_forgotten_or_never_was_is_a_reset(followed: Followed, api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_and_unknown_positions_are_a_reset(followed: Followed, api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "KEPT", 3)
 
     async def play(program: Program) -> list[str]:
@@ -319,7 +319,7 @@ def test_what_is_forgotten_or_never_was_is_a_reset(followed: Followed, api: Any,
     assert found == ["reset", "reset", "here"]
 
 
-def test_the_history_is_filtered_by_who_made_a_change_and_when(followed: Followed, api: Any) -> None:
+def test_the_history_is_filtered_by_user_and_revision(followed: Followed, api: Any) -> None:
     cell = followed.cell
     for user in ("ann", "joe"):
         cell.add("manager", user)

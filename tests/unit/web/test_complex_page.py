@@ -1,4 +1,4 @@
-"""The table of complexes: only choices that go together are offered, and all changes are made as one."""
+"""The table of complexes: only valid combinations are offered, and all changes are saved together."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def filled(page: Any) -> dict[str, str]:
 
 
 @pytest.mark.statement("GU-7", "CX-5")
-def test_what_is_offered_is_what_the_qmaster_takes(followed: Followed) -> None:
+def test_the_offered_choices_are_those_that_the_qmaster_accepts(followed: Followed) -> None:
     """Each choice of the four columns, with each kind of default, by the qmaster's own word."""
     offered, number = combinations(), 0
     for chosen in product(CHOICES["type"][::3], CHOICES["relop"], CHOICES["consumable"], CHOICES["requestable"]):
@@ -77,7 +77,7 @@ def test_a_change_set_is_made_as_one(followed: Followed, play: Any) -> None:
     assert "All complexes" in words(done)
 
 
-def test_one_refusal_refuses_all_and_marks_its_row(followed: Followed, play: Any) -> None:
+def test_a_single_refusal_refuses_all_and_marks_its_row(followed: Followed, play: Any) -> None:
     async def acts(visitor: Any) -> Any:
         form = filled(await visitor.get("/complexes/edit"))
         form |= {"new 0 name": "bad", "new 0 type": "STRING", "new 0 consumable": "YES", "old slots urgency": "500"}
@@ -90,7 +90,7 @@ def test_one_refusal_refuses_all_and_marks_its_row(followed: Followed, play: Any
     assert page.xpath("//input[@name='new 0 name']/@value") == ["bad"], "what was typed is still there"
 
 
-def test_a_table_that_somebody_changed_meanwhile_is_not_overwritten(followed: Followed, play: Any) -> None:
+def test_a_table_that_changed_meanwhile_is_not_overwritten(followed: Followed, play: Any) -> None:
     async def acts(visitor: Any) -> Any:
         form = filled(await visitor.get("/complexes/edit")) | {"old slots urgency": "500", "do": "commit"}
         stored = dict(followed.cell.state.kind("complex")["slots"]) | {"urgency": "7"}
@@ -103,7 +103,7 @@ def test_a_table_that_somebody_changed_meanwhile_is_not_overwritten(followed: Fo
 
 
 @pytest.mark.parametrize("before", ["", "[]", "7", "[" * 100_000, '{"a": 1}'])
-def test_another_form_is_refused(play: Any, before: str) -> None:
+def test_a_form_of_another_page_is_refused(play: Any, before: str) -> None:
     async def acts(visitor: Any) -> int:
         await visitor.send("/complexes/edit", {"before": before, "do": "commit"})
         return int(visitor.status)
@@ -112,7 +112,7 @@ def test_another_form_is_refused(play: Any, before: str) -> None:
 
 
 @pytest.mark.statement("GU-12")
-def test_who_may_not_change_it_reads_it(followed: Followed, play: Any) -> None:
+def test_users_without_rights_read_the_table(followed: Followed, play: Any) -> None:
     async def acts(visitor: Any) -> Any:
         page = await visitor.get("/complexes?find=vmem")
         form = {"before": json.dumps({}), "new 0 name": "gpu", "do": "commit"}

@@ -1,4 +1,4 @@
-"""Objects of the configuration in forms: what qconf does, previews, and two administrators at once."""
+"""Objects of the configuration in forms: the changes of qconf, previews, and conflicts of two administrators."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def test_a_queue_is_changed_for_one_host_with_a_preview(followed: Followed, brow
         return words(preview), before["slots"], words(done)
 
     preview, unchanged, done = browse(play)
-    assert "queue instances go" in preview
+    assert "queue instances are removed" in preview
     assert "all.q@h3" in preview
-    assert "queue instances have other values" in preview
+    assert "queue instances get new values" in preview
     assert unchanged == "4"
     assert "modified" in done
     assert followed.cell.state.configs["all.q@h1"].slots == 8
@@ -179,7 +179,7 @@ def test_the_name_of_a_new_object_stays_in_its_form(followed: Followed, browse: 
     assert stored(followed, kind, "no name!") is None
 
 
-def test_what_was_typed_stays_when_somebody_else_has_removed_the_object(followed: Followed, browse: Any) -> None:
+def test_typed_values_stay_when_another_user_removes_the_object(followed: Followed, browse: Any) -> None:
     followed.cell.add("project", "climate")
     followed.take()
 
@@ -226,7 +226,7 @@ def test_a_user_sees_all_and_changes_nothing(followed: Followed, browse: Any) ->
 
 
 @pytest.mark.parametrize("address", ["/config/nothing", "/config/nothing/x", "/config/cluster_queue/no.q", "/config/scheduler/x"])
-def test_what_is_not_there_is_not_found(browse: Any, address: str) -> None:
+def test_missing_objects_are_not_found(browse: Any, address: str) -> None:
     async def look(visitor: Visitor) -> int:
         await visitor.get(address)
         return visitor.status
@@ -249,7 +249,7 @@ def test_a_form_that_was_tampered_with_changes_nothing(followed: Followed, brows
     ("find", "objects"),
     [("@ALLHOSTS", ["host group @allhosts group_name", "cluster queue all.q hostlist"]), ("no such text", []), ("a.*q", [])],
 )
-def test_a_text_is_found_in_all_objects(browse: Any, find: str, objects: list[str]) -> None:
+def test_a_text_is_searched_in_all_objects(browse: Any, find: str, objects: list[str]) -> None:
     page = browse(lambda visitor: visitor.get(f"/config?find={find.replace('@', '%40')}"))
     found = [" ".join(row) for row in rows(page)]
     assert found == objects if objects else "No match" in words(page), found

@@ -1,4 +1,4 @@
-"""What is irreversible or disruptive asks first, with names and numbers, and changes nothing before it is confirmed."""
+"""Irreversible and disruptive actions ask first, with names and numbers, and change nothing before they are confirmed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ HARMLESS: list[tuple[str, dict[str, str]]] = [
 
 
 class Asking(NamedTuple):
-    """A button that asks: the page it is on, its label, words of its question, and the request that it makes once confirmed.
+    """A button that asks: its page, its label, a part of its question, and the request after the confirmation.
 
     `boxes`: labels of boxes that are checked before; `first`: the label of a button that is pressed before.
     """
@@ -98,7 +98,7 @@ ASKING = [
     Asking("/hosts/h1", "Stop daemon and kill jobs", "the jobs of h1? 4 running tasks will be killed.", "shutdown"),
     Asking("/hosts/h1", "Drain", "Drain h1? 4 running tasks will not be stopped.", "drain_hosts"),
     Asking("/reservations", "Delete", "Delete reservation 1 weather? No jobs use it.", "delete_reservations", _ALL),
-    Asking("/reservations", "Delete with the later ones of its series", "and reservation 1", "delete_reservations", _ALL),
+    Asking("/reservations", "Delete with the later reservations of its series", "and reservation 1", "delete_reservations", _ALL),
     Asking("/reservations/1", "Delete", "Delete reservation 1 weather? No jobs use it.", "delete_reservations"),
     Asking("/policies", "Delete /climate", "Delete the share tree node /climate? No nodes are below it.", "change_share_tree"),
     Asking("/policies", "Clear usage", "Clear the usage of all users and projects?", "clear_usage"),
@@ -151,12 +151,12 @@ def visit(busy: Followed, tmp_path: Path) -> Callable[..., Any]:
 
 
 def changes(visitor: Visitor) -> list[str]:
-    """What the qmaster was asked that is no reading."""
+    """The requests to the qmaster that are no reads."""
     return [name for _, name in visitor.link.asked if name not in READS]
 
 
 @pytest.mark.parametrize(("address", "fields", "question"), DISRUPTIVE)
-def test_what_is_disruptive_asks_first(visit: Any, address: str, fields: dict[str, str], question: str) -> None:
+def test_disruptive_actions_ask_first(visit: Any, address: str, fields: dict[str, str], question: str) -> None:
     async def play(visitor: Visitor) -> None:
         for headers in ({"HX-Request": "true"}, {}):  # with scripts, and without
             page = await visitor.send(address, {**fields, "confirmed": ""}, headers)
@@ -172,7 +172,7 @@ def test_what_is_disruptive_asks_first(visit: Any, address: str, fields: dict[st
 
 
 @pytest.mark.parametrize(("address", "fields"), HARMLESS)
-def test_what_is_harmless_does_not_ask(visit: Any, address: str, fields: dict[str, str]) -> None:
+def test_harmless_actions_do_not_ask(visit: Any, address: str, fields: dict[str, str]) -> None:
     async def play(visitor: Visitor) -> None:
         await visitor.send(address, {**fields, "confirmed": ""})
         assert changes(visitor)
@@ -235,7 +235,7 @@ def test_an_action_that_there_is_not_changes_nothing(visit: Any) -> None:
     visit(play)
 
 
-def test_every_form_says_what_it_asks(followed: Followed, tmp_path: Path) -> None:
+def test_every_form_names_its_question(followed: Followed, tmp_path: Path) -> None:
     """No route of a page is without a decision on its confirmation."""
 
     async def play() -> list[str]:

@@ -1,4 +1,4 @@
-"""Times, durations, amounts and addresses as pages show them."""
+"""Times, durations, amounts and addresses on pages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_moments_have_their_zone(berlin: None) -> None:
         (formats.part("@all/hosts?"), "@all%2Fhosts%3F"),
     ],
 )
-def test_what_is_shown(shown: object, text: object) -> None:
+def test_filters_format_values(shown: object, text: object) -> None:
     assert shown == text
 
 

@@ -78,7 +78,7 @@ def test_the_undo_is_shown_first_and_then_done(followed: Followed, browse: Any) 
     assert [button.text for button in opened.xpath("//main//form//button")] == ["Preview the undo"]
     preview = browse(lambda visitor: visitor.send(f"/history/{revision}", {"do": "preview"}))
     assert "all.q@h3" in words(preview)
-    assert "queue instances appear" in words(preview)
+    assert "queue instances are added" in words(preview)
     assert "Undo this change" in words(preview)
     assert followed.cell.state.kind("cluster_queue")["all.q"] == before
     done = browse(lambda visitor: visitor.send(f"/history/{revision}", {"do": "undo"}))
@@ -96,7 +96,7 @@ def test_the_undo_of_an_addition_removes_and_of_a_removal_adds_again(followed: F
     assert cell.state.kind("project")["weather"] == added
 
 
-def test_the_undo_is_refused_once_somebody_has_changed_it_since(changed: Followed, browse: Any) -> None:
+def test_the_undo_is_refused_after_a_later_change(changed: Followed, browse: Any) -> None:
     revision = changed.cell.master.spool.history(1, kind="cluster_queue", user="root")[0][0]
     preview, done = browse(lambda visitor: undone(visitor, revision))
     for page in (preview, done):
@@ -117,7 +117,7 @@ def test_a_user_looks_and_undoes_nothing(changed: Followed, browse: Any) -> None
 
 
 @pytest.mark.parametrize("number", ["0", "99999", "x", "-1", "9" * 30])
-def test_a_change_that_never_was_is_not_found(browse: Any, number: str) -> None:
+def test_an_unknown_change_is_not_found(browse: Any, number: str) -> None:
     async def look(visitor: Visitor) -> list[int]:
         await visitor.get(f"/history/{number}")
         statuses = [visitor.status]

@@ -48,7 +48,7 @@ def test_few_lines_cross() -> None:
     assert all(rows[f"@a{number}"] == rows[f"@z{9 - number}"] for number in range(10))
 
 
-def test_related_groups_are_holders_and_members() -> None:
+def test_related_groups_are_above_and_below() -> None:
     assert related(NESTED, "@rack2") == {"@all", "@rack2", "@row", "@gone"}
     assert related(NESTED, "@alone") == {"@alone"}
 

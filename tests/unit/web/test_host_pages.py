@@ -1,4 +1,4 @@
-"""What the pages of queues, instances and hosts show and do, without a browser: the rows of commands, and requests of a user."""
+"""The pages of queues, instances and hosts, without a browser: the rows of commands, and requests of a user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.web.followed import ALICE, ROOT, Followed
         ("?sort=load", ["all.q@h3", "all.q@h1", "all.q@h2"]),
     ],
 )
-def test_instances_by_state_and_place(followed: Followed, browse: Any, query: str, names: list[str]) -> None:
+def test_instances_are_filtered_by_state_and_location(followed: Followed, browse: Any, query: str, names: list[str]) -> None:
     followed.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     followed.cell.master.lose_host("h3")
     followed.cell.master.flush()

@@ -1,4 +1,4 @@
-"""The end of what a job writes on its pages and in the API: text as text, for the owner alone, with sentences in place of it."""
+"""The end of a job's output on its pages and in the API: escaped, for the owner only, with a reason if it is not available."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daemons.web.pages.formats import written
+from daemons.web.pages.formats import printable_output
 from gridengine.delivery import OutputTail
 from gridengine.gdi.requests import Caller
 from tests.unit.web.browsing import Visitor, visiting, words
@@ -55,13 +55,14 @@ def test_the_page_of_a_job_asks_for_both_streams_of_a_task(browse: Any) -> None:
 def test_text_is_text(browse: Any) -> None:
     page = browse(lambda visitor: visitor.get("/jobs/1/output?task=2&stream=stderr"))
     assert page.find(".//pre").text_content().removeprefix("\n") == "<b>one</b>␇\ntwo\n"
-    assert "/home/alice/<o> on h" in words(page.find(".//main")) and "70,000 bytes: the end of it" in words(page.find(".//main"))
+    assert "/home/alice/<o> on h" in words(page.find(".//main"))
+    assert "70,000 bytes, only the end is shown" in words(page.find(".//main"))
     assert tails(page) == ["/jobs/1/output?task=2&stream=stderr"]
 
 
 @pytest.mark.statement("GU-12")
 @pytest.mark.parametrize("caller", [BOB, ROOT])
-def test_nobody_but_the_owner_sees_it(browse: Any, caller: Caller) -> None:
+def test_only_the_owner_sees_output(browse: Any, caller: Caller) -> None:
     page = browse(lambda visitor: visitor.get("/jobs/1"), caller)
     assert tails(page) == [] and "Only the owner (alice) can view output" in words(page.find(".//main"))
     page = browse(lambda visitor: visitor.get("/jobs/1/output"), caller)
@@ -69,7 +70,7 @@ def test_nobody_but_the_owner_sees_it(browse: Any, caller: Caller) -> None:
     assert f'job 1 belongs to "alice", not to "{caller.user}"' in words(page.find(".//main"))
 
 
-def test_what_cannot_be_shown_is_said(browse: Any) -> None:
+def test_the_page_gives_the_reason_without_output(browse: Any) -> None:
     async def play(visitor: Visitor) -> list[str]:
         visitor.link.tail = None
         said = [words((await visitor.get("/jobs/1/output?task=1")).find(".//main"))]
@@ -77,7 +78,7 @@ def test_what_cannot_be_shown_is_said(browse: Any) -> None:
         return [*said, words((await visitor.get("/jobs/1/output")).find(".//main"))]
 
     silent, empty = browse(play)
-    assert "does not answer" in silent and "Nothing has been written to it yet" in empty
+    assert "does not answer" in silent and "The file is empty so far" in empty
 
 
 @pytest.mark.parametrize("address", ["/jobs/1/output?stream=stdin", "/jobs/x/output"])
@@ -101,7 +102,7 @@ def test_there_is_no_other_output(browse: Any, address: str) -> None:
     ],
 )
 def test_control_characters_are_seen_and_do_nothing(text: str, shown: str) -> None:
-    assert written(text) == shown
+    assert printable_output(text) == shown
 
 
 @pytest.mark.statement("DM-5")

@@ -79,7 +79,7 @@ def test_the_request_is_shown_beside_the_usage(followed: Followed, hard: dict[st
     assert shown is not None
     assert shown.figures == [
         ("Memory", asked, "1.000M", "2.000M"),
-        ("Processors", "1 slot" if slots == 1 else f"{slots} slots", "0.25", "0.25"),
+        ("CPU cores", "1 slot" if slots == 1 else f"{slots} slots", "0.25", "0.25"),
     ]
     assert len(shown.plots[0].lines) == (2 if asked == "-" else 3)
 

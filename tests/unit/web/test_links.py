@@ -1,4 +1,4 @@
-"""The socket at which users of this host get links and tokens: they are of whoever the kernel says, whatever is stated."""
+"""The socket at which users of this host get links and tokens: the kernel authenticates them, not the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.listener import open_unix_socket
 from daemons.web.access.links import LinkServer
 from gridengine.web import LINK_MINUTES
-from tests.unit.web.door import Door
+from tests.unit.web.access_server import AccessServer
 from tests.unit.web.followed import ALICE
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
@@ -25,12 +25,12 @@ _HEADERS = {"X-GE-User": "root", "X-GE-Uid": "0", "X-GE-Group": "root", "X-GE-Gi
 
 
 @pytest.fixture
-def asked(door: Door, tmp_path: Path) -> Callable[[Callable[[Ask], Awaitable[Any]]], Any]:
-    """Asks a server at a socket."""
+def asked(access_server: AccessServer, tmp_path: Path) -> Callable[[Callable[[Ask], Awaitable[Any]]], Any]:
+    """A client of a server at a socket."""
     path = tmp_path / "web.sock"
 
     async def run(play: Callable[[Ask], Awaitable[Any]]) -> Any:
-        server = LinkServer("h1", door.links, door.sessions, "http://localhost:8646", ConnectionLimiter())
+        server = LinkServer("h1", access_server.links, access_server.sessions, "http://localhost:8646", ConnectionLimiter())
         server.open(open_unix_socket(path))
 
         async def ask(name: str, body: str = "{}", **headers: str) -> dict[str, Any]:
@@ -54,46 +54,46 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
     return "nobody"
 
 
-def test_a_link_and_a_token_are_of_the_caller(door: Door, asked: Any) -> None:
+def test_a_link_and_a_token_are_of_the_caller(access_server: AccessServer, asked: Any) -> None:
     async def play(ask: Ask) -> Any:
         return await ask("login"), await ask("token", '{"days": 3}')
 
     login, token = asked(play)
     base, _, secret = login["link"].rpartition("/login/")
     assert (base, login["minutes"]) == ("http://localhost:8646", LINK_MINUTES)
-    assert door.links.meant(secret).uid == os.getuid()
-    assert door.sessions.find("token", token["token"]).caller.uid == os.getuid()
-    assert token["until"] == door.now + 3 * 86_400
+    assert access_server.links.find_caller(secret).uid == os.getuid()
+    assert access_server.sessions.find("token", token["token"]).caller.uid == os.getuid()
+    assert token["until"] == access_server.now + 3 * 86_400
 
 
 @pytest.mark.statement("DM-5")
-def test_a_token_has_a_scope_and_a_label_and_is_listed(door: Door, asked: Any) -> None:
+def test_a_token_has_a_scope_and_a_label_and_is_listed(access_server: AccessServer, asked: Any) -> None:
     async def play(ask: Ask) -> Any:
         first, second = await ask("token"), await ask("token", '{"days": 3, "scope": "read", "label": "nightly build"}')
-        door.sessions.find("token", second["token"], "10.0.0.9")
+        access_server.sessions.find("token", second["token"], "10.0.0.9")
         return first, second, await ask("tokens")
 
     first, second, listed = asked(play)
-    times = {"made": door.now, "used": door.now}
+    times = {"made": access_server.now, "used": access_server.now}
     assert sorted(listed["tokens"], key=lambda one: one["label"]) == [
         {"label": "", "scope": "all", **times, "address": "", "until": first["until"]},
         {"label": "nightly build", "scope": "read", **times, "address": "10.0.0.9", "until": second["until"]},
     ]
 
 
-def test_tokens_of_others_are_not_listed(door: Door, asked: Any, stranger: str) -> None:
-    door.sessions.grant(ALICE, 1)
+def test_tokens_of_others_are_not_listed(access_server: AccessServer, asked: Any, stranger: str) -> None:
+    access_server.sessions.grant(ALICE, 1)
     assert asked(lambda ask: ask("tokens")) == {"tokens": []}
 
 
-def test_nobody_is_who_he_says_he_is(door: Door, asked: Any, stranger: str) -> None:
+def test_the_kernel_authenticates_users(access_server: AccessServer, asked: Any, stranger: str) -> None:
     async def play(ask: Ask) -> Any:
         stated = str(_STATED).replace("'", '"')
         return await ask("login", stated, **_HEADERS), await ask("token", stated, **_HEADERS)
 
     login, token = asked(play)
-    assert door.links.meant(login["link"].rpartition("/")[2]).user == stranger
-    assert door.sessions.find("token", token["token"]).caller.user == stranger
+    assert access_server.links.find_caller(login["link"].rpartition("/")[2]).user == stranger
+    assert access_server.sessions.find("token", token["token"]).caller.user == stranger
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_nobody_is_who_he_says_he_is(door: Door, asked: Any, stranger: str) -> N
         ("become", "{}", "there is no request become"),
     ],
 )
-def test_what_is_wrong_is_told(door: Door, asked: Any, name: str, body: str, error: str) -> None:
+def test_errors_are_reported(access_server: AccessServer, asked: Any, name: str, body: str, error: str) -> None:
     async def play(ask: Ask) -> Any:
         return await ask(name, body.encode("utf-8", "surrogateescape"))
 
     assert asked(play) == {"error": error}
-    assert not any(door.sessions.of(pwd.getpwuid(os.getuid()).pw_name))
+    assert not any(access_server.sessions.of(pwd.getpwuid(os.getuid()).pw_name))

@@ -1,4 +1,4 @@
-"""Logging in, beyond the usual: again, as another, with a full disk, and while a page is open. docs/security.md."""
+"""Unusual logins: repeated, as another user, with a full disk, and while a page is open. docs/security.md."""
 
 from __future__ import annotations
 
@@ -12,56 +12,57 @@ from daemons.web.access import guard as guards
 from daemons.web.access.links import MOST
 from daemons.web.pages.page import render
 from gridengine.gdi.requests import Caller
-from tests.unit.web.door import Client, Door, csrf, log_in, status
+from tests.unit.web.access_server import AccessServer, Client, csrf, log_in, status
 from tests.unit.web.followed import ALICE, BOB, Followed
 
 
-def test_a_new_link_ends_the_session_that_this_browser_had(door: Door, at: Any) -> None:
+def test_a_new_link_ends_the_session_that_this_browser_had(access_server: AccessServer, at: Any) -> None:
     async def play(client: Client) -> str:
-        await log_in(client, door)
-        await log_in(client, door, BOB)
+        await log_in(client, access_server)
+        await log_in(client, access_server, BOB)
         async with client.get("/me") as me:
             return await me.text()
 
     assert "<h1>bob</h1>" in at(play)
-    assert list(door.sessions.of("alice")) == []
+    assert list(access_server.sessions.of("alice")) == []
 
 
-def test_a_new_link_leaves_tokens_alone(door: Door, at: Any) -> None:
-    token, _ = door.sessions.grant(ALICE, 1)
+def test_a_new_link_leaves_tokens_alone(access_server: AccessServer, at: Any) -> None:
+    token, _ = access_server.sessions.grant(ALICE, 1)
 
     async def play(client: Client) -> int:
         headers = {"Authorization": f"Bearer {token}"}
-        await status(client, f"/login/{door.links.make(ALICE)}", "POST", headers=headers)
+        await status(client, f"/login/{access_server.links.make(ALICE)}", "POST", headers=headers)
         return await status(client, "/jobs", headers=headers)
 
     assert at(play) == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_other_page_makes_somebody_another(door: Door, at: Any, site: str) -> None:
+def test_other_sites_cannot_switch_the_user(access_server: AccessServer, at: Any, site: str) -> None:
     async def play(client: Client) -> int:
-        await log_in(client, door)
-        return await status(client, f"/login/{door.links.make(BOB)}", "POST", headers={"Sec-Fetch-Site": site})
+        await log_in(client, access_server)
+        return await status(client, f"/login/{access_server.links.make(BOB)}", "POST", headers={"Sec-Fetch-Site": site})
 
     assert at(play) == 403
-    assert len(list(door.sessions.of("alice"))) == 1
+    assert len(list(access_server.sessions.of("alice"))) == 1
 
 
-def test_a_user_with_many_links_takes_none_from_others(door: Door) -> None:
-    alices, first = door.links.make(ALICE), door.links.make(BOB)
-    bobs = [door.links.make(BOB) for _ in range(MOST)]
-    assert door.links.meant(alices) == ALICE
-    assert door.links.meant(first) is None
-    assert [door.links.meant(secret) for secret in bobs] == [BOB] * MOST
+def test_a_user_with_many_links_takes_none_from_others(access_server: AccessServer) -> None:
+    alices, first = access_server.links.make(ALICE), access_server.links.make(BOB)
+    bobs = [access_server.links.make(BOB) for _ in range(MOST)]
+    assert access_server.links.find_caller(alices) == ALICE
+    assert access_server.links.find_caller(first) is None
+    assert [access_server.links.find_caller(secret) for secret in bobs] == [BOB] * MOST
 
 
 @pytest.mark.parametrize("address", ["//[", "http://[", "/x", "//a]"])
-def test_what_is_no_address_is_refused_and_breaks_nothing(door: Door, at: Any, address: str) -> None:
+def test_malformed_addresses_are_refused(access_server: AccessServer, at: Any, address: str) -> None:
     async def play(client: Client) -> list[int]:
         found = [await status(client, "/jobs", headers={"Host": address})]
-        found.append(await status(client, f"/login/{door.links.make(ALICE)}", "POST", headers={"Cookie": f"ge_next={address}"}))
-        found.append(await status(client, "/jobs", "POST", headers={"Origin": address}, data={"csrf": csrf(door)}))
+        link = f"/login/{access_server.links.make(ALICE)}"
+        found.append(await status(client, link, "POST", headers={"Cookie": f"ge_next={address}"}))
+        found.append(await status(client, "/jobs", "POST", headers={"Origin": address}, data={"csrf": csrf(access_server)}))
         found.append(await status(client, "/live", params={"page": address}))
         return found
 
@@ -85,17 +86,17 @@ def test_a_login_is_of_a_user_with_his_group(monkeypatch: pytest.MonkeyPatch, ca
     assert guards._is_user(caller) is expected
 
 
-def test_whoever_is_thrown_out_sees_no_more_of_an_open_page(
-    door: Door, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_revoked_session_gets_no_updates_of_an_open_page(
+    access_server: AccessServer, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("daemons.web.live.PAUSE_S", 0.0)
 
     async def play(client: Client) -> bytes:
-        await log_in(client, door)
+        await log_in(client, access_server)
         async with client.get("/live", params={"page": "/jobs"}) as stream:
             await stream.content.readuntil(b"event: main")
             await stream.content.readuntil(b"\n\n")
-            door.sessions.end(next(door.sessions.of("alice")).digest)
+            access_server.sessions.end(next(access_server.sessions.of("alice")).digest)
             followed.cell.submit(name="later", hard=["arch=nosuch"])
             followed.cell.master.flush()
             followed.take()
@@ -105,7 +106,7 @@ def test_whoever_is_thrown_out_sees_no_more_of_an_open_page(
 
 
 def test_two_sessions_of_one_user_share_a_page_and_not_its_secret(
-    door: Door, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
+    access_server: AccessServer, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered = []
     monkeypatch.setattr("daemons.web.live.PAUSE_S", 60.0)
@@ -120,34 +121,34 @@ def test_two_sessions_of_one_user_share_a_page_and_not_its_secret(
         found = []
         for _ in range(2):
             client.session.cookie_jar.clear()
-            await log_in(client, door)
+            await log_in(client, access_server)
             found.append(await sent(client))
         return found
 
     followed.cell.submit(holds="u")
     followed.take()
     pages = at(play)
-    secrets = [session.csrf for session in door.sessions.of("alice")]
+    secrets = [session.csrf for session in access_server.sessions.of("alice")]
     assert len(rendered) == 1
     assert [sorted(secret in page for secret in secrets) for page in pages] == [[False, True]] * 2
     assert pages[0] != pages[1]
 
 
-def test_a_full_disk_keeps_nobody_from_reading(door: Door, at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, _ = door.sessions.grant(ALICE, 7)
+def test_a_full_disk_does_not_prevent_reading(access_server: AccessServer, at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = access_server.sessions.grant(ALICE, 7)
 
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     async def play(client: Client) -> tuple[list[int], str]:
-        await log_in(client, door)
+        await log_in(client, access_server)
         monkeypatch.setattr("daemons.web.access.logins.os.open", full)
-        door.now += 3600
+        access_server.now += 3600
         found = [await status(client, "/jobs"), await status(client, "/me", headers={"Authorization": f"Bearer {token}"})]
-        async with client.post(f"/login/{door.links.make(BOB)}") as response:
+        async with client.post(f"/login/{access_server.links.make(BOB)}") as response:
             return [*found, response.status], await response.text()
 
     found, text = at(play)
     assert found == [200, 200, 503]
     assert "No space left on device" in text
-    assert list(door.sessions.of("bob")) == []  # what could not be kept is not good
+    assert list(access_server.sessions.of("bob")) == []  # what could not be kept is not good

@@ -80,7 +80,7 @@ def test_the_pages_of_instances_show_the_user(followed: Followed, browse: Any) -
     listed, one, other = browse(look)
     assert "by root@master" in next(row[-1] for row in rows(listed) if "all.q@h1" in row)
     assert "by root@master" in words(one)
-    assert "when this server began to look" in words(other)
+    assert "when this server started" in words(other)
 
 
 def test_the_pages_of_a_drained_host_say_why_and_let_operators_end_it(followed: Followed, browse: Any) -> None:

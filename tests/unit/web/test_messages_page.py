@@ -1,4 +1,4 @@
-"""The messages files in the browser: permissions, hosts, the newest lines first."""
+"""The messages files in the browser: permissions, hosts, and the newest first."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_messages_are_filtered(browse: Any, query: str, number: int) -> None:
     assert len(rows(browse(f"/messages{query}"))) == number
 
 
-def test_another_host_shows_the_location_of_the_file(browse: Any) -> None:
+def test_on_another_host_the_page_names_the_host_of_the_file(browse: Any) -> None:
     page = browse("/messages", master="master")
     assert "The qmaster runs on master" in words(page)
     assert not rows(page)
@@ -91,7 +91,7 @@ def test_a_user_sees_none(browse: Any, of: str) -> None:
     assert not rows(page)
 
 
-def test_an_operator_sees_no_more_than_he_could_read_himself(
+def test_an_operator_only_sees_files_that_they_may_read(
     followed: Followed, browse: Any, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed.cell.admin("config_add", kind="operator", name="alice")
@@ -101,7 +101,7 @@ def test_an_operator_sees_no_more_than_he_could_read_himself(
     monkeypatch.undo()
 
 
-def test_the_permissions_of_a_file_decide_about_its_readers(files: Path) -> None:
+def test_file_permissions_decide_on_reading(files: Path) -> None:
     file, mine, gid = files / "qmaster" / "messages", os.getuid(), os.getgid()
     assert may_read(file, "root", 0, 0)
     assert may_read(file, "me", mine, gid)

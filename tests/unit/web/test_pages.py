@@ -1,4 +1,4 @@
-"""What the pages show and do, without a browser: the rows of the commands, and requests as whoever is logged in."""
+"""The pages without a browser: the rows of the commands, and requests as the logged-in user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def some_jobs(followed: Followed) -> None:
         ("?owner=nobody", []),
     ],
 )
-def test_the_list_shows_what_the_address_says(followed: Followed, browse: Any, query: str, jobs: list[str] | int) -> None:
+def test_the_address_selects_the_jobs_of_the_list(followed: Followed, browse: Any, query: str, jobs: list[str] | int) -> None:
     some_jobs(followed)
     shown = [row[1] for row in rows(browse(page(f"/jobs{query}")))]
     assert (len(shown) if isinstance(jobs, int) else shown) == jobs
@@ -56,7 +56,7 @@ def test_a_long_list_comes_in_parts(followed: Followed, browse: Any) -> None:
     assert "/jobs?page=2" in [link.get("href") for link in last.findall(".//div[@class='pager']//a")]
 
 
-def test_counts_of_tabs_stay_when_one_is_chosen(followed: Followed, browse: Any) -> None:
+def test_counts_of_tabs_stay_when_a_tab_is_selected(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     for address in ("/jobs", "/jobs?state=held"):
         tabs = [words(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
@@ -68,7 +68,7 @@ def test_counts_of_tabs_stay_when_one_is_chosen(followed: Followed, browse: Any)
     ("action", "expected"),
     [("hold", "hqw"), ("delete", "")],
 )
-def test_what_is_done_to_a_job_is_a_request_of_the_user(followed: Followed, browse: Any, action: str, expected: str) -> None:
+def test_actions_on_jobs_are_requests_of_the_user(followed: Followed, browse: Any, action: str, expected: str) -> None:
     followed.cell.submit("bob", hard=["arch=nosuch"])
 
     async def press(visitor: Visitor) -> tuple[list[str], Any]:
@@ -81,7 +81,7 @@ def test_what_is_done_to_a_job_is_a_request_of_the_user(followed: Followed, brow
     assert [row[4].split()[0] for row in rows(after)] == ([expected] if expected else [])
 
 
-def test_all_that_match_are_meant_on_demand(followed: Followed, browse: Any) -> None:
+def test_all_matching_jobs_are_selected_on_demand(followed: Followed, browse: Any) -> None:
     for number in range(150):
         followed.cell.submit(name=f"a{number % 2}", hard=["arch=nosuch"])
 
@@ -94,7 +94,7 @@ def test_all_that_match_are_meant_on_demand(followed: Followed, browse: Any) -> 
 
 
 @pytest.mark.parametrize("fields", [{"action": "explode", "target": "1"}, {"action": "hold"}])
-def test_what_makes_no_sense_is_said_and_asks_nothing(followed: Followed, browse: Any, fields: dict[str, str]) -> None:
+def test_invalid_actions_are_reported_and_send_no_request(followed: Followed, browse: Any, fields: dict[str, str]) -> None:
     async def press(visitor: Visitor) -> tuple[list[str], Any]:
         return await visitor.post("/jobs", **fields), visitor.link.asked
 
@@ -103,7 +103,7 @@ def test_what_makes_no_sense_is_said_and_asks_nothing(followed: Followed, browse
     assert said in ('there is no action "explode"', "no jobs are selected")
 
 
-def test_a_job_says_first_why_it_waits(followed: Followed, browse: Any) -> None:
+def test_the_page_of_a_job_starts_with_the_pending_reason(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     shown = browse(page("/jobs/3"))
     panel = words(shown.find(".//section"))
@@ -124,7 +124,7 @@ def test_a_running_array_shows_its_tasks_and_its_story(followed: Followed, brows
 
 
 @pytest.mark.parametrize("number", ["99", "abc", "1e3", "99999999999"])
-def test_a_job_that_nobody_knows_is_not_found(browse: Any, number: str) -> None:
+def test_an_unknown_job_is_not_found(browse: Any, number: str) -> None:
     async def look(visitor: Visitor) -> tuple[int, str]:
         return (words(await visitor.get(f"/jobs/{number}")), visitor.status)[::-1]  # type: ignore[return-value]
 
@@ -133,7 +133,7 @@ def test_a_job_that_nobody_knows_is_not_found(browse: Any, number: str) -> None:
     assert number in text
 
 
-def test_what_starts_later_does_not_count_as_waiting(followed: Followed, browse: Any) -> None:
+def test_jobs_that_start_later_do_not_count_as_waiting(followed: Followed, browse: Any) -> None:
     cell = followed.cell
     cell.submit(start_after=cell.now + 5 * 86_400)
     cell.submit(hard=["arch=nosuch"])
@@ -249,7 +249,7 @@ def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: An
 
 
 @pytest.mark.parametrize("address", ["/config/host_group/@nosuch", "/config/nosuch/x", "/submit?from=99"])
-def test_a_form_of_what_is_not_there_says_so(browse: Any, address: str) -> None:
+def test_a_form_for_a_missing_object_is_not_found(browse: Any, address: str) -> None:
     async def play(visitor: Visitor) -> tuple[int, str]:
         page = await visitor.send(address, {"csrf": "token"})
         return visitor.status, words(page)

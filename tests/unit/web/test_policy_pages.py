@@ -1,4 +1,4 @@
-"""Quotas with what is used of them, and the share tree, in the browser."""
+"""Quotas with their usage, and the share tree, in the browser."""
 
 from __future__ import annotations
 
@@ -138,12 +138,12 @@ def test_managers_change_the_tree_and_others_may_not(tree: Followed, browse: Any
         ({}, "no action"),
     ],
 )
-def test_what_is_wrong_with_a_node_is_said(tree: Followed, browse: Any, fields: dict[str, str], text: str) -> None:
+def test_errors_in_a_node_are_shown(tree: Followed, browse: Any, fields: dict[str, str], text: str) -> None:
     said = browse(lambda visitor: visitor.post("/policies", **fields))
     assert any(text in each for each in said)
 
 
-def test_without_a_tree_the_page_says_how_to_make_one(followed: Followed, browse: Any) -> None:
+def test_without_a_tree_the_page_explains_how_to_create_it(followed: Followed, browse: Any) -> None:
     page = browse(lambda visitor: visitor.get("/policies"))
     assert "No share tree" in words(page)
     assert page.xpath("//a[@href='/config/share_tree/-']")

@@ -1,4 +1,4 @@
-"""What the plot of a stored query becomes on a page: lines over time, bars, points, a panel each."""
+"""Plots of stored queries on a page: lines over time, bars, points, a panel each."""
 
 from __future__ import annotations
 

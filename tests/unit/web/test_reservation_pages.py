@@ -56,7 +56,7 @@ def test_the_list_is_that_of_qrstat(followed: Followed, browse: Any, query: str,
 
 
 @pytest.mark.statement("GU-10")
-def test_what_is_wrong_is_said_in_the_list_on_its_page_and_in_the_overview(followed: Followed, browse: Any) -> None:
+def test_errors_are_shown_in_the_list_on_the_page_and_in_the_overview(followed: Followed, browse: Any) -> None:
     reserved(followed)
     followed.cell.master.lose_host("h2")
     followed.cell.pass_time(1)
@@ -113,20 +113,20 @@ def test_a_form_is_checked_looked_for_and_granted(followed: Followed, browse: An
 @pytest.mark.parametrize(
     ("field", "value"), [("-a", "tomorrow"), ("-d", "long"), ("-pe", "make"), ("-he", "perhaps"), ("-idle", "x")]
 )
-def test_what_is_wrong_stands_at_its_field(followed: Followed, browse: Any, field: str, value: str) -> None:
+def test_errors_are_shown_at_their_fields(followed: Followed, browse: Any, field: str, value: str) -> None:
     page = browse(lambda visitor: visitor.send("/reservations/new", {"-d": "60", field: value, "do": "reserve"}))
     assert [fault.get("id") for fault in page.xpath("//span[@class='error']")] == [f"error-{field}"]
     assert not followed.cell.state.reservations
 
 
-def test_a_user_without_the_right_is_told(followed: Followed, browse: Any) -> None:
+def test_a_user_without_the_right_gets_the_reason(followed: Followed, browse: Any) -> None:
     page = browse(lambda visitor: visitor.send("/reservations/new", {"-d": "60", "do": "reserve"}), ALICE)
     assert "alice" in words(page.find(".//ul[@class='notes']"))
     assert not followed.cell.state.reservations
 
 
 @pytest.mark.parametrize("number", ["99", "x", "-1"])
-def test_one_that_is_not_there_is_not_found(browse: Any, number: str) -> None:
+def test_a_missing_reservation_is_not_found(browse: Any, number: str) -> None:
     async def look(visitor: Visitor) -> int:
         await visitor.get(f"/reservations/{number}")
         return visitor.status
@@ -135,7 +135,7 @@ def test_one_that_is_not_there_is_not_found(browse: Any, number: str) -> None:
 
 
 @pytest.mark.statement("GU-9")
-def test_what_is_wrong_is_told_while_somebody_types(browse: Any) -> None:
+def test_errors_are_shown_while_the_visitor_types(browse: Any) -> None:
     typing = {"HX-Request": "true", "HX-Target": "div#outcome"}
     values = {"-d": "60", "-q": "nosuch.q", "do": "check"}
     shown = browse(lambda visitor: visitor.send("/reservations/new", values, typing))

@@ -1,4 +1,4 @@
-"""Scopes of tokens: what each request needs, and that a token of less is refused before anything is done."""
+"""Scopes of tokens: the scope for each request, and the refusal of tokens with a smaller scope before anything is done."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from daemons.web.api.openapi import document
 from daemons.web.api.resources import ANY
-from daemons.web.api.scopes import needed_scope, scope_of_request, suffices
+from daemons.web.api.scopes import includes_scope, needed_scope, scope_of_request
 from gridengine.gdi.reading import BODIES
 from gridengine.web import ALL, READ, SCOPES, SUBMIT
-from tests.unit.web.door import Client, Door
+from tests.unit.web.access_server import AccessServer, Client
 from tests.unit.web.followed import ALICE
 
 SUBMITS = {"submit", "alter_jobs", "delete_jobs", "hold_jobs", "resubmit_jobs"} | {
@@ -50,9 +50,9 @@ def test_each_request_of_the_gdi_needs_its_scope(name: str) -> None:
     assert scope_of_request(name) == wanted == needed_scope("POST", "/api/v1/requests/{name}", {"name": name})
 
 
-def test_forms_of_pages_and_what_nobody_knows_need_all() -> None:
+def test_forms_of_pages_and_unknown_paths_need_all() -> None:
     assert {needed_scope("POST", path, {}) for path in ("/jobs", "/me", "/me/tokens", "/nothing", "/api/{tail}", "")} == {ALL}
-    assert [[suffices(scope, needed) for needed in SCOPES] for scope in (*SCOPES, "none")] == [
+    assert [[includes_scope(scope, needed) for needed in SCOPES] for scope in (*SCOPES, "none")] == [
         [True, False, False],
         [True, True, False],
         [True, True, True],
@@ -61,8 +61,8 @@ def test_forms_of_pages_and_what_nobody_knows_need_all() -> None:
 
 
 @pytest.mark.statement("DM-5")
-def test_a_token_is_refused_what_its_scope_does_not_say(door: Door, at: Any, followed: Any) -> None:
-    tokens = {scope: door.sessions.grant(ALICE, 1, scope)[0] for scope in SCOPES}
+def test_a_token_is_refused_what_its_scope_does_not_say(access_server: AccessServer, at: Any, followed: Any) -> None:
+    tokens = {scope: access_server.sessions.grant(ALICE, 1, scope)[0] for scope in SCOPES}
 
     async def play(client: Client) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
@@ -81,16 +81,16 @@ def test_a_token_is_refused_what_its_scope_does_not_say(door: Door, at: Any, fol
         return found
 
     assert at(play) == {"read": [200, 200, 403, 403, 403], "submit": [200, 200, 200, 403, 403], "all": [200] * 5}
-    assert {login.address for login in door.sessions.of("alice")} == {"127.0.0.1"}
+    assert {login.address for login in access_server.sessions.of("alice")} == {"127.0.0.1"}
 
 
-def test_a_token_of_an_earlier_release_is_good_for_all(door: Door) -> None:
-    token, _ = door.sessions.grant(ALICE, 1, "read", "x")
-    text = door.path.read_text()
+def test_a_token_of_an_earlier_release_is_good_for_all(access_server: AccessServer) -> None:
+    token, _ = access_server.sessions.grant(ALICE, 1, "read", "x")
+    text = access_server.path.read_text()
     for field in ('"scope":"read",', '"label":"x",', ',"address":""'):
         assert field in text
         text = text.replace(field, "")
-    door.path.write_text(text)
-    door.open()
-    found = door.sessions.find("token", token)
+    access_server.path.write_text(text)
+    access_server.open()
+    found = access_server.sessions.find("token", token)
     assert found is not None and (found.scope, found.label) == (ALL, "")

@@ -1,4 +1,4 @@
-"""What one user may have the server do at the same time."""
+"""The limits of concurrent requests of a user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.web.access import shares
-from tests.unit.web.door import Client, Door, status
+from tests.unit.web.access_server import AccessServer, Client, status
 from tests.unit.web.followed import ALICE, BOB
 
 STREAMS = ["/api/v1/events", "/live?page=/jobs"]
@@ -16,11 +16,11 @@ STREAMS = ["/api/v1/events", "/live?page=/jobs"]
 
 @pytest.mark.parametrize("path", STREAMS)
 def test_streams_of_a_user_are_limited_whatever_they_log_in_with(
-    door: Door, at: Any, path: str, monkeypatch: pytest.MonkeyPatch
+    access_server: AccessServer, at: Any, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shares, "MOST_STREAMS", 2)
-    tokens = [{"Authorization": f"Bearer {door.sessions.grant(ALICE, 1)[0]}"} for _ in range(3)]
-    bobs = {"Authorization": f"Bearer {door.sessions.grant(BOB, 1)[0]}"}
+    tokens = [{"Authorization": f"Bearer {access_server.sessions.grant(ALICE, 1)[0]}"} for _ in range(3)]
+    bobs = {"Authorization": f"Bearer {access_server.sessions.grant(BOB, 1)[0]}"}
 
     async def play(client: Client) -> list[Any]:
         open_ones = [await client.get(path, headers=token) for token in tokens[:2]]

@@ -1,4 +1,4 @@
-"""State letters have words and a tone each, so that no colour stands alone."""
+"""State codes have a label and a tone each, so that no colour stands alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STYLE = Path(states.__file__).parents[1] / "static" / "style.css"
 
 @pytest.mark.statement("ST-32")
 @pytest.mark.parametrize(
-    ("letters", "words", "tone"),
+    ("codes", "label", "tone"),
     [
         ("qw", "waiting", "wait"),
         ("hqw", "held, waiting", "off"),
@@ -27,19 +27,19 @@ STYLE = Path(states.__file__).parents[1] / "static" / "style.css"
         ("?", "unknown", "off"),
     ],
 )
-def test_a_task_has_one_badge(letters: str, words: str, tone: str) -> None:
-    assert states.job_badge(letters) == (letters, words, tone)
+def test_a_task_has_one_badge(codes: str, label: str, tone: str) -> None:
+    assert states.job_badge(codes) == (codes, label, tone)
 
 
-def test_an_instance_has_a_badge_for_each_letter() -> None:
-    assert [badge.words for badge in states.instance_badges("du")] == ["disabled", "unreachable"]
+def test_an_instance_has_a_badge_for_each_code() -> None:
+    assert [badge.label for badge in states.instance_badges("du")] == ["disabled", "unreachable"]
     assert states.instance_badges("") == [("", "ready", "ok")]
 
 
 @pytest.mark.statement("AR-53")
 def test_reservations_and_hosts() -> None:
     assert [states.reservation_badge(letter).tone for letter in "wWrExd"] == ["wait", "warn", "mark", "bad", "off", "off"]
-    assert [states.host_badge(up).words for up in (True, False)] == ["up", "unreachable"]
+    assert [states.host_badge(up).label for up in (True, False)] == ["up", "unreachable"]
 
 
 def test_every_tone_has_its_colours() -> None:

@@ -1,4 +1,4 @@
-"""The style sheet: its size, and the contrast of what is read on what, in light and dark."""
+"""The style sheet: its size, and the contrast of text and background, in light and dark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The submit page: the options of qsub in a form, what is wrong at its field, and the command that does the same."""
+"""The submit page: the options of qsub in a form, errors at their fields, and the equivalent command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clients.submission import submit_request
-from daemons.web.pages.submitting import fill
+from daemons.web.pages.submitting import read_form
 from tests.unit.web.browsing import visiting, words
 from tests.unit.web.followed import Followed
 
@@ -46,7 +46,7 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
     """Each option reaches the same field as with qsub itself, which reads the command that the page shows."""
     from clients import submission
 
-    filled = fill(FULL, NOW)
+    filled = read_form(FULL, NOW)
     assert filled.faults == {}
     monkeypatch.setattr(submission, "_of_request_files", lambda cwd, options: [])
     monkeypatch.setattr(submission.time, "time", lambda: NOW)
@@ -78,7 +78,7 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
         ("script", "#$ -nosuch\nsleep 1", "script, line 1"),
     ],
 )
-def test_what_is_wrong_stands_at_its_field(send: Any, followed: Followed, field: str, value: str, words: str) -> None:
+def test_errors_are_shown_at_their_fields(send: Any, followed: Followed, field: str, value: str, words: str) -> None:
     page = send({"command": "/bin/true", field: value})
     faults = page.xpath("//span[@class='error']")
     assert [fault.get("id") for fault in faults] == [f"error-{field}"]
@@ -107,7 +107,7 @@ def test_a_check_submits_nothing_and_shows_the_command(send: Any, followed: Foll
     assert page.xpath("//ul[@class='notes']/li")
 
 
-def test_what_the_qmaster_refuses_is_shown_with_the_form(send: Any, followed: Followed) -> None:
+def test_refusals_of_the_qmaster_are_shown_with_the_form(send: Any, followed: Followed) -> None:
     page = send({"command": "/bin/true", "-P": "nosuch"})
     assert not followed.cell.state.jobs
     assert "nosuch" in words(page.find(".//ul[@class='notes']"))
@@ -139,7 +139,7 @@ def test_a_job_is_submitted_again(followed: Followed, tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("GU-5")
-def test_a_check_that_finds_no_place_is_no_good_news(send: Any) -> None:
+def test_a_check_without_a_suitable_queue_is_a_warning(send: Any) -> None:
     fields = {"command": "/bin/true", "check": "1"}
     bad = send({**fields, "-l": "arch=nosuch"})
     assert {note.get("class") for note in bad.iter("li") if "note" in note.get("class", "")} == {"note warn"}

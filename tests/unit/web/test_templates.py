@@ -1,4 +1,4 @@
-"""The templates that pages are made of, without a browser."""
+"""The templates of pages, without a browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
-from daemons.web.pages.navigation import NAVIGATION, place_of
+from daemons.web.pages.navigation import NAVIGATION, entry_of
 from daemons.web.pages.templating import templates
 
 PERSON = {"cell": "<default>", "csrf": "t", "user": "alice", "role": "user"}
@@ -41,7 +41,7 @@ def test_a_page_that_is_not_sent_again_has_no_stream() -> None:
     assert "data-page" not in page(live=False)
 
 
-def test_what_a_page_did_not_give_is_an_error() -> None:
+def test_undefined_names_are_an_error() -> None:
     with pytest.raises(UndefinedError):
         render("{{ nobody }}")
 
@@ -55,7 +55,7 @@ def test_texts_of_users_are_escaped() -> None:
     ("path", "place"), [("/", "/"), ("/jobs/12.3", "/jobs"), ("/hosts/h1", "/hosts"), ("/me", ""), ("/jobsX", "")]
 )
 def test_where_a_page_is(path: str, place: str) -> None:
-    assert place_of(path) == place
+    assert entry_of(path) == place
 
 
 def test_the_navigation_has_no_address_twice() -> None:
@@ -63,7 +63,7 @@ def test_the_navigation_has_no_address_twice() -> None:
     assert len(addresses) == len(set(addresses))
 
 
-def test_a_button_that_is_off_says_why() -> None:
+def test_a_disabled_button_shows_the_reason() -> None:
     text = render("{{ ui.button('Delete', 'action', 'delete', 'danger', 'denied: not yours') }}")
     assert 'aria-disabled="true" aria-describedby="why-action-delete-delete"' in text
     assert 'id="why-action-delete-delete">denied: not yours<' in text

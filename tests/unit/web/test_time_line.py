@@ -1,4 +1,4 @@
-"""Reservations over time: the scale, lanes, contents of rows, and the window that was dragged."""
+"""Reservations over time: the scale, lanes, the content of a row, and the dragged window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/web.md says of every option of the commands where its work is done in the browser; and the forms have what it says."""
+"""docs/web.md names the page for every option of the commands, and the forms have these options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "web.md").read_text()
 ROW = re.compile(r"^\| ((?:`q\w+`(?:, )?)+) \| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
 
-def told() -> dict[str, list[tuple[str, str]]]:
+def documented_options() -> dict[str, list[tuple[str, str]]]:
     """(option, where) of each command; rows of several commands are of each of them."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for names, options, where in ROW.findall(TEXT):
@@ -28,9 +28,9 @@ def told() -> dict[str, list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("command", ["qsub", "qalter", "qmod", "qrsub", "qralter", "qrdel", "qconf"])
-def test_every_option_has_its_place(command: str) -> None:
+def test_every_option_has_its_page(command: str) -> None:
     (known,) = (each for each in COMMANDS if each.name == command)
-    names = Counter(option for option, _ in told()[command])
+    names = Counter(option for option, _ in documented_options()[command])
     assert [option for option, count in names.items() if count > 1] == []
     assert set(names) == {option.name for option in known.options}
 
@@ -38,7 +38,7 @@ def test_every_option_has_its_place(command: str) -> None:
 @pytest.mark.parametrize("command", ["qdel", "qhold", "qrls", "qresub"])
 def test_options_of_commands_that_share_a_row_are_in_it(command: str) -> None:
     (known,) = (each for each in COMMANDS if each.name == command)
-    assert {option.name for option in known.options} <= {option for option, _ in told()[command]}
+    assert {option.name for option in known.options} <= {option for option, _ in documented_options()[command]}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_options_of_commands_that_share_a_row_are_in_it(command: str) -> None:
     ],
 )
 def test_the_forms_have_these_fields(command: str, form: OptionForm, place: str) -> None:
-    options = {option for option, where in told()[command] if where.startswith(place)}
+    options = {option for option, where in documented_options()[command] if where.startswith(place)}
     fields = {name.removeprefix("soft ") for name in form.fields}
     assert fields <= options
     assert options - fields <= {"-soft", "-hard", "-verify", "-w", "-find", "-h", "-help", "-u"}

@@ -1,4 +1,4 @@
-"""The server in front of which a stranger stands, and what he does there."""
+"""The web server before login, and the requests of a client."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from daemons.web.access.routes import Access
 from tests.unit.web.followed import ALICE, BOB
 
 
-class Door:
-    """The server in front of which somebody stands. `now`: its clock; `users`: of this host."""
+class AccessServer:
+    """The web server before login. `now`: its clock; `users`: of this host."""
 
     def __init__(self, directory: Path) -> None:
         self.now = 1_800_000_000.0
@@ -38,8 +38,8 @@ Play = Callable[[Client], Awaitable[Any]]
 
 
 
-async def log_in(client: Client, door: Door, caller: Any = ALICE) -> None:
-    async with client.post(f"/login/{door.links.make(caller)}", allow_redirects=False) as response:
+async def log_in(client: Client, access_server: AccessServer, caller: Any = ALICE) -> None:
+    async with client.post(f"/login/{access_server.links.make(caller)}", allow_redirects=False) as response:
         assert response.status == 303, await response.text()
 
 
@@ -48,5 +48,5 @@ async def status(client: Client, path: str, method: str = "GET", **more: Any) ->
         return response.status
 
 
-def csrf(door: Door, caller: Any = ALICE) -> str:
-    return next(door.sessions.of(caller.user)).csrf
+def csrf(access_server: AccessServer, caller: Any = ALICE) -> str:
+    return next(access_server.sessions.of(caller.user)).csrf
