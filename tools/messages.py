@@ -17,7 +17,7 @@ DIRECTORIES = ("clients", "daemons/qmaster/decide", "daemons/qmaster/views", "gr
 #: names of functions and exceptions that get a sentence for users
 SAYING = frozenset(
     "error info warning refuse hint complain misused Failure Refused Refusal SyntaxFault OptionError Unreachable Finding "
-    "HostStanding echo ConfigError Answer".split()
+    "HostMembership echo ConfigError Answer".split()
 )
 _FEWEST_TOKENS = 3
 

@@ -22,8 +22,8 @@ def sections() -> Iterator[str]:
 
 
 def _operand(operand: Parameter) -> str:
-    word = f"{operand.word}{'...' if operand.many else ''}"
-    return word if operand.needed else f"[{word}]"
+    placeholder = f"{operand.placeholder}{'...' if operand.is_repeatable else ''}"
+    return placeholder if operand.is_required else f"[{placeholder}]"
 
 
 def _operand_row(operand: Parameter) -> str:
@@ -31,7 +31,7 @@ def _operand_row(operand: Parameter) -> str:
 
 
 def _option_row(option: Parameter) -> str:
-    signature = " ".join([", ".join(option.names), *([option.word] if option.word else [])])
+    signature = " ".join([", ".join(option.names), *([option.placeholder] if option.placeholder else [])])
     return _row(signature, f"{option.help}{f' Without it: `${option.variable}`.' if option.variable else ''}")
 
 

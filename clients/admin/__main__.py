@@ -1,4 +1,4 @@
-"""Start of the program `gridengine`: every failure that a person can cause is one line on stderr, exit code 1."""
+"""Entry point of the program `gridengine`: a user error is one line on stderr and exit code 1."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ _REASONS = {
 
 @with_output_check
 def main() -> int:
-    """Run the command line and return the exit code. First words are as those of the other commands, too."""
-    words = ["--help" if index == 0 and word == "-help" else word for index, word in enumerate(sys.argv[1:])]
-    if words in (["--version"], ["-version"], ["version"]):
+    """Run the command line and return the exit code. The first argument may be `-help`, `-version` or `version`, as for the other
+    commands.
+    """
+    arguments = ["--help" if index == 0 and argument == "-help" else argument for index, argument in enumerate(sys.argv[1:])]
+    if arguments in (["--version"], ["-version"], ["version"]):
         return _show_version()
     try:
-        return app(words, standalone_mode=False) or 0
+        return app(arguments, standalone_mode=False) or 0
     except Refusal as refusal:
         return _give_up(str(refusal))
     except TyperException as error:
-        return _give_up(f"{in_plain_words(error.format_message())} (gridengine --help explains)")
+        return _give_up(f"{plain_reason(error.format_message())} (gridengine --help explains)")
     except (OSError, ValueError) as error:
         if is_write_error(error):
             raise
-        # whatever a command met in the files of a broken cell, and did not explain itself
+        # a fault in the files of a broken cell that the command did not explain
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise
         return _give_up(f"{plain_fault(error)} (gridengine doctor checks the cell; SGE_DEBUG_LEVEL=1 shows where)")
@@ -57,8 +59,8 @@ def _show_version() -> int:
     return 0
 
 
-def in_plain_words(message: str) -> str:
-    """What the library says is wrong with a word of the command line, without the words of the library."""
+def plain_reason(message: str) -> str:
+    """The library's message on a wrong argument, in the terms of this program."""
     value = re.fullmatch(r"Invalid value for '(?P<place>[^']*)': (?P<reason>.*)", message, re.DOTALL)
     if value is None:
         return message

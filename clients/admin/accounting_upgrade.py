@@ -1,7 +1,7 @@
-"""Upgrading accounting files of older versions: records get the columns that they lack.
+"""Upgrade of accounting files of older versions: adds the missing columns to each record.
 
-Owns the copying; the columns and what stands for a missing one are `gridengine.accounting`'s. The old file is left as it is.
-Called by `program`. Source: the specification of advance reservations (2007), accounting; QA-5, QA-6.
+Owns the copying. `gridengine.accounting` owns the columns and their defaults. The old file is not changed. Called by `program`.
+Source: the specification of advance reservations (2007), accounting; QA-5, QA-6.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:
                         added += 1
                         target.write(":".join(fields) + "\n")
     except FileExistsError:
-        raise Refusal(f"{new} is there already, name a new file") from None
+        raise Refusal(f"{new} exists already, name a new file") from None
     except OSError as error:
         raise Refusal(f"cannot copy {old} to {new}: {error.strerror}") from None
     return added, complete

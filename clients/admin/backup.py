@@ -1,7 +1,7 @@
-"""`gridengine backup`, `verify` and `restore`: a cell in one file.
+"""`gridengine backup`, `verify` and `restore`: a whole cell in one file.
 
-Owns the options and what they mean to a person; the work is that of the program `sge_backup`, which knows the spool and takes
-over the process. Called by `program`. Source: docs/operations.md.
+Owns the options. The program `sge_backup`, which knows the spool, replaces this process and does the work. Called by `program`.
+Source: docs/operations.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clients.admin.refusal import Refusal
 
 BACKUP = "sge_backup"
 RESTORE_PLAN = "restore-plan"
-"""In `common/`: a restore that has begun and is to be completed."""
+"""In `common/`: the plan of a restore that has begun and must be completed."""
 
 Root = Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")]
 CellName = Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")]
@@ -33,15 +33,15 @@ def backup(
     accounting: Annotated[
         bool, typer.Option("--accounting", help="With common/accounting and common/reporting, which may be large.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Save the cell in one file, on the master host: spool, common directory and keys. It may run."""
-    _hand_over("backup", file, {"--accounting": accounting, "--force": force}, cell_of_environment(root, cell))
+    """Save the cell in one file, on the master host: spool, common directory and keys. The cell may run."""
+    _run_program("backup", file, {"--accounting": accounting, "--force": force}, cell_of_environment(root, cell))
 
 
 def verify(file: File) -> None:
-    """Look whether a backup is whole, and what it holds; on any machine. Exit code 1: it is damaged."""
-    _hand_over("verify", file, {}, None)
+    """Check whether a backup is complete, and list its contents; on any machine. Exit code 1: the backup is damaged."""
+    _run_program("verify", file, {}, None)
 
 
 def restore(
@@ -50,16 +50,16 @@ def restore(
     cell: CellName = "default",
     force: Annotated[
         bool,
-        typer.Option("--force", help="Also a backup of another cell, place or master host, or with a spool that breaks a law."),
+        typer.Option("--force", help="Accept a backup of another cell, directory or master host, or with an invalid spool."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
 ) -> None:
-    """Make a backup the cell, which must not run. What it replaces is kept, as NAME.before-restore-TIME."""
-    _hand_over("restore", file, {"--force": force, "--dry-run": dry_run}, cell_of_environment(root, cell))
+    """Restore a cell, which must not run, from a backup. Replaced files are kept as NAME.before-restore-TIME."""
+    _run_program("restore", file, {"--force": force, "--dry-run": dry_run}, cell_of_environment(root, cell))
 
 
 def complete_restore(cell: InstalledCell) -> None:
-    """Complete a restore that was interrupted; nothing without one. Refusal: it cannot."""
+    """Complete an interrupted restore, if there is one. Refusal: the restore cannot be completed."""
     if not (cell.files.common / RESTORE_PLAN).exists():
         return
     command = [find_installation().program(BACKUP), "complete"]
@@ -69,9 +69,9 @@ def complete_restore(cell: InstalledCell) -> None:
     typer.echo(done.stdout, nl=False)
 
 
-def _hand_over(command: str, file: Path, options: dict[str, bool], files: CellFiles | None) -> NoReturn:
-    """Become the program. `files`: of the cell, None where none is needed."""
+def _run_program(command: str, file: Path, options: dict[str, bool], files: CellFiles | None) -> NoReturn:
+    """Replace this process by the program. `files`: of the cell, None if no cell is needed."""
     program = find_installation().program(BACKUP)
-    said = [option for option, given in options.items() if given]
+    flags = [option for option, given in options.items() if given]
     variables = {} if files is None else {"SGE_ROOT": str(files.root), "SGE_CELL": files.name}
-    os.execve(program, [program, command, *said, "--", str(file)], {**os.environ, **variables})
+    os.execve(program, [program, command, *flags, "--", str(file)], {**os.environ, **variables})

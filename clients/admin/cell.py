@@ -1,4 +1,4 @@
-"""A cell on disk as every host of it sees it: names of its files, and what its bootstrap file says.
+"""A cell on disk as its hosts see it: the names of its files, and the settings of its bootstrap file.
 
 Owns the reading of `common/` for the admin program. Must not write (that is `creation`). Source: sge_bootstrap(5),
 docs/architecture.md section 3.
@@ -89,25 +89,25 @@ class InstalledCell:
 
 
 def cell_of_environment(root: Path | None, name: str) -> CellFiles:
-    """Return the files of the cell that the caller named. Refusal: no root was named."""
+    """Return the files of the cell that the caller named. Refusal: the caller named no root."""
     if root is None:
-        raise Refusal("SGE_ROOT is not set: source the settings.sh of a cell, or say --root DIRECTORY")
+        raise Refusal("SGE_ROOT is not set: source the settings.sh of a cell, or give --root DIRECTORY")
     return CellFiles(Path(os.path.abspath(root)), name)
 
 
 def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
-    settings = parse_bootstrap(_needed(files.bootstrap), files.bootstrap)
+    settings = parse_bootstrap(_required_text(files.bootstrap), files.bootstrap)
     if wrong := next(invalid_values(settings), ""):
         raise Refusal(f"{files.bootstrap}: {wrong}")
     try:
-        return InstalledCell(files, settings, parse_master_name(_needed(files.act_qmaster), files.act_qmaster))
+        return InstalledCell(files, settings, parse_master_name(_required_text(files.act_qmaster), files.act_qmaster))
     except SyntaxFault as fault:
         raise Refusal(str(fault)) from None
 
 
 def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
-    """Return the `key value` lines of a bootstrap file. Refusal: a line without a value, a key of ours that is missing.
+    """Return the `key value` lines of a bootstrap file. Refusal: a line without a value, or a missing key.
 
     Source: sge_bootstrap(5).
     """
@@ -118,7 +118,7 @@ def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
 
 
 def optional_text(path: Path) -> str:
-    """The text of a file that a cell need not have, "" where it does not. Refusal: it cannot be read, or is no text."""
+    """The text of an optional file of a cell, "" if there is none. Refusal: the file cannot be read, or is no text."""
     try:
         return path.read_text()
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def optional_text(path: Path) -> str:
         raise Refusal(f"{path} is not a text file") from error
 
 
-def _needed(path: Path) -> str:
+def _required_text(path: Path) -> str:
     try:
         path.stat()
     except OSError as error:

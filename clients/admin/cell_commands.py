@@ -1,7 +1,6 @@
-"""`gridengine init`, `join` and `uninstall`: a cell, or a host of one, begins and ends.
+"""`gridengine init`, `join` and `uninstall`: make a cell or add a host to a cell, and remove the cell from a host.
 
-Owns the wording of their options and of what is said afterwards; the work is `creation`'s, `join`'s and `uninstall`'s. Called by
-`program`.
+Owns their options and their output; `creation`, `join` and `uninstall` do the work. Called by `program`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import typer
 
 from clients.admin.cell import CellFiles, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
-from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
+from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellOptions, CellPlan, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.initial_config import initial_mailer
@@ -66,15 +65,15 @@ def init(
         list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
     ] = None,
     database: Annotated[
-        bool, typer.Option("--arco/--no-arco", help="A database of what is used, in a file beside the spool (sge_dbwriter).")
+        bool, typer.Option("--arco/--no-arco", help="An accounting database, in a file beside the spool (sge_dbwriter).")
     ] = True,
     memory: Annotated[
-        str, typer.Option(help="Count memory of exec hosts (h_vmem): total, what this machine has, or a size for each.")
+        str, typer.Option(help="Count memory of exec hosts (h_vmem): total (of this machine), or a size for each.")
     ] = "",
 ) -> None:
     """Make a cell: its common directory, secrets, spool directories and first configuration."""
     plan = plan_cell(
-        CellWishes(
+        CellOptions(
             root,
             cell,
             master_host,
@@ -94,17 +93,17 @@ def init(
     )
     installation = find_installation()
     create_cell(plan, installation, utc_now())
-    _tell_of_cell(plan, memory, installation)
+    _print_next_steps(plan, memory, installation)
 
 
-def _tell_of_cell(plan: CellPlan, memory: str, installation: Installation) -> None:
-    """What was made, and what comes next."""
+def _print_next_steps(plan: CellPlan, memory: str, installation: Installation) -> None:
+    """Print the name of the new cell, and the next commands."""
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
     if is_master_here(here := read_cell(plan.files)):
         also = [EXECD] if this_host(here) in plan.exec_hosts else []
         _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
     if uncounted := [host for host in plan.exec_hosts if memory == "total" and host not in plan.memory]:
-        typer.echo(f"memory of other hosts is counted from: gridengine host add {' '.join(uncounted)} (when they run)")
+        typer.echo(f"to count the memory of other hosts: gridengine host add {' '.join(uncounted)} (when they run)")
     mailer = initial_mailer(plan.files.initial_config)
     if is_master_here(here) and not os.access(mailer, os.X_OK):
         typer.echo(str(missing_mailer(mailer)))
@@ -114,12 +113,12 @@ def _tell_of_cell(plan: CellPlan, memory: str, installation: Installation) -> No
 
 
 def _first_commands(plan: CellPlan) -> list[str]:
-    """What whoever made a cell types next: up to the first job, or to the first host where there is none yet."""
+    """The next commands after `init`: up to the first job, or up to the first host if the cell has none."""
     here = {plan.master_host, socket.gethostname()}
     elsewhere = [host for host in plan.exec_hosts if host not in here]
     lines = [f". {plan.files.common}/settings.sh", "gridengine start"]
     if not plan.exec_hosts:
-        return [*lines, "gridengine token join", "gridengine join (on each exec host, as that says)"]
+        return [*lines, "gridengine token join", "gridengine join (on each exec host, as printed)"]
     if elsewhere:
         lines.append(f"gridengine start (on {' '.join(elsewhere)})")
     return [*lines, "qhost", "qsub -b y -sync y hostname"][:4]
@@ -130,19 +129,19 @@ def join(
     token: Annotated[
         str | None, typer.Option(metavar="-", help="Read the token from standard input. Default: ask at the terminal.")
     ] = None,
-    token_file: Annotated[Path | None, typer.Option(help="Read the token from this file, which nobody else may read.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="Read the token from this file, which only you may read.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of this host. Default: its own.")] = None,
     root: Annotated[
         Path | None, typer.Option("--root", help="Where the files of the cell shall be. Default: where the master has them.")
     ] = None,
 ) -> None:
-    """Make this machine a host of a cell: it gets keys of its own, and a place in the cell, by a token."""
+    """Make this machine a host of a cell, by a token: the host gets its own keys and its entries in the configuration."""
     installation = find_installation()
     cell, host_name = join_cell(master, read_token(token, token_file), name or socket.gethostname(), root, installation)
     typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
     _offer_boot(cell.files, [EXECD], [], installation)
     as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
-    # a daemon of before has keys that are void now
+    # a daemon that still runs has keys that are revoked now
     first = f"gridengine stop{as_host} && " if process_of(execd_of(cell, host_name)) is not None else ""
     typer.echo(f"next: . {cell.files.common}/settings.sh && {first}gridengine start{as_host}")
 
@@ -154,12 +153,12 @@ def uninstall_command(
     end: Annotated[bool, typer.Option("--stop", help="End the daemons of this host before.")] = False,
     purge: Annotated[bool, typer.Option("--purge", help="Remove the spool, too: jobs, keys and daily backups are gone.")] = False,
 ) -> None:
-    """Take the cell off this host, after showing what that is. Refused while tasks run here; the spool stays without --purge."""
+    """Remove the cell from this host, after showing the files. Refused while tasks run here; without --purge the spool stays."""
     uninstall(read_cell(cell_of_environment(root, cell)), yes, end, purge)
 
 
 def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> None:
-    """Write units for the daemons of this host, and say how they start at boot."""
+    """Write systemd units for the daemons of this host, and print the command that enables them at boot."""
     written = write_units(files, [*needed, *others], installation)
     if enabled := [program for program in needed if program in written]:
         typer.echo(f"to start now and at boot: systemctl enable --now {' '.join(enabled)} (in place of gridengine start)")

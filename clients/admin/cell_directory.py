@@ -1,7 +1,7 @@
 """A directory that holds the configuration of a cell: written, read, and compared with the cell.
 
-Owns the files of `gridengine config`: one object a file, in the syntax that qconf prints, so that they can be kept under
-version control. Must not talk to the qmaster. Called by `config`. The layout is `gridengine.config.sample_cell`'s.
+Owns the files of `gridengine config`: one object a file, in the syntax that qconf prints, so that they can be kept under version
+control. Must not contact the qmaster. Called by `config`. The layout is `gridengine.config.sample_cell`'s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Objects = dict[str, dict[str, dict[str, str]]]
 
 
 def write_directory(directory: Path, objects: Objects) -> tuple[int, int]:
-    """Make the files of a directory those of a cell; (files written, files removed). Other files are left alone."""
+    """Write the configuration of a cell to a directory; (files written, files removed). Other files are not changed."""
     texts = cell_texts(objects)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def write_directory(directory: Path, objects: Objects) -> tuple[int, int]:
 
 
 def read_directory(directory: Path) -> Objects:
-    """The objects that the files of a directory describe. Refusal: a file that is wrong, unknown or not readable."""
+    """The objects that the files of a directory describe. Refusal: a file is wrong, unknown or not readable."""
     if not directory.is_dir():
         raise Refusal(f"{directory} is not a directory")
     texts: dict[str, str] = {}
@@ -68,7 +68,7 @@ def read_directory(directory: Path) -> Objects:
 
 
 def _visible_files(directory: Path) -> Iterator[str]:
-    """Relative names of all files but hidden ones and those in hidden directories."""
+    """Relative names of all files, without hidden files and hidden directories."""
     for path in sorted(directory.rglob("*")):
         relative = path.relative_to(directory)
         if path.is_file() and not any(part.startswith(".") for part in relative.parts):
@@ -80,12 +80,12 @@ def _cell_files(directory: Path) -> list[str]:
 
 
 def changes_between(before: Objects, after: Objects) -> list[dict[str, Any]]:
-    """The changes that make the one the other, as `config_change` takes them. What both have alike is left out."""
+    """The changes from `before` to `after`, in the form of `config_change`. Equal objects are left out."""
     changes: list[dict[str, Any]] = []
     for kind in KIND:
         old, new = before.get(kind, {}), after.get(kind, {})
         if KIND[kind].always_there and not new:
-            continue  # a directory without their file leaves them alone
+            continue  # a directory without the file does not change the object
         unlisted = KIND[kind].unlisted
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name) and (name in new or name not in unlisted):
@@ -110,7 +110,7 @@ def differences(before: Objects, after: Objects, directory: Path) -> list[str]:
 
 
 def describe(change: dict[str, Any]) -> Iterator[str]:
-    """A change as a person reads it: what becomes of the object, then its attributes that change."""
+    """A change in readable form: the kind of the change and the object, then the changed attributes."""
     before, after = change["before"], change["after"]
     sign = "+" if before is None else "-" if after is None else "~"
     name = f' "{change["name"]}"' if change["name"] else ""

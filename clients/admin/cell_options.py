@@ -1,4 +1,4 @@
-"""Options of several sub-commands: which cell. Called by `cell_commands` and `daemon_commands`."""
+"""The options of several sub-commands that select the cell. Called by `cell_commands` and `daemon_commands`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a person asks of `gridengine init`, with the defaults filled in and every value checked.
+"""The plan of a new cell: the options of `gridengine init` with defaults, every value checked.
 
-Owns the defaults of a new cell. Pure but for looking up users, host names, free ports and what this machine has. Called by
-`program` and `demo`.
+Owns the defaults of a new cell. Pure except for lookups of users, host names, free ports and the resources of this machine.
+Called by `program` and `demo`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from clients.admin.machine import Machine, this_machine
 from clients.admin.refusal import Refusal
 from gridengine import bootstrap
 
-#: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
+#: The registered port of Grid Engine. The second, of sge_execd, is not needed here; the third is Ray's.
 QMASTER_PORT = 6444
 RAY_PORT = 6446
-#: What Ray's nodes and interactive sessions listen on; a node needs RAY_BLOCK of them (docs/security.md).
+#: Ports of Ray's nodes and of interactive sessions; a node needs RAY_BLOCK of them (docs/security.md).
 RAY_PORTS = "{}-{}".format(*bootstrap.RAY_PORTS)
 RAY_BLOCK = bootstrap.PORT_BLOCK
 
@@ -48,9 +48,9 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CellPlan:
-    """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default
-    configuration's; `aliases`: other names of hosts; `arco`: with a database of what is used; `memory`, `gpus`: of exec hosts
-    where these are counted.
+    """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default of the
+    configuration; `aliases`: other names of hosts; `arco`: with an accounting database; `memory`, `gpus`: capacity of exec hosts
+    where memory and GPUs are consumables.
     """
 
     files: CellFiles
@@ -91,8 +91,8 @@ class CellPlan:
 
 
 @dataclass(slots=True)
-class CellWishes:
-    """The options of `gridengine init` as they were given; None where the default is wanted."""
+class CellOptions:
+    """The options of `gridengine init` as given; None for the default."""
 
     root: Path | None = None
     cell: str = "default"
@@ -111,95 +111,95 @@ class CellWishes:
     memory: str = ""
 
 
-def plan_cell(wishes: CellWishes, look: Callable[[], Machine] = this_machine) -> CellPlan:
+def plan_cell(options: CellOptions, inspect: Callable[[], Machine] = this_machine) -> CellPlan:
     """Fill in the defaults and check everything that can be checked before a file is written.
 
-    `look`: at this machine, if it is an exec host.
-    Refusal: a name or path of the wrong form, a port out of range or used twice, an unknown user, a host name that
-    does not resolve and has no alias, an admin user other than the caller without root's rights.
+    `inspect`: reads the resources of this machine, called if it is an exec host. Refusal: a name or path of the wrong form, a
+    port out of range or used twice, an unknown user, a host name that does not resolve and has no alias, an admin user other than
+    the caller without root's rights.
     """
-    if wishes.root is None:
-        raise Refusal("say --root DIRECTORY (or set SGE_ROOT): where the cell shall be made")
-    if not _CELL_NAME.fullmatch(wishes.cell):
-        raise Refusal(f'--cell "{wishes.cell}": letters, digits and . _ - make a cell name')
-    admin_user = _admin_user(wishes.admin_user)
-    root = _path("--root", wishes.root)
-    aliases = _aliases(wishes.aliases)
-    master_host = _host("--master-host", wishes.master_host or socket.gethostname(), aliases)
-    exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in wishes.exec_hosts))
-    of_root = os.geteuid() == 0
-    if not of_root and (wishes.qmaster_port, wishes.ray_port, wishes.ray_ports) == (None, None, None):
-        # a cell of somebody's own, beside those of others on this machine
-        wishes.qmaster_port, wishes.ray_port, wishes.ray_ports = free_cell_ports(4 * RAY_BLOCK)
-    qmaster_port, ray_port = _ports(wishes)
-    run_dir = wishes.run_dir or (
-        Path("/run/gridengine") / wishes.cell if of_root else Path(f"/tmp/ge-{os.geteuid()}-{secrets.token_hex(4)}")
+    if options.root is None:
+        raise Refusal("give --root DIRECTORY (or set SGE_ROOT): the directory of the new cell")
+    if not _CELL_NAME.fullmatch(options.cell):
+        raise Refusal(f'--cell "{options.cell}": a cell name consists of letters, digits and . _ -')
+    admin_user = _admin_user(options.admin_user)
+    root = _path("--root", options.root)
+    aliases = _aliases(options.aliases)
+    master_host = _host("--master-host", options.master_host or socket.gethostname(), aliases)
+    exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in options.exec_hosts))
+    is_root = os.geteuid() == 0
+    if not is_root and (options.qmaster_port, options.ray_port, options.ray_ports) == (None, None, None):
+        # a user's own cell, beside the cells of other users on this machine
+        options.qmaster_port, options.ray_port, options.ray_ports = free_cell_ports(4 * RAY_BLOCK)
+    qmaster_port, ray_port = _ports(options)
+    run_dir = options.run_dir or (
+        Path("/run/gridengine") / options.cell if is_root else Path(f"/tmp/ge-{os.geteuid()}-{secrets.token_hex(4)}")
     )
-    spool_dir = wishes.spool_dir or (
-        Path("/var/spool/gridengine") / wishes.cell if of_root else root / wishes.cell / "spool"
+    spool_dir = options.spool_dir or (
+        Path("/var/spool/gridengine") / options.cell if is_root else root / options.cell / "spool"
     )
     run_dir = _path("--run-dir", run_dir)
     if len(str(run_dir)) > RUN_DIR_BYTES:
-        raise Refusal(f"--run-dir {run_dir}: sockets live there, so it may have {RUN_DIR_BYTES} bytes at most")
-    slots = wishes.slots if wishes.slots is not None else os.cpu_count() or 1
+        raise Refusal(f"--run-dir {run_dir}: at most {RUN_DIR_BYTES} bytes, as it holds sockets")
+    slots = options.slots if options.slots is not None else os.cpu_count() or 1
     if not 0 <= slots <= 9999999:
         raise Refusal(f"--slots {slots}: from 0 to 9999999")
     here = [name for name in exec_hosts if name in (master_host, socket.gethostname())]
-    machine = look() if here else None
-    memory = _memory(wishes.memory, here, exec_hosts, machine)
+    machine = inspect() if here else None
+    memory = _memory(options.memory, here, exec_hosts, machine)
     return CellPlan(
-        CellFiles(root, wishes.cell),
+        CellFiles(root, options.cell),
         admin_user,
         master_host,
         qmaster_port,
         ray_port,
-        _port_range(wishes.ray_ports or RAY_PORTS, (qmaster_port, ray_port)),
+        _port_range(options.ray_ports or RAY_PORTS, (qmaster_port, ray_port)),
         run_dir,
         _path("--spool-dir", spool_dir),
         exec_hosts,
         slots,
-        # who has a machine to himself knows what else runs there
-        "NONE" if wishes.load_thresholds is None and not of_root else wishes.load_thresholds,
+        # the only user of a machine knows its other load
+        "NONE" if options.load_thresholds is None and not is_root else options.load_thresholds,
         aliases,
-        wishes.arco,
+        options.arco,
         memory,
         dict.fromkeys(here, machine.gpus) if machine and machine.gpus else {},
     )
 
 
-def _memory(wanted: str, here: list[str], exec_hosts: tuple[str, ...], machine: Machine | None) -> dict[str, str]:
-    """How much memory is counted on which exec host; of others than this machine it is known only if it was said."""
-    if wanted == "total":
+def _memory(requested: str, here: list[str], exec_hosts: tuple[str, ...], machine: Machine | None) -> dict[str, str]:
+    """The memory capacity by exec host; for hosts other than this machine only from the option."""
+    if requested == "total":
         return dict.fromkeys(here, f"{machine.memory}M") if machine else {}
-    if wanted:
-        memory_size("--memory", wanted)
-    return dict.fromkeys(exec_hosts, wanted) if wanted else {}
+    if requested:
+        memory_size("--memory", requested)
+    return dict.fromkeys(exec_hosts, requested) if requested else {}
 
 
-def _admin_user(wanted: str | None) -> str:
+def _admin_user(requested: str | None) -> str:
     caller = pwd.getpwuid(os.geteuid()).pw_name
-    if wanted is None or wanted == caller:
+    if requested is None or requested == caller:
         return caller
     try:
-        pwd.getpwnam(wanted)
+        pwd.getpwnam(requested)
     except KeyError as error:
-        raise Refusal(f"--admin-user {wanted}: there is no such user on this host") from error
+        raise Refusal(f"--admin-user {requested}: there is no such user on this host") from error
     if os.geteuid() != 0:
-        raise Refusal(f"--admin-user {wanted}: only root can make a cell for another user; you are {caller}")
-    return wanted
+        raise Refusal(f"--admin-user {requested}: only root can make a cell for another user; you are {caller}")
+    return requested
 
 
 def _path(option: str, path: Path) -> Path:
     absolute = os.path.abspath(path)
     if not _PATH.fullmatch(absolute):
-        raise Refusal(f'{option} "{absolute}": letters, digits and / . _ + @ - make a path of a cell')
+        raise Refusal(f'{option} "{absolute}": a path of a cell consists of letters, digits and / . _ + @ -')
     return Path(absolute)
 
 
-def _ports(wishes: CellWishes) -> tuple[int, int]:
+def _ports(options: CellOptions) -> tuple[int, int]:
     ports = {
-        "--qmaster-port": QMASTER_PORT if wishes.qmaster_port is None else wishes.qmaster_port,
-        "--ray-port": RAY_PORT if wishes.ray_port is None else wishes.ray_port,
+        "--qmaster-port": QMASTER_PORT if options.qmaster_port is None else options.qmaster_port,
+        "--ray-port": RAY_PORT if options.ray_port is None else options.ray_port,
     }
     for option, port in ports.items():
         if not 1 <= port <= 65535:
@@ -212,9 +212,9 @@ def _ports(wishes: CellWishes) -> tuple[int, int]:
 
 def _port_range(text: str, others: tuple[int, int]) -> str:
     match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
-    low, high = (int(word) for word in match.groups()) if match else (0, 0)
+    low, high = (int(bound) for bound in match.groups()) if match else (0, 0)
     if not (1 <= low and high <= 65535 and high - low + 1 >= RAY_BLOCK):
-        raise Refusal(f'--ray-ports "{text}": say FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
+        raise Refusal(f'--ray-ports "{text}": give FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
     if any(low <= port <= high for port in others):
         raise Refusal(f"--ray-ports {text}: --qmaster-port and --ray-port must lie outside")
     return text
@@ -231,7 +231,7 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _host(option: str, name: str, aliases: dict[str, list[str]]) -> str:
-    """Return the name of a host that can be reached under it, as it was written."""
+    """Return the name of a host, as given. Refusal: the name does not resolve and has no alias."""
     if not HOST_NAME.fullmatch(name):
         raise Refusal(f'{option} "{name}": that is no host name')
     if name not in aliases:

@@ -1,6 +1,6 @@
-"""Changes of many objects at once, shown with what would become of queue instances, or carried out.
+"""Changes of many objects at once: shown with their effect on queue instances, or applied.
 
-Owns how they are printed. What would be refused, and what becomes of instances, is the qmaster's answer. Called by `config` and
+Owns the output. The qmaster decides which changes are refused, and their effect on queue instances. Called by `config` and
 `import_sge`. Source: docs/gdi.md `config_change`.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from clients.admin.asking import carry_out, read
 from clients.admin.cell_directory import describe
+from clients.admin.qmaster_requests import carry_out, read
 
 _FATES = {
     "appear": "appear",
@@ -26,28 +26,28 @@ _SHOWN = 8
 
 
 def carry_out_changes(changes: list[dict[str, Any]]) -> None:
-    """Have the qmaster make all of the changes. Refusal: it makes none of them."""
+    """Have the qmaster apply all changes. Refusal: no change was applied."""
     for change in changes:
         _print(describe(change))
     carry_out("config_change", {"changes": changes})
 
 
 def plan_changes(changes: list[dict[str, Any]]) -> int:
-    """Print changes and what would come of them; 1 when they would be refused. Refusal: nobody answers."""
+    """Print changes and their effects; 1 if the qmaster would refuse them. Refusal: the qmaster does not answer."""
     for change in changes:
         _print(describe(change))
-    found = read("config_change", {"changes": changes, "plan": True})
-    instances = found["instances"]
-    for fate, words in _FATES.items():
+    plan = read("config_change", {"changes": changes, "plan": True})
+    instances = plan["instances"]
+    for fate, description in _FATES.items():
         if names := instances.get(fate):
-            typer.echo(f"{len(names)} queue instances {words}: {_some(names)}")
+            typer.echo(f"{len(names)} queue instances {description}: {_first_names(names)}")
     for name, attribute, between in instances.get("ambiguous", ()):
         typer.echo(f"{name} becomes ambiguous (c): {attribute} has values for {', '.join(between)}")
-    _print(found["warnings"])
-    return 1 if found["refused"] else 0
+    _print(plan["warnings"])
+    return 1 if plan["refused"] else 0
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return " ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 

@@ -1,6 +1,6 @@
-"""The sub-commands of `gridengine` with their options, read off the program itself.
+"""The sub-commands of `gridengine` with their options, read from the program itself.
 
-Owns the walk and its shape, not what is made of it: completion, and the page of the manual. Called by `completion` and by
+Owns the walk and its result; completion and the manual page are built from the result. Called by `completion` and by
 `tools/program_page.py`.
 """
 
@@ -17,19 +17,19 @@ from typer.main import get_command
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An option, or an operand without names. `word`: what stands for its value, "" of a flag; `many`: it may be repeated."""
+    """An option, or an operand without names. `placeholder`: the name of its value, "" for a flag."""
 
     names: tuple[str, ...]
-    word: str
+    placeholder: str
     help: str
-    needed: bool
-    many: bool
+    is_required: bool
+    is_repeatable: bool
     variable: str
 
 
 @dataclass(frozen=True, slots=True)
 class SubCommand:
-    """`name`: with those above it, such as `gridengine host add`."""
+    """`name`: the full name, such as `gridengine host add`."""
 
     name: str
     purpose: str
@@ -58,14 +58,14 @@ def _below(name: str, command: Any) -> Iterator[SubCommand]:
 def _parameter(given: Any) -> Parameter:
     is_option = given.param_type_name == "option"
     names = (*given.opts, *given.secondary_opts) if is_option else ()
-    word = "" if is_option and given.is_flag else _word(given)
+    placeholder = "" if is_option and given.is_flag else _placeholder(given)
     variable = given.envvar if isinstance(given.envvar, str) else ""
-    many = given.multiple if is_option else given.nargs == -1
-    return Parameter(names, word, given.help or "", given.required, many, variable)
+    is_repeatable = given.multiple if is_option else given.nargs == -1
+    return Parameter(names, placeholder, given.help or "", given.required, is_repeatable, variable)
 
 
-def _word(given: Any) -> str:
-    """One of a few words, or a name in capitals."""
+def _placeholder(given: Any) -> str:
+    """The choices between bars, or a name in capitals."""
     annotation = given.type_descriptor.annotation
     if typing.get_origin(annotation) is typing.Literal:
         return "|".join(map(str, typing.get_args(annotation)))

@@ -1,7 +1,7 @@
-"""Completion of the q* commands and of `gridengine` for bash and zsh, made of the options that they read.
+"""Completion of the q* commands and of `gridengine` for bash and zsh, generated from their option tables.
 
-Owns the scripts and what completes an argument of each kind; the script for fish is `fish_completion`'s. Must not talk to a cell:
-the scripts do, when the user asks. Called by `gridengine completion`.
+Owns the scripts and the completion of each kind of argument; `fish_completion` owns the script for fish. Must not contact a cell:
+the scripts do, on request of the user. Called by `gridengine completion`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from clients.admin.command_tree import SubCommand
 from gridengine.options.commands import COMMANDS, Command
 from gridengine.options.option import Option
 
-#: how a shell finds the words of a kind: `file` and `directory` are its own business, `=…` are the words themselves.
-#: `_ge_queues` also has instances and `queue@@group`, when there is an @ in what is being typed
+#: the shell command that lists the names of a kind; the shell completes `file` and `directory` itself, `=…` is a fixed list.
+#: `_ge_queues` also lists instances and `queue@@group`, if the typed text contains an @
 LISTS = {
     "queue": "_ge_queues",
     "hostgroup": "qconf -shgrpl",
@@ -31,7 +31,7 @@ LISTS = {
     "resource": "qconf -sc | awk '!/^#/ { print $1 \"=\" }'",
 }
 _KIND_OF = {
-    # words of gridengine
+    # placeholders of gridengine
     "FILE": "file",
     "OUTPUT": "file",
     "OLD": "file",
@@ -43,7 +43,7 @@ _KIND_OF = {
     "@GROUP": "hostgroup",
     "GROUP": "hostgroup",
     "QUEUE": "queue",
-    # words of the q* commands
+    # arguments of the q* commands
     "file": "file",
     "file_list": "file",
     "optionfile": "file",
@@ -91,50 +91,55 @@ _KIND_OF = {
 
 
 def kind_of(argument: str) -> str:
-    """What completes an argument: a key of `LISTS`, `file`, `directory`, `=a b c` for fixed words, or "" for nothing."""
+    """The kind of an argument: a key of `LISTS`, `file`, `directory`, `=a b c` for fixed words, or "" for nothing."""
     optional = argument.startswith("[")
-    word = argument.replace("...", "")
-    word = word[1:-1] if optional else word
-    first = word.split("|")[0]
+    placeholder = argument.replace("...", "")
+    placeholder = placeholder[1:-1] if optional else placeholder
+    first = placeholder.split("|")[0]
     if first in _KIND_OF:
         return _KIND_OF[first]
-    if "|" in word:
-        return "=" + " ".join(re.sub(r"\[.*?\]", "", choice) for choice in word.split("|"))
+    if "|" in placeholder:
+        return "=" + " ".join(re.sub(r"\[.*?\]", "", choice) for choice in placeholder.split("|"))
     return ""
 
 
-def tree_words(commands: Sequence[SubCommand]) -> dict[str, dict[str, str]]:
-    """What may follow each path of words of `gridengine`, such as `gridengine host`: word -> what it does. Options come with the
-    last one."""
+def next_tokens(commands: Sequence[SubCommand]) -> dict[str, dict[str, str]]:
+    """The tokens that may follow each path of `gridengine`, such as `gridengine host`: token -> help text. Options follow the
+    complete path.
+    """
     found: dict[str, dict[str, str]] = {}
     for command in commands:
-        words = command.name.split()
-        for depth in range(1, len(words)):
-            text = command.purpose if depth == len(words) - 1 else f"{words[depth]} ..."
-            found.setdefault(" ".join(words[:depth]), {})[words[depth]] = text
+        tokens = command.name.split()
+        for depth in range(1, len(tokens)):
+            text = command.purpose if depth == len(tokens) - 1 else f"{tokens[depth]} ..."
+            found.setdefault(" ".join(tokens[:depth]), {})[tokens[depth]] = text
         found[command.name] = {name: option.help for option in command.options for name in option.names}
     return found
 
 
 def operand_kinds(commands: Sequence[SubCommand]) -> dict[str, str]:
-    """What completes the operands of each sub-command of `gridengine`, and, as `path --option`, the values of its options."""
-    # names of gridengine are those of hosts, but for stored queries
-    operands = ((command.name, command.operands[0].word) for command in commands if command.operands)
-    kinds = {name: "host" if word == "NAME" and " arco " not in name else kind_of(word) for name, word in operands}
+    """The kinds of the operands of each sub-command of `gridengine`, and, as `path --option`, of the values of its options."""
+    # NAME of gridengine is a host, except for stored queries
+    operands = ((command.name, command.operands[0].placeholder) for command in commands if command.operands)
+    kinds = {
+        name: "host" if placeholder == "NAME" and " arco " not in name else kind_of(placeholder)
+        for name, placeholder in operands
+    }
     for command in commands:
-        kinds |= {f"{command.name} {name}": kind_of(each.word) for each in command.options for name in each.names if each.word}
+        with_values = [each for each in command.options if each.placeholder]
+        kinds |= {f"{command.name} {name}": kind_of(each.placeholder) for each in with_values for name in each.names}
     return {path: kind for path, kind in kinds.items() if kind}
 
 
 def bash_completion(commands: Sequence[SubCommand]) -> str:
-    """A script for bash: `source <(gridengine completion bash)`. `commands`: those of `gridengine`."""
+    """A script for bash: `source <(gridengine completion bash)`. `commands`: the sub-commands of `gridengine`."""
     lines = ["# completion of the Grid Engine commands for bash, made by: gridengine completion bash"]
     lines.append("declare -gA _ge_options _ge_arguments _ge_tree _ge_kinds")
-    lines += [f"_ge_tree[{path}]={_quoted(' '.join(words))}" for path, words in tree_words(commands).items()]
+    lines += [f"_ge_tree[{path}]={_quoted(' '.join(tokens))}" for path, tokens in next_tokens(commands).items()]
     lines += [f"_ge_kinds[{path}]={_quoted(kind)}" for path, kind in operand_kinds(commands).items()]
     for command in COMMANDS:
-        words = " ".join(name for option in command.options for name in option.names)
-        lines.append(f"_ge_options[{command.name}]={_quoted(words)}")
+        tokens = " ".join(name for option in command.options for name in option.names)
+        lines.append(f"_ge_options[{command.name}]={_quoted(tokens)}")
         for name, kinds in _arguments(command):
             lines.append(f"_ge_arguments[{command.name} {name}]={_quoted('|'.join(kinds))}")
     lists = "".join(f"    {kind}) words=$({how} 2>/dev/null) ;;\n" for kind, how in LISTS.items())
@@ -143,10 +148,10 @@ def bash_completion(commands: Sequence[SubCommand]) -> str:
 
 
 def _arguments(command: Command) -> Iterator[tuple[str, list[str]]]:
-    """(name of an option, kinds of its arguments, the last one with `...` if there may be more); "" are the operands."""
+    """(name of an option, kinds of its arguments, the last kind with `...` if it may repeat); "operands" for the operands."""
     for option in command.options:
         for name in option.names if option.arguments else ():
-            yield name, [f"{kind_of(word) or 'nothing'}{'...' if '...' in word else ''}" for word in option.arguments]
+            yield name, [f"{kind_of(each) or 'nothing'}{'...' if '...' in each else ''}" for each in option.arguments]
     if command.operands:
         yield "operands", [f"{kind_of(command.operands.split()[0])}..."]
 
@@ -157,7 +162,7 @@ def _quoted(text: str) -> str:
 
 #: for bash and zsh
 _QUEUES = r"""
-# cluster queues, and what is written with an @ as soon as there is one
+# cluster queues; also instances if the typed text contains an @
 _ge_queues() {
   qconf -sql
   case $_ge_typed in *@*) ;; *) return ;; esac
@@ -172,7 +177,7 @@ _BASH = (
 # a word with an @ in it is one word
 COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}
 
-# complete one argument of a kind; lists go on behind a comma
+# complete one argument of a kind; lists continue after a comma
 _ge_complete() {
   local kind=${1%...} cur=$2 words before= _ge_typed=$2
   case $kind in
@@ -205,7 +210,7 @@ _ge_command() {
   fi
 }
 
-# gridengine: the path of words that it knows, then what may follow it
+# gridengine: the known path of sub-commands, then the words that may follow
 _ge_program() {
   local cur=$2 path=gridengine word
   COMPREPLY=()
@@ -225,18 +230,18 @@ complete -F _ge_program gridengine
 def zsh_completion(commands: Sequence[SubCommand]) -> str:
     """A script for zsh: `source <(gridengine completion zsh)`, or a file `_gridengine` in a directory of fpath.
 
-    `commands`: those of `gridengine`.
+    `commands`: the sub-commands of `gridengine`.
     """
     names = " ".join([*(command.name for command in COMMANDS), "gridengine"])
-    tree = "".join(f"_ge_tree+=({_quoted(path)} {_quoted(' '.join(words))})\n" for path, words in tree_words(commands).items())
+    tree = "".join(f"_ge_tree+=({_quoted(path)} {_quoted(' '.join(tokens))})\n" for path, tokens in next_tokens(commands).items())
     tree += "".join(f"_ge_kinds+=({_quoted(path)} {_quoted(kind)})\n" for path, kind in operand_kinds(commands).items())
-    lists = "".join(f"    {kind}) words=(${{(f)\"$({_in_zsh(how)} 2>/dev/null)\"}}) ;;\n" for kind, how in LISTS.items())
+    lists = "".join(f"    {kind}) words=(${{(f)\"$({_zsh_command(how)} 2>/dev/null)\"}}) ;;\n" for kind, how in LISTS.items())
     cases = "".join(f"    {command.name})\n      _arguments -S{_specs(command)} ;;\n" for command in COMMANDS)
     script = _ZSH.replace("@LISTS@", lists).replace("@CASES@", cases).replace("@NAMES@", names)
     return f"#compdef {names}\n" + script.replace("@TREE@", tree)
 
 
-def _in_zsh(how: str) -> str:
+def _zsh_command(how: str) -> str:
     return "print -l ${(k)userdirs}" if how == "compgen -u" else how
 
 
@@ -250,9 +255,9 @@ def _specs(command: Command) -> str:
 def _spec(option: Option, name: str) -> str:
     text = re.sub(r"([\[\]:\\])", r"\\\1", option.help)
     parts = [f"*{name}[{text}]"]
-    for word in option.arguments:
-        label = re.sub(r"[^a-z_ ]", "", word.lower()) or "value"
-        parts.append(f"{'::' if word.startswith('[') else ':'}{label}:{_action(word)}")
+    for placeholder in option.arguments:
+        label = re.sub(r"[^a-z_ ]", "", placeholder.lower()) or "value"
+        parts.append(f"{'::' if placeholder.startswith('[') else ':'}{label}:{_action(placeholder)}")
     return "".join(parts)
 
 
@@ -269,7 +274,7 @@ typeset -gA _ge_tree _ge_kinds
 @TREE@"""
     + _QUEUES
     + r"""
-# words of a kind; lists go on behind a comma
+# names of a kind; lists continue after a comma
 _ge_words() {
   local -a words
   local _ge_typed=$PREFIX
@@ -279,7 +284,7 @@ _ge_words() {
   if [[ $1 == resource ]]; then compadd -S '' -a words; else compadd -a words; fi
 }
 
-# gridengine: the path of words that it knows, then what may follow it
+# gridengine: the known path of sub-commands, then the words that may follow
 _ge_program() {
   local at=gridengine word kind
   for word in ${words[2,CURRENT-1]}; do (( ! ${+_ge_tree[$at $word]} )) || at+=" $word"; done

@@ -1,4 +1,4 @@
-"""`gridengine completion`. Called by `program`, whose sub-commands it walks."""
+"""`gridengine completion`. Called by `program`; walks the sub-commands of that program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`gridengine config`: the configuration of a cell as files, planned changes, history and undo.
 
-Owns the wording of these sub-commands. The files are `cell_directory`'s; what would be refused and what would become of
-queue instances is the qmaster's answer. Called by `program`.
+Owns the output of these sub-commands. `cell_directory` owns the files. The qmaster decides which changes are refused, and their
+effect on queue instances. Called by `program`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.asking import mean_cell, objects_now, read
 from clients.admin.cell import cell_of_environment
 from clients.admin.cell_directory import (
     changes_between,
@@ -23,6 +22,7 @@ from clients.admin.cell_directory import (
     write_directory,
 )
 from clients.admin.changes import carry_out_changes, plan_changes
+from clients.admin.qmaster_requests import read, read_objects, select_cell
 from clients.admin.refusal import Refusal
 from gridengine.kinds import KIND, KIND_BY_OPTION_NAME
 
@@ -37,41 +37,41 @@ def cell(
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
-    """Say for all sub-commands which cell is meant."""
-    mean_cell(cell_of_environment(root, name))
+    """Select the cell, for all sub-commands."""
+    select_cell(cell_of_environment(root, name))
 
 
 @config.command()
 def export(directory: Directory) -> None:
-    """Write the whole configuration into a directory. Files of objects that are gone are removed from it."""
-    written, removed = write_directory(directory, objects_now())
+    """Write the whole configuration into a directory. Files of deleted objects are removed from it."""
+    written, removed = write_directory(directory, read_objects())
     typer.echo(f"{directory}: {written} files written, {removed} removed")
 
 
 @config.command()
 def diff(directory: Directory) -> None:
-    """Show what a directory has otherwise than the cell. Exit code 1: there is something."""
-    lines = differences(objects_now(), read_directory(directory), directory)
+    """Show the differences between a directory and the cell. Exit code 1: there are differences."""
+    lines = differences(read_objects(), read_directory(directory), directory)
     _print(lines)
     raise typer.Exit(1 if lines else 0)
 
 
 @config.command()
 def plan(directory: Directory) -> None:
-    """Say what `apply` would change, what would become of queue instances, and what would be refused; change nothing."""
-    changes = changes_between(objects_now(), read_directory(directory))
+    """Show the changes of `apply`, their effect on queue instances, and the refused changes; change nothing."""
+    changes = changes_between(read_objects(), read_directory(directory))
     if not changes:
-        typer.echo("the cell is as the directory says, nothing would change")
+        typer.echo("the cell matches the directory, nothing would change")
         return
     raise typer.Exit(plan_changes(changes))
 
 
 @config.command()
 def apply(directory: Directory) -> None:
-    """Make the configuration what the directory says: all of it in one transaction, or nothing."""
-    changes = changes_between(objects_now(), read_directory(directory))
+    """Apply the configuration of the directory: all changes in one transaction, or none."""
+    changes = changes_between(read_objects(), read_directory(directory))
     if not changes:
-        typer.echo("the cell is as the directory says, nothing was changed")
+        typer.echo("the cell matches the directory, nothing was changed")
         return
     carry_out_changes(changes)
 
@@ -82,7 +82,7 @@ def history(
     kind: Annotated[str, typer.Option(help="Only changes of this kind of object, like cluster_queue.")] = "",
     name: Annotated[str, typer.Option(help="Only changes of objects of this name.")] = "",
 ) -> None:
-    """Show who changed what, when and from where, the newest change first."""
+    """Show the changes with user, host and time, the newest change first."""
     kind = KIND_BY_OPTION_NAME.get(kind, kind)
     if kind and kind not in KIND:
         raise Refusal(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
@@ -96,9 +96,9 @@ def history(
 @config.command()
 def undo(
     change: Annotated[int, typer.Argument(help="Number of the change in the history. Default: the last one.")] = 0,
-    plan_only: Annotated[bool, typer.Option("--plan", help="Only say what would happen.")] = False,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only show the changes.")] = False,
 ) -> None:
-    """Take a change back. Refused when what it changed was changed again since, or when it would break something."""
+    """Undo a change. Refused if the objects were changed since, or if the result would be invalid."""
     changes = read("config_history", {"limit": 1, "revision": change})
     if not changes:
         raise Refusal(f"there is no change {change} in the history" if change else "nothing was changed yet")
@@ -108,14 +108,14 @@ def undo(
     ]
     typer.echo(f"undo of change {changes[0]['revision']}, made by {changes[0]['user']}@{changes[0]['host']}")
     if undone := _undone_by(changes[0]):
-        typer.echo(f"which took change {undone} back: that is made again")
+        typer.echo(f"change {undone}, which it undid, is applied again")
     if plan_only:
         raise typer.Exit(plan_changes(reverse))
     carry_out_changes(reverse)
 
 
 def _undone_by(change: dict[str, Any]) -> int:
-    """The number of the change that this one took back, 0 for none: the last one of which it is the reverse."""
+    """The number of the change that this change undid, 0 for none: the last change of which it is the reverse."""
     reverse = {(each["kind"], each["name"], repr(each["after"]), repr(each["before"])) for each in change["objects"]}
     for earlier in read("config_history", {"limit": _LOOKED_BACK, "before": change["revision"]}):
         if {(each["kind"], each["name"], repr(each["before"]), repr(each["after"])) for each in earlier["objects"]} == reverse:

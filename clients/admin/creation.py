@@ -1,7 +1,7 @@
-"""Makes a cell: writes its `common` directory, secrets and spool directories.
+"""The creation of a cell: its `common` directory, secrets and spool directories.
 
-Owns what `gridengine init` puts on disk. Everything is written beside the place where the cell will be and moved there
-in one step, so that a failure leaves nothing. Called by `program` and `demo`. Must not start anything.
+Owns the files of `gridengine init`. All files are written beside the final directory and moved there in one step, so that a
+failure leaves nothing. Called by `program` and `demo`. Must not start anything.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from gridengine.arco import SETTINGS_FILE
 
 
 def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
-    """Put the cell of `plan` on disk, owned by its admin user.
+    """Write the cell of `plan` to disk, owned by its admin user.
 
-    Refusal: a cell or the spool of one is already there, or a directory cannot be written.
+    Refusal: a cell or the spool of a cell is already there, or a directory cannot be written.
     """
     spool = Path(plan.bootstrap["qmaster_spool_dir"])
     if plan.files.bootstrap.exists():
-        raise Refusal(f"{plan.files.common} holds a cell already: it is left as it is")
+        raise Refusal(f"{plan.files.common} holds a cell already, which was not changed")
     if (spool / "spool.db").exists():
-        raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or say --spool-dir for another place")
-    before = os.umask(0o022)  # all users read a cell, also where an administrator's own files are nobody's business
+        raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or give another directory with --spool-dir")
+    before = os.umask(0o022)  # all users read a cell, also if the umask of the administrator is stricter
     try:
         _write_cell(plan, installation)
         _make_spool_directories(plan)
@@ -87,7 +87,7 @@ def _make_spool_directories(plan: CellPlan) -> None:
 
 
 def _make_keys(plan: CellPlan, now: datetime) -> None:
-    """Found the cell's authority and make the keys of all its hosts."""
+    """Create the cell's authority and the keys of all its hosts."""
     authority = Authority(plan.files, Path(plan.bootstrap["qmaster_spool_dir"]), plan.admin_user)
     authority.found(plan.master_host, host_addresses(plan.master_host, plan.aliases.get(plan.master_host, [])), now)
     for host in plan.exec_hosts:
@@ -99,13 +99,13 @@ def _settings(values: Mapping[str, str]) -> str:
 
 
 def write_settings(common: Path, files: CellFiles, qmaster_port: int, installation: Installation) -> None:
-    """Write what shells source to work with a cell. Raises OSError: also where it is there already."""
+    """Write the files that shells source to use a cell. Raises OSError, also if a file exists."""
     write_new(common / "settings.sh", settings_sh(files, qmaster_port, installation))
     write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation))
 
 
 def cluster_name(qmaster_port: int) -> str:
-    """What scripts call the cell, `p6444`, as the installation of 8.1.9 proposes it."""
+    """The name of the cell for scripts, `p6444`, as proposed by the installation of 8.1.9."""
     return f"p{qmaster_port}"
 
 

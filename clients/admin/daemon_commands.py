@@ -1,7 +1,6 @@
 """`gridengine start`, `stop` and `status`: the daemons of this machine.
 
-Owns the wording of their options and of what is said of daemons; the work is `local_daemons`' and `standing`'s. Called by
-`program`.
+Owns their options and their output; `local_daemons` and `membership` do the work. Called by `program`.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from clients.admin.local_daemons import (
     start,
     stop,
 )
+from clients.admin.membership import membership, wait_for_membership
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
-from clients.admin.standing import joined, standing
 
 HostNames = Annotated[
     list[str] | None,
@@ -59,9 +58,9 @@ def start_command(
     here = read_cell(cell_of_environment(root, cell))
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
-    _may_start(here)
+    _require_admin_user(here)
     if is_master_here(here):
-        # what makes keys costs exec hosts a quarter of a second
+        # the import of the key modules costs exec hosts a quarter of a second
         from clients.admin.backup import complete_restore
         from clients.admin.host_keys import provide_authority, provide_hosts
 
@@ -81,17 +80,17 @@ def start_command(
     if is_master_here(here) and has_database(here):
         _start(dbwriter_of(here), here, installation, progress)
     refused = False
-    for seen in joined(here, hosts):
+    for seen in wait_for_membership(here, hosts):
         typer.echo(seen.text, err=seen.state != "joined")
         refused |= seen.state == "refused"
     raise typer.Exit(1 if refused else 0)
 
 
 def stop_command(root: Root = None, cell: CellName = "default", host_name: HostNames = None) -> None:
-    """Stop the daemons of this machine. Running jobs go on, and are found again at the next start."""
+    """Stop the daemons of this machine. Running jobs go on, and are recovered at the next start."""
     here = read_cell(cell_of_environment(root, cell))
-    wanted = [execd_of(here, name) for name in host_name] if host_name else daemons_of_this_machine(here)
-    stopped = stop(wanted)
+    selected = [execd_of(here, name) for name in host_name] if host_name else daemons_of_this_machine(here)
+    stopped = stop(selected)
     for daemon in stopped:
         typer.echo(f"stopped {daemon}")
     if not stopped:
@@ -99,7 +98,9 @@ def stop_command(root: Root = None, cell: CellName = "default", host_name: HostN
 
 
 def status(root: Root = None, cell: CellName = "default") -> None:
-    """Say which daemons of this machine run, and whether the master knows its hosts. Exit code 1 when one does not."""
+    """Show which daemons of this machine run, and whether the master knows its hosts. Exit code 1 if a daemon does not run or a
+    host is refused.
+    """
     here = read_cell(cell_of_environment(root, cell))
     daemons = daemons_of_this_machine(here)
     typer.echo(f"cell {here.files.directory}, master host {here.master_host}")
@@ -117,7 +118,7 @@ def status(root: Root = None, cell: CellName = "default") -> None:
         state = f"{verb}, pid {process.pid}{release and f', release {release}'}" if process else "does not run"
         typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
         if process and daemon.program == EXECD:
-            seen = standing(here, daemon.host)
+            seen = membership(here, daemon.host)
             missing += seen.state == "refused"
             typer.echo(f"{'':<12} {'':<24} {seen.text}")
     if not daemons:
@@ -127,7 +128,7 @@ def status(root: Root = None, cell: CellName = "default") -> None:
 
 
 
-def _may_start(cell: InstalledCell) -> None:
+def _require_admin_user(cell: InstalledCell) -> None:
     """Refusal: the caller is neither root nor the admin user."""
     admin_user = cell.settings["admin_user"]
     try:
@@ -135,8 +136,8 @@ def _may_start(cell: InstalledCell) -> None:
     except KeyError:
         raise Refusal(f"this host has no user {admin_user}, the admin user of the cell") from None
     if os.geteuid() not in allowed:
-        who = "root" if allowed == {0} else f"root or {admin_user}"
-        raise Refusal(f"only {who} starts the daemons of this cell")
+        users = "root" if allowed == {0} else f"root or {admin_user}"
+        raise Refusal(f"only {users} starts the daemons of this cell")
 
 
 def _start(

@@ -1,7 +1,7 @@
-"""Daemons of this host and their releases: which one each is of, and how it goes on as the one that is installed.
+"""Daemons of this host and their releases: the running release, and the restart on the installed release.
 
-Owns what is asked of them for that: SIGHUP where a daemon goes on by itself, systemd or a new start for the others. Called by
-`upgrade` and `program`. Source: docs/adr/0149.
+Owns the restart: SIGHUP for a daemon that re-executes itself, systemd or stop and start for other daemons. Called by `upgrade`
+and `program`. Source: docs/adr/0149.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _UNIT = re.compile(r"/([\w@.\\-]+\.service)$", re.MULTILINE)
 
 
 def release_of(daemon: LocalDaemon) -> str:
-    """Which release a daemon of this host is of, "" for one that does not say."""
+    """The release of a daemon of this host, "" if its pid file has none."""
     try:
-        words = daemon.pid_file.read_text(errors="replace").split()
+        fields = daemon.pid_file.read_text(errors="replace").split()
     except OSError:
         return ""
-    return words[2] if len(words) > 2 and words[2] != "ending" else ""
+    return fields[2] if len(fields) > 2 and fields[2] != "ending" else ""
 
 
 def release_text(daemon: LocalDaemon) -> str:
-    """The release of a daemon of this host for people, with its date where this host has it; "" for one that does not say."""
+    """The release of a daemon of this host in readable form, with its date if this host has it; "" if its pid file has none."""
     name = release_of(daemon)
     try:
         return str(find_installation().releases().read(name)) if name else ""
@@ -42,27 +42,29 @@ def release_text(daemon: LocalDaemon) -> str:
         return name
 
 
-def says_its_release(program: str, release: str) -> str:
-    """Try to load a program; why it is not of that release, "" if it is."""
+def release_mismatch(program: str, release: str) -> str:
+    """Try to load a program; the reason why it is not of that release, "" if it is."""
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_TRIAL_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{program} cannot be started: {plain_fault(error)}"
     lines = (done.stdout if done.returncode == 0 else done.stderr).splitlines()
-    said = [line for line in lines if any(letter.isalnum() for letter in line)]
-    if done.returncode or said[-1:] != [release]:
-        return f"{program} does not say that it is of release {release}: {said[-1] if said else 'it says nothing'}"
+    output = [line for line in lines if any(character.isalnum() for character in line)]
+    if done.returncode or output[-1:] != [release]:
+        return f"{program} does not report release {release}: {output[-1] if output else 'no output'}"
     return ""
 
 
-def go_on(daemon: LocalDaemon, cell: InstalledCell, installation: Installation) -> None:
-    """Have a daemon go on as the release that is installed, or start it. Refusal: it is somebody else's, or does not start."""
+def restart_on_release(daemon: LocalDaemon, cell: InstalledCell, installation: Installation) -> None:
+    """Have a daemon re-execute itself on the installed release, or start it. Refusal: the daemon is another user's, or does not
+    start.
+    """
     process = process_of(daemon)
     if process is not None and daemon.program in _BY_ITSELF and release_of(daemon):
         try:
             process.send_signal(signal.SIGHUP)
         except psutil.AccessDenied as error:
-            raise Refusal(f"{daemon} runs as {process.username()}: you may not have it go on as another release") from error
+            raise Refusal(f"{daemon} runs as {process.username()}: you may not restart it on another release") from error
         except psutil.NoSuchProcess:
             pass
         return
@@ -76,7 +78,7 @@ def go_on(daemon: LocalDaemon, cell: InstalledCell, installation: Installation) 
 
 
 def _unit(pid: int) -> str:
-    """The unit of systemd that a process is the service of, "" for none: jobs and shells are in units of other kinds."""
+    """The systemd unit of a process, "" for none: jobs and shells are in units of other kinds."""
     try:
         found = _UNIT.search(Path(f"/proc/{pid}/cgroup").read_text())
     except OSError:

@@ -1,7 +1,7 @@
 """`gridengine demo`: a throw-away cell on this machine, real jobs of four kinds, and nothing left behind.
 
-Owns the story that is shown. It uses the installed commands like any person does, by their names in a shell's
-environment. Called by `program`.
+Owns the sequence of the demo. The demo uses the installed commands as any user does, by name in a shell's environment. Called by
+`program`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 
 from clients.admin.cell import InstalledCell, read_cell
-from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
+from clients.admin.cell_plan import RAY_BLOCK, CellOptions, CellPlan, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.free_ports import free_cell_ports, free_ports
@@ -38,7 +38,7 @@ MASTER = "demo0"
 HOSTS = ("demo1", "demo2", "demo3")
 SLOTS = 4
 
-#: How long the jobs of the demo may take together, in seconds; a busy machine takes its time.
+#: Limit for all jobs of the demo together, in seconds; a busy machine is slow.
 JOBS_S = 120.0
 _KILLED_S = 60.0
 
@@ -52,20 +52,20 @@ sleep 3
 
 
 class Demo:
-    """One run of the demo in the directory `place`, which the caller removes. `pages`: for a browser, until Ctrl-C."""
+    """One run of the demo in `directory`, which the caller removes. `pages`: for a browser, until Ctrl-C."""
 
-    def __init__(self, installation: Installation, progress: Progress, place: Path, pages: bool) -> None:
+    def __init__(self, installation: Installation, progress: Progress, directory: Path, pages: bool) -> None:
         self._installation = installation
         self._progress = progress
-        self._place = place
+        self._directory = directory
         self._pages = pages
-        self._work = place / "work"
+        self._work = directory / "work"
         self._cell: InstalledCell | None = None
 
     def run(self) -> None:
-        """Make the cell, run the jobs, show them. Refusal: anything did not happen as it should."""
+        """Make the cell, run the jobs, show them. Refusal: a step failed."""
         with self._progress.step("making a cell"):
-            plan = demo_plan(self._place)
+            plan = demo_plan(self._directory)
             self._work.mkdir()
             create_cell(plan, self._installation, utc_now())
             self._cell = read_cell(plan.files)
@@ -80,15 +80,15 @@ class Demo:
         jobs = self._submit_jobs()
         self._show_jobs(jobs)
         if self._pages:
-            self._stay()
+            self._run_until_interrupted()
 
     def clean_up(self) -> None:
-        """End what still runs: daemons in good order, then whatever names this cell in its environment."""
+        """End the daemons in order, then all other processes with this cell in their environment."""
         try:
             if self._cell is not None:
                 stop(daemons_of_this_machine(self._cell))
         finally:
-            end_processes_of(self._place)
+            end_processes_of(self._directory)
 
     def _serve_pages(self) -> None:
         """Start the web server, and print the link for this user."""
@@ -98,14 +98,14 @@ class Demo:
             start(web_of(self._cell), self._cell, self._installation)
         self._progress.show("gridengine web --login", self._command("gridengine", "web", "--login"))
 
-    def _stay(self) -> None:
-        """Leave something to look at, until somebody has seen enough."""
+    def _run_until_interrupted(self) -> None:
+        """Keep jobs and a reservation in the cell until the user presses Ctrl-C."""
         for arguments in (["-N", "runs", "-t", "1-4", "sleep", "600"], ["-N", "waits", "-l", "h_vmem=1T", "sleep", "60"]):
             self._command("qsub", "-b", "y", "-cwd", *arguments)
         self._command("qrsub", "-N", "tonight", "-a", _in_an_hour(), "-d", "1:00:00", "-pe", "mpi", "4")
         ends = {signal.SIGINT, signal.SIGTERM}
         with suppress(KeyboardInterrupt):
-            signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # else one that comes just before the wait is not waited for
+            signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # else a signal just before the wait would be missed
             self._progress.show("Ctrl-C ends it", "The cell runs on, for the browser.")
             while signal.sigtimedwait(ends, 1.0) is None:
                 pass
@@ -142,15 +142,15 @@ class Demo:
         self._progress.show(f"cat {output.name}", output.read_text())
 
     def _jobs_have_begun(self) -> bool:
-        """Say whether some jobs run, or all are over already."""
+        """Whether some jobs run, or all have ended."""
         shown = self._command("qstat", "-u", "*")
         return " r " in shown or not shown.strip()
 
     def _hosts_that_report(self) -> set[str]:
-        """Return the exec hosts whose queue instances are in no state that keeps jobs away."""
+        """Return the exec hosts with queue instances that accept jobs."""
         lines = self._command("qstat", "-f").splitlines()
-        words = [line.split() for line in lines if line.startswith("all.q@")]
-        return {word[0].split("@")[1] for word in words if len(word) == 5}
+        rows = [line.split() for line in lines if line.startswith("all.q@")]
+        return {row[0].split("@")[1] for row in rows if len(row) == 5}
 
     def _environment(self) -> dict[str, str]:
         assert self._cell is not None
@@ -163,15 +163,15 @@ class Demo:
             command, env=self._environment(), cwd=self._work, capture_output=True, text=True, timeout=JOBS_S
         )
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip() or "nothing"
-            raise Refusal(f"{' '.join([name, *arguments])} ended with exit code {done.returncode} and said: {said}")
+            output = (done.stderr or done.stdout).strip() or "nothing"
+            raise Refusal(f"{' '.join([name, *arguments])} ended with exit code {done.returncode}, output: {output}")
         return done.stdout
 
     def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + JOBS_S
         while not condition():
             if time.monotonic() > deadline:
-                raise Refusal(f"waited {JOBS_S:.0f} s in vain until {what}; {self._command('qstat', '-f')}")
+                raise Refusal(f"{what}: not within {JOBS_S:.0f} s; {self._command('qstat', '-f')}")
             time.sleep(0.1)
 
 
@@ -182,9 +182,9 @@ def _in_an_hour() -> str:
 
 def run_demo(installation: Installation, progress: Progress, pages: bool) -> None:
     """Run the demo in a new directory and remove it, however the demo ends."""
-    place = Path(tempfile.mkdtemp(prefix="ge-demo-", dir="/tmp"))
-    place.chmod(0o755)
-    demo = Demo(installation, progress, place, pages)
+    directory = Path(tempfile.mkdtemp(prefix="ge-demo-", dir="/tmp"))
+    directory.chmod(0o755)
+    demo = Demo(installation, progress, directory, pages)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         demo.run()
@@ -195,27 +195,27 @@ def run_demo(installation: Installation, progress: Progress, pages: bool) -> Non
             try:
                 demo.clean_up()
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(directory, ignore_errors=True)
 
 
-def demo_plan(place: Path) -> CellPlan:
-    """Return the plan of a cell of HOSTS on this machine, all its files below `place`, on ports that are free now."""
+def demo_plan(directory: Path) -> CellPlan:
+    """Return the plan of a cell of HOSTS on this machine, all its files below `directory`, on ports that are free now."""
     qmaster_port, ray_port, ray_ports = free_cell_ports(RAY_BLOCK * (1 + len(HOSTS)))
     return plan_cell(
-        CellWishes(
-            root=place,
+        CellOptions(
+            root=directory,
             cell="demo",
             qmaster_port=qmaster_port,
             ray_port=ray_port,
             ray_ports=ray_ports,
-            run_dir=place / "run",
-            spool_dir=place / "spool",
+            run_dir=directory / "run",
+            spool_dir=directory / "spool",
             exec_hosts=list(HOSTS),
             slots=SLOTS,
             arco=False,
             load_thresholds="NONE",  # of one machine, whose load would close all hosts at once
             master_host=MASTER,
-            # every host has a loopback address of its own, so that no name service is needed
+            # each host has its own loopback address, so that no name service is needed
             aliases=[
                 f"{MASTER}=127.0.0.10",
                 f"{MASTER}={socket.gethostname()}",
@@ -247,7 +247,7 @@ def _processes_of(root: Path) -> list[psutil.Process]:
 
 
 def _check_records(kind: str, job: str, records: str) -> None:
-    """Refusal: an accounting record of `job` tells of a failure."""
+    """Refusal: an accounting record of `job` shows a failure."""
     for name in ("failed", "exit_status"):
         values = re.findall(rf"^{name} +(\S.*?) *$", records, re.MULTILINE)
         if not values or any(value != "0" for value in values):
@@ -261,5 +261,5 @@ def _interrupt(_signal: int, _frame: object) -> None:
 def demo(
     pages: Annotated[bool, typer.Option("--web", help="With its pages for a browser; it runs until Ctrl-C then.")] = False,
 ) -> None:
-    """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
+    """Run a throw-away cell of three exec hosts on this machine, show its jobs, and leave nothing behind."""
     run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=8 if pages else 7), pages)

@@ -1,6 +1,6 @@
-"""`gridengine doctor`: looks at an installation and a cell from this host, and says what is wrong and how to mend it.
+"""`gridengine doctor`: checks an installation and a cell from this host, and shows each fault with its fix.
 
-Owns the checks; each is a function that yields findings and changes nothing. Called by `program`.
+Owns the checks; each check is a function that yields findings and changes nothing. Called by `program`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import typer
 from clients.addresses import host_addresses
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
-from clients.admin.certificate import belongs_together, is_signed_by, names_of, utc_now, validity
+from clients.admin.certificate import is_key_of, is_signed_by, names_of, utc_now, validity
 from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
     check_mail,
     check_master_clock,
+    check_membership,
     check_orphans,
     check_qmaster,
     check_sensors,
-    check_standing,
     check_users,
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
@@ -43,7 +43,7 @@ from clients.admin.refusal import Refusal
 from gridengine import arco
 from gridengine.errors import plain_fault
 
-#: A certificate that ends within this time is worth a word.
+#: A certificate that ends within this time is reported.
 CERTIFICATE_WARNING = timedelta(days=30)
 
 #: A cell whose newest daily backup is older has missed one.
@@ -52,23 +52,23 @@ BACKUP_WARNING = timedelta(days=2)
 #: A spool on a disk with less than this many bytes left will soon stop the qmaster.
 LEAST_FREE_BYTES = 100 * 1024 * 1024
 
-#: what a spool without room means, on exec hosts and on the master host
-_ROOM = (
-    "make room: this host takes no jobs while it cannot write, and its queue instances show E",
-    "make room: the qmaster refuses every change while it cannot write; qstat and the like are answered",
+#: fixes for a spool without free space, on exec hosts and on the master host
+_LOW_SPACE_FIXES = (
+    "free some space: this host takes no jobs while it cannot write, and its queue instances show E",
+    "free some space: the qmaster refuses every change while it cannot write; qstat and other queries work",
 )
 #: Libraries that the daemons cannot start without.
 LIBRARIES = ("ray", "psutil", "pydantic", "msgspec", "aiohttp", "apsw", "lark", "cryptography")
 
 
 def examine(files: CellFiles, installation: Installation, now: datetime) -> list[Finding]:
-    """Return the findings of all checks, in the order in which they should be mended."""
-    findings = [*found_by(check_python), *found_by(check_programs, installation), *found_by(check_bootstrap, files)]
+    """Return the findings of all checks, in the order in which they should be fixed."""
+    findings = [*findings_of(check_python), *findings_of(check_programs, installation), *findings_of(check_bootstrap, files)]
     try:
         cell = read_cell(files)
     except Refusal as refusal:
-        mend = "correct the file, make a cell (gridengine init), or copy its common directory here"
-        return findings if any(finding.wrong for finding in findings) else [*findings, Finding(str(refusal), mend)]
+        fix = "correct the file, make a cell (gridengine init), or copy its common directory here"
+        return findings if any(finding.wrong for finding in findings) else [*findings, Finding(str(refusal), fix)]
     checks: list[tuple[Callable[..., Iterator[Finding]], tuple[object, ...]]] = [
         (check_owners, (cell,)),
         (check_files, (cell,)),
@@ -83,27 +83,27 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_daemons, (cell,)),
         (check_roles, (cell,)),
         (check_pages, (cell,)),
-        (check_standing, (cell,)),
+        (check_membership, (cell,)),
         (check_sensors, (cell,)),
         (check_ports, (cell,)),
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),
         (check_orphans, (cell,)),
     ]
-    return [*findings, *(finding for check, arguments in checks for finding in found_by(check, *arguments))]
+    return [*findings, *(finding for check, arguments in checks for finding in findings_of(check, *arguments))]
 
 
-def found_by(check: Callable[..., Iterator[Finding]], *arguments: object) -> Iterator[Finding]:
-    """What a check finds; one that fails has found something, too, and keeps no other from being made."""
+def findings_of(check: Callable[..., Iterator[Finding]], *arguments: object) -> Iterator[Finding]:
+    """The findings of a check. A check that fails gives a finding too, and does not stop other checks."""
     try:
         yield from check(*arguments)
     except Refusal as refusal:
-        yield Finding(str(refusal), "correct that; then gridengine doctor again")
+        yield Finding(str(refusal), "correct that; then run gridengine doctor again")
     except Exception as error:
         subject = check.__name__.removeprefix("check_").replace("_", " ")
         yield Finding(
             f"the check of {subject} failed: {type(error).__name__}: {plain_fault(error)}",
-            "see whether the files of the cell and its spool can be read from this host",
+            "check whether the files of the cell and its spool can be read from this host",
         )
 
 
@@ -137,12 +137,12 @@ def check_programs(installation: Installation) -> Iterator[Finding]:
 
 
 def check_owners(cell: InstalledCell) -> Iterator[Finding]:
-    """The files of `common`: there, readable by everybody, and nobody's to write but the admin user's."""
+    """The files of `common` exist, are readable by all users, and writable by the admin user alone."""
     admin_user = cell.settings["admin_user"]
     try:
         admin_uid = pwd.getpwnam(admin_user).pw_uid
     except KeyError:
-        yield Finding(f"the admin user {admin_user} does not exist on this host", f"make the user {admin_user}")
+        yield Finding(f"the admin user {admin_user} does not exist on this host", f"create the user {admin_user}")
         return
     wrong = False
     for path in (cell.files.common, cell.files.bootstrap, cell.files.act_qmaster, cell.files.certificate):
@@ -166,12 +166,12 @@ def check_owners(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_secrets(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
-    """The keys of this machine's hosts are secret and whole; their certificates are the authority's and valid now."""
+    """The keys of this machine's hosts are secret and complete; their certificates are signed by the authority and valid now."""
     master = cell.qmaster_spool_dir / "keys"
-    places = {master: f"remove {cell.qmaster_spool_dir}/authority, then gridengine start"} if is_master_here(cell) else {}
+    directories = {master: f"remove {cell.qmaster_spool_dir}/authority, then gridengine start"} if is_master_here(cell) else {}
     for path in sorted(cell.execd_spool_dir.glob("*/keys")):
-        places[path] = f"gridengine host keys {path.parent.name} on the master host"
-    for directory, again in places.items():
+        directories[path] = f"gridengine host keys {path.parent.name} on the master host"
+    for directory, again in directories.items():
         try:
             yield from _check_keys(directory, again, cell, now)
         except PermissionError:
@@ -194,15 +194,16 @@ def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime)
             yield Finding(f"{path} is empty", again)
     certificate = (directory / "tls.crt").read_bytes()
     begin, end = validity(certificate)
-    if not belongs_together((directory / "tls.key").read_bytes(), certificate):
+    if not is_key_of((directory / "tls.key").read_bytes(), certificate):
         yield Finding(f"{directory}/tls.crt was not made for tls.key beside it", again)
     if not is_signed_by(certificate, cell.files.certificate.read_bytes()):
         yield Finding(f"{directory}/tls.crt is not of the authority {cell.files.certificate}", again)
     host = cell.master_host if directory.parent == cell.qmaster_spool_dir else directory.parent.name
-    if strange := set(_addresses(cell, host)) - set(names_of(certificate)):
-        yield Finding(f"{directory}/tls.crt is not for {', '.join(sorted(strange))}, where {host} is reached now", again)
+    if missing_addresses := set(_addresses(cell, host)) - set(names_of(certificate)):
+        missing = ", ".join(sorted(missing_addresses))
+        yield Finding(f"{directory}/tls.crt is not for {missing}, where {host} is reached now", again)
     if now < begin:
-        yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is to come", "set the clock")
+        yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is in the future", "set the clock")
     elif now > end - CERTIFICATE_WARNING:
         yield Finding(f"the certificate {directory}/tls.crt ends at {end:%Y-%m-%d %H:%M} UTC", again)
     else:
@@ -229,7 +230,7 @@ def check_names(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_spool(cell: InstalledCell) -> Iterator[Finding]:
-    """The spool directory that this host uses: there, on a local disk, writable, with room."""
+    """The spool directory of this host exists, is on a local disk, is writable, and has free space."""
     directory = cell.qmaster_spool_dir if is_master_here(cell) else cell.execd_spool_dir
     yield from _read_only_spools(cell)
     if not directory.is_dir():
@@ -240,25 +241,25 @@ def check_spool(cell: InstalledCell) -> Iterator[Finding]:
         return
     kind = _file_system(directory)
     if kind.startswith("nfs"):
-        yield Finding(f"{directory} lies on {kind}", "use a local disk: SQLite's journal is not safe over a network")
+        yield Finding(f"{directory} is on {kind}", "use a local disk: SQLite's journal is not safe over a network")
     free = shutil.disk_usage(directory).free
     if free < LEAST_FREE_BYTES:
-        yield Finding(f"{directory} has {free // 2**20} MB left", _ROOM[is_master_here(cell)])
+        yield Finding(f"{directory} has {free // 2**20} MB left", _LOW_SPACE_FIXES[is_master_here(cell)])
     else:
         yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
 
 
 def _read_only_spools(cell: InstalledCell) -> Iterator[Finding]:
-    """The spool directories of this machine, and what may be mounted in them, that take no files."""
-    places = [cell.qmaster_spool_dir] if is_master_here(cell) else []
+    """Read-only spool directories of this machine, and read-only mounts inside them."""
+    directories = [cell.qmaster_spool_dir] if is_master_here(cell) else []
     for host in [cell.execd_spool_dir, *_entries(cell.execd_spool_dir)]:
-        places += [host, host / "active_jobs"]
-    said: list[Path] = []
-    for place in places:
-        if _is_read_only(place) and not any(place.is_relative_to(other) for other in said):
-            said.append(place)
-            mend = f"look for faults of the disk (dmesg), then mount it writable: mount -o remount,rw {_mount_of(place)}"
-            yield Finding(f"{place} is mounted read-only", mend)
+        directories += [host, host / "active_jobs"]
+    reported: list[Path] = []
+    for directory in directories:
+        if _is_read_only(directory) and not any(directory.is_relative_to(other) for other in reported):
+            reported.append(directory)
+            fix = f"look for faults of the disk (dmesg), then mount it writable: mount -o remount,rw {_mount_of(directory)}"
+            yield Finding(f"{directory} is mounted read-only", fix)
 
 
 def _entries(directory: Path) -> list[Path]:
@@ -270,9 +271,9 @@ def _entries(directory: Path) -> list[Path]:
 
 def _is_read_only(path: Path) -> bool:
     """Whether the file system that holds a path, or is to hold it, is mounted read-only."""
-    for place in (path, *path.parents):
+    for directory in (path, *path.parents):
         try:
-            return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+            return bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
         except FileNotFoundError:
             continue
         except OSError:
@@ -281,16 +282,16 @@ def _is_read_only(path: Path) -> bool:
 
 
 def check_backups(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
-    """The master host has a backup of the last days; nothing is said where the caller may not look, or none are wanted."""
+    """The master host has a recent backup. No finding if the caller may not read the directory, or backups are disabled."""
     directory = cell.qmaster_spool_dir / "backups"
     if not is_master_here(cell) or cell.settings.get("backup_keep") == "0" or not os.access(cell.qmaster_spool_dir, os.R_OK):
         return
     made = [path.stat().st_mtime for path in (cell.files.bootstrap, *directory.glob(f"{cell.files.name}-*.tar.gz"))]
     age = timedelta(seconds=max(0.0, now.timestamp() - max(made)))
     if age > BACKUP_WARNING:
-        mend = f"gridengine backup FILE makes one; {cell.qmaster_spool_dir}/messages says why the qmaster made none"
+        fix = f"gridengine backup FILE makes one; {cell.qmaster_spool_dir}/messages says why the qmaster made none"
         what = f"the newest backup in {directory} is {age.days} days old" if made[1:] else f"{directory} has no backup"
-        yield Finding(what, mend)
+        yield Finding(what, fix)
     elif made[1:]:
         yield Finding(f"the newest of {len(made) - 1} daily backups is {age.days * 24 + age.seconds // 3600} hours old")
 
@@ -307,7 +308,7 @@ def check_clock(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
 
 
 def check_daemons(cell: InstalledCell) -> Iterator[Finding]:
-    """Daemons that belong here live."""
+    """The daemons of this host run."""
     for daemon in daemons_of_this_machine(cell):
         if process_of(daemon) is None and not (is_closed(daemon) and answers(daemon.socket)):
             log = daemon.pid_file.parent / "messages"
@@ -319,7 +320,8 @@ def check_daemons(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_ports(cell: InstalledCell) -> Iterator[Finding]:
-    """On the master host: its own ports answer; before the start nobody else has them. From other hosts: `check_firewall`."""
+    """On the master host: its own ports answer; before the start no other program uses them. From other hosts: `check_firewall`.
+    """
     if not is_master_here(cell):
         return
     down = not answers(cell.run_dir / "gdi.sock")
@@ -363,7 +365,7 @@ def _mount(directory: Path) -> tuple[str, str]:
 
 
 def doctor(root: Root = None, cell: CellName = "default") -> None:
-    """Look for what is wrong with this installation and the cell, and say how to mend it. Exit code 1: something is."""
+    """Check this installation and the cell, and show each fault with its fix. Exit code 1: there are faults."""
     findings = examine(cell_of_environment(root, cell), find_installation(), utc_now())
     for finding in findings:
         typer.echo(str(finding))

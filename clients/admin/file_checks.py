@@ -1,6 +1,6 @@
-"""What the doctor looks for in the files of a cell's `common` directory: whether they can be read, and say something.
+"""The checks of `gridengine doctor` on the files of a cell's `common` directory: readable, and with valid content.
 
-Owns these checks; each changes nothing. Called by `doctor`.
+Owns these checks, which change nothing. Called by `doctor`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridengine.bootstrap import invalid_values, unknown_settings
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
 
-#: files of `common` that may be absent; the settings that each must have, None: it has lines of another form
+#: optional files of `common` -> the settings that each must have; None: lines of another form
 _OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
     **{"cell_id": ("cell_id",), "web": (), "arco": ()},
     **{"shadow_masters": None, "host_aliases": None, "cluster_name": None},
@@ -25,9 +25,9 @@ _BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
 
 
 def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
-    """The settings of the cell: required ones are there, values can be used, and each line means something."""
+    """The settings of the cell: required settings exist, values are valid, and each setting is known."""
     if not files.bootstrap.exists():
-        return  # read_cell says so
+        return  # read_cell reports it
     try:
         settings = parse_bootstrap(optional_text(files.bootstrap), files.bootstrap)
     except Refusal as refusal:
@@ -41,7 +41,7 @@ def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
 
 
 def check_files(cell: InstalledCell) -> Iterator[Finding]:
-    """Files of `common` that need not be there: those that are can be read, and say something. Nothing is said of sound ones."""
+    """Optional files of `common`: existing files are readable and valid. No finding for a valid file."""
     for name, required in _OPTIONAL_FILES.items():
         path = cell.files.common / name
         try:

@@ -1,4 +1,4 @@
-"""What a check of `gridengine doctor` has found.
+"""The findings of `gridengine doctor`.
 
 Called by `doctor` and `live_checks`.
 """
@@ -10,23 +10,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found.
+    """One result of a check.
 
-    `mend` says what to do, and is empty when all is well. A `note` names what a site may want to change although the cell works.
+    `fix`: the remedy, empty without a fault. `note`: an optional improvement, although the cell works.
     """
 
     what: str
-    mend: str = ""
+    fix: str = ""
     note: bool = False
 
     @property
     def wrong(self) -> bool:
-        """Whether the cell does not work as it should until somebody acts."""
-        return bool(self.mend) and not self.note
+        """Whether the finding is a fault that must be fixed."""
+        return bool(self.fix) and not self.note
 
     def __str__(self) -> str:
         if self.wrong:
-            return f"WRONG  {self.what}\n       to mend it: {self.mend}"
+            return f"WRONG  {self.what}\n       to fix it: {self.fix}"
         if self.note:
-            return f"note   {self.what}\n       to change it: {self.mend}"
+            return f"note   {self.what}\n       to change it: {self.fix}"
         return f"ok     {self.what}"

@@ -1,6 +1,6 @@
-"""Free TCP ports for cells of one user: the demo's, those of tests, and those that are made without root.
+"""Free TCP ports for cells of one user: the demo's cell, cells of tests, and cells made without root.
 
-Owns the choice alone; who listens there is not its business. Called by `demo`, `cell_plan` and by the cells of the tests.
+Owns the choice alone; does not listen. Called by `demo`, `cell_plan` and by the cells of the tests.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import random
 import socket
 from pathlib import Path
 
-#: below the ports that the kernel gives to whoever connects somewhere or names no port (ip(7)): none of these is taken by chance
+#: below the kernel's ephemeral ports (ip(7)), so that no outgoing connection takes one of these ports by chance
 _LOWEST = 15_000
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int) -> list[int]:
-    """Return TCP ports that nobody listens on; drawn, so that two who ask at the same time get different ones."""
+    """Return TCP ports without a listener; drawn at random, so that two callers at the same time get different ports."""
     try:
         highest = int(_EPHEMERAL.read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -31,13 +31,15 @@ def free_ports(count: int) -> list[int]:
 
 
 def free_cell_ports(count: int) -> tuple[int, int, str]:
-    """Return `qmaster_port`, `ray_port` and `ray_ports`, of `count` ports, for a new cell: neighbours, so that none is twice."""
+    """Return `qmaster_port`, `ray_port` and `ray_ports`, of `count` ports, for a new cell: one contiguous range, so that all
+    differ.
+    """
     first, last = free_range(2 + count)
     return first, first + 1, f"{first + 2}-{last}"
 
 
 def free_range(count: int) -> tuple[int, int]:
-    """Return the first and the last of `count` neighbouring ports that nobody listens on."""
+    """Return the first and the last of `count` contiguous ports without a listener."""
     while True:
         (first,) = free_ports(1)
         if all(_is_free(port) for port in range(first + 1, first + count)):

@@ -1,7 +1,7 @@
-"""`gridengine host`: hosts come into the cell and leave it, take no jobs for a while, and have keys of their own.
+"""`gridengine host`: add hosts to the cell and remove them, drain and resume them, and manage their keys.
 
-Owns the wording of these sub-commands. What the configuration says of a host is `host_objects`', the keys are `host_keys`', and
-what a drain is, the qmaster's. Called by `program`. Source: adr/0153, docs/operations.md, docs/security.md.
+Owns the output of these sub-commands. `host_objects` owns a host's part of the configuration, `host_keys` the keys, and the
+qmaster the drain. Called by `program`. Source: adr/0153, docs/operations.md, docs/security.md.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.asking import carry_out, mean_cell, objects_now, read
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between, describe
 from clients.admin.host_consumables import MEMORY, counts_memory, memory_size, value_of
-from clients.admin.host_keys import add_host, addresses_of, opened_authority, require_master, unique_name
-from clients.admin.host_objects import ROLES, HostWishes, mentions, queues_of, references, with_host, without_host
-from clients.admin.local_daemons import is_master_here, qmaster_of, renew
+from clients.admin.host_keys import add_host, addresses_of, open_authority, require_master, unique_name
+from clients.admin.host_objects import ROLES, HostOptions, queues_of, quota_references, references, with_host, without_host
+from clients.admin.local_daemons import is_master_here, qmaster_of, restart_in_place
+from clients.admin.qmaster_requests import carry_out, read, read_objects, select_cell
 from clients.admin.refusal import Refusal
 
-host = typer.Typer(help="Bring hosts into the cell, drain and remove them; make, show and revoke their keys.")
+host = typer.Typer(help="Add hosts to the cell, drain and remove them; make, show and revoke their keys.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The exec host, as qconf -sel shows it.")]
 HostNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Hosts.")]
 Drained = Annotated[list[str], typer.Argument(metavar="NAME...", help="Exec hosts, or groups of them (@NAME).")]
 Into = Annotated[
-    Path | None, typer.Option(help="A new directory for the keys, to be carried to the host. Default: common/secrets.")
+    Path | None, typer.Option(help="A new directory for the keys, to be copied to the host. Default: common/secrets.")
 ]
 Roles = Annotated[list[str] | None, typer.Option("--role", help="admin, submit or exec; repeat. Default: all three.")]
-Queues = Annotated[list[str] | None, typer.Option("--queue", help="Give it a place in this cluster queue; repeat for several.")]
+Queues = Annotated[list[str] | None, typer.Option("--queue", help="Add it to this cluster queue; repeat for several.")]
 NewQueue = Annotated[str, typer.Option("--new-queue", metavar="QUEUE", help="Make it a cluster queue of its own.")]
 Groups = Annotated[
     list[str] | None,
@@ -41,14 +41,14 @@ _SHOWN = 8
 
 
 @host.callback()
-def which_cell(
+def read_cell_options(
     context: typer.Context,
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
-    """Say for all sub-commands which cell is meant."""
+    """Select the cell, for all sub-commands."""
     context.obj = cell_of_environment(root, name)
-    mean_cell(context.obj)
+    select_cell(context.obj)
 
 
 @host.command()
@@ -64,51 +64,51 @@ def add(
     ] = None,
     memory: Annotated[
         str,
-        typer.Option(help="Count memory (h_vmem) up to this size; total: what it reports. Default: total if the cell counts."),
+        typer.Option(help="Count memory (h_vmem) up to this size; total: the reported size. Default: total if the cell counts."),
     ] = "",
-    gpus: Annotated[int, typer.Option(min=0, max=9999, help="Count so many GPUs (gpu).")] = 0,
+    gpus: Annotated[int, typer.Option(min=0, max=9999, help="Count this number of GPUs (gpu).")] = 0,
     into: Into = None,
 ) -> None:
-    """Bring hosts into the cell: roles, a place in queues, keys. What a host has already stays. On the master host."""
+    """Add hosts to the cell: roles, queues, keys. Existing settings of a host stay. On the master host."""
     cell = read_cell(context.obj)
     if into is not None and (into.exists() or len(names) > 1):
-        raise Refusal(f"--into {into}: is for the keys of one host, and makes the directory")
+        raise Refusal(f"--into {into}: for the keys of one host, in a new directory")
     if memory not in ("", "total"):
         memory_size("--memory", memory)
     everywhere = slots is not None and not queue and not new_queue
-    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpus)
+    options = HostOptions(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpus)
     hosts = [unique_name(cell, name) for name in names]
     for name in hosts:
         addresses_of(cell, name)
-    before = after = objects_now()
+    before = after = read_objects()
     for name in hosts:
-        after = with_host(after, name, _fitting(before, name, wishes))
-    _send(before, after)
+        after = with_host(after, name, _with_reported_values(before, name, options))
+    _apply_changes(before, after)
     for name in hosts:
-        _say_slots(after, name, wishes)
+        _print_slots(after, name, options)
         _provide_keys(cell, name, into)
 
 
-def chosen_roles(said: list[str] | None) -> tuple[str, ...]:
-    """What a host is to be. Refusal: there is no such role."""
-    if wrong := [role for role in said or () if role not in ROLES]:
+def chosen_roles(requested: list[str] | None) -> tuple[str, ...]:
+    """The roles of a host. Refusal: there is no such role."""
+    if wrong := [role for role in requested or () if role not in ROLES]:
         raise Refusal(f'--role {wrong[0]}: a host is {", ".join(ROLES)}, or several of these')
-    return tuple(said or ROLES)
+    return tuple(requested or ROLES)
 
 
-def _fitting(objects: Objects, name: str, wishes: HostWishes) -> HostWishes:
-    """The wishes with what the host reports of itself, where that was not said. Refusal: its memory is wanted and not known."""
+def _with_reported_values(objects: Objects, name: str, options: HostOptions) -> HostOptions:
+    """The options, completed by the host's reported values. Refusal: its memory is requested and not known."""
     processors, memory = _reported(objects, name)
-    slots = processors if wishes.slots is None else wishes.slots
-    if wishes.memory == "total" and not memory:
-        raise Refusal(f"--memory total: {name} has not reported its memory yet; say how much, or do this again when it runs")
-    return replace(wishes, slots=slots, memory=memory if _all_of_it(objects, name, wishes) else wishes.memory)
+    slots = processors if options.slots is None else options.slots
+    if options.memory == "total" and not memory:
+        raise Refusal(f"--memory total: {name} has not reported its memory yet; give the size, or repeat this when it runs")
+    return replace(options, slots=slots, memory=memory if _counts_all_memory(objects, name, options) else options.memory)
 
 
-def _all_of_it(objects: Objects, name: str, wishes: HostWishes) -> bool:
-    """Whether all memory of the host is to be counted: that was said, or is so in this cell where nobody says otherwise."""
-    if wishes.memory:
-        return wishes.memory == "total"
+def _counts_all_memory(objects: Objects, name: str, options: HostOptions) -> bool:
+    """Whether all memory of the host is to be counted: on request, or by default in a cell that counts memory."""
+    if options.memory:
+        return options.memory == "total"
     has = objects.get("exec_host", {}).get(name)
     return counts_memory(objects) and not (has and value_of(has, MEMORY))
 
@@ -122,21 +122,21 @@ def _reported(objects: Objects, name: str) -> tuple[int | None, str]:
     return (int(values[1]) if values[1] else None), (f"{int(values[6] // 2**20)}M" if values[6] else "")
 
 
-def _say_slots(objects: Objects, name: str, wishes: HostWishes) -> None:
+def _print_slots(objects: Objects, name: str, options: HostOptions) -> None:
     queues = sorted(queues_of(objects, name))
-    if "exec" in wishes.roles and not queues:
-        typer.echo(f"host {name} is in no queue: --queue, --new-queue or --group give it jobs", err=True)
+    if "exec" in options.roles and not queues:
+        typer.echo(f"host {name} is in no queue: --queue, --new-queue or --group add it to queues", err=True)
     for queue in queues:
         typer.echo(f"slots of {queue} on {name}: {objects['cluster_queue'][queue]['slots']}")
-    if queues and (unknown := _not_reported(objects, name, wishes)):
-        slots = "" if wishes.slots is None else f" --slots {wishes.slots}"
+    if queues and (unknown := _not_reported(objects, name, options)):
+        slots = "" if options.slots is None else f" --slots {options.slots}"
         again = f"gridengine host add {name} {' '.join(f'--queue {queue}' for queue in queues)}{slots}"
         typer.echo(f"{name} has not reported its {' and '.join(unknown)} yet; when it runs: {again}")
 
 
-def _not_reported(objects: Objects, name: str, wishes: HostWishes) -> list[str]:
-    """What the host would be given of what it has, once that is known."""
-    slots = wishes.slots is None and _reported(objects, name)[0] is None
+def _not_reported(objects: Objects, name: str, options: HostOptions) -> list[str]:
+    """The values that the host has not reported yet, and that would set its slots or memory."""
+    slots = options.slots is None and _reported(objects, name)[0] is None
     memory = counts_memory(objects) and not value_of(objects["exec_host"][name], MEMORY)
     return [*(["processors"] if slots else []), *(["memory"] if memory else [])]
 
@@ -144,7 +144,7 @@ def _not_reported(objects: Objects, name: str, wishes: HostWishes) -> list[str]:
 def _provide_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
     if not is_master_here(cell):
         typer.echo(f"next, on {cell.master_host}: gridengine host keys {name}")
-    elif into is None and name in {known.name for known in opened_authority(cell).hosts()}:
+    elif into is None and name in {known.name for known in open_authority(cell).hosts()}:
         typer.echo(f"host {name} has keys already (gridengine host keys {name} makes new ones)")
     else:
         _new_keys(cell, name, into)
@@ -152,16 +152,16 @@ def _provide_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
 
 @host.command()
 def keys(context: typer.Context, name: Name, into: Into = None) -> None:
-    """Make new keys for a host. Those that it had before are worth nothing from then on."""
+    """Make new keys for a host, which revokes its earlier keys."""
     cell = _master_cell(context)
     if into is not None and into.exists():
-        raise Refusal(f"--into {into}: is there already")
+        raise Refusal(f"--into {into}: exists already")
     _new_keys(cell, name, into)
 
 
 def _new_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
-    unique, place = add_host(cell, name, into)
-    typer.echo(f"made keys for host {unique}: {place}")
+    unique, location = add_host(cell, name, into)
+    typer.echo(f"made keys for host {unique}: {location}")
     if into is None:
         typer.echo(f"next: gridengine start on {unique}, whose daemon moves them to its own disk")
     else:
@@ -171,15 +171,15 @@ def _new_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
 @host.command()
 def drain(
     names: Drained,
-    reason: Annotated[str, typer.Option(help="Why: everybody sees it, with who did it and since when.")],
+    reason: Annotated[str, typer.Option(help="The reason, shown to all users with your name and the time.")],
 ) -> None:
-    """Let no job begin on hosts any more. Those that run there run on; every queue there shows d."""
+    """Start no more jobs on hosts. Running jobs go on; every queue instance there shows d."""
     raise typer.Exit(carry_out("drain_hosts", {"hosts": names, "reason": reason}))
 
 
 @host.command()
 def resume(names: Drained) -> None:
-    """End the drain of hosts: they take jobs again, as far as their queues do."""
+    """End the drain of hosts, which accept jobs again if their queues do."""
     raise typer.Exit(carry_out("drain_hosts", {"hosts": names, "end": True}))
 
 
@@ -189,14 +189,16 @@ def remove(
     names: HostNames,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Show what speaks of hosts and what runs there; then take them out of the cell and revoke their keys. On the master host."""
+    """Show the configuration and the jobs of hosts; then remove the hosts from the cell and revoke their keys. On the master
+    host.
+    """
     cell = _master_cell(context)
     hosts = [unique_name(cell, name) for name in names]
     if cell.master_host in hosts:
-        raise Refusal(f"{cell.master_host} is the master host of the cell: another one has to take over first")
-    before = after = objects_now()
-    known = {each.name for each in opened_authority(cell).hosts()}
-    busy = [name for name in hosts if _show(before, name, name in known)]
+        raise Refusal(f"{cell.master_host} is the master host of the cell: another host has to take over first")
+    before = after = read_objects()
+    known = {each.name for each in open_authority(cell).hosts()}
+    busy = [name for name in hosts if _print_references(before, name, name in known)]
     if busy:
         first = f"drain it (gridengine host drain {' '.join(busy)} --reason TEXT) unless that is done"
         last = "wait until they are over, end them (qdel), or have them run elsewhere (qmod -rj)"
@@ -207,16 +209,16 @@ def remove(
         after = without_host(after, name)
     for name in [name for name in hosts if name in before.get("exec_host", {})]:
         _end_daemon(name)
-    _send(before, after)
+    _apply_changes(before, after)
     _revoke(cell, [name for name in hosts if name in known])
     for name in hosts:
-        for what, where in mentions(after, name):
+        for what, where in quota_references(after, name):
             typer.echo(f"{what} still names {name} ({where})")
-    typer.echo(f"next, on {', '.join(hosts)}: gridengine uninstall (with --stop --purge it ends what still runs there)")
+    typer.echo(f"next, on {', '.join(hosts)}: gridengine uninstall (with --stop --purge it also ends running tasks there)")
 
 
-def _show(objects: Objects, name: str, has_keys: bool) -> bool:
-    """Print what there is of a host; whether jobs run there. Refusal: there is nothing."""
+def _print_references(objects: Objects, name: str, has_keys: bool) -> bool:
+    """Print the references to a host and its jobs; return whether jobs run there. Refusal: the cell does not know the host."""
     named = list(references(objects, name))
     if not named and not has_keys:
         raise Refusal(f'host "{name}" is not known in this cell')
@@ -248,7 +250,7 @@ def _end_daemon(name: str) -> None:
         typer.echo(f"{refusal}: its daemon is refused from now on", err=True)
 
 
-def _send(before: Objects, after: Objects) -> None:
+def _apply_changes(before: Objects, after: Objects) -> None:
     """Refusal: the qmaster's reason."""
     changes = changes_between(before, after)
     if not changes:
@@ -262,29 +264,29 @@ def _send(before: Objects, after: Objects) -> None:
 
 @host.command("list")
 def list_command(context: typer.Context) -> None:
-    """Show the exec hosts that have keys: name, serial number of the certificate, its last day, where the keys are."""
-    for known in opened_authority(_master_cell(context)).hosts():
-        place = "in common/secrets" if known.waiting else "on the host"
-        typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {place}")
+    """Show the exec hosts that have keys: name, serial number of the certificate, its last day, location of the keys."""
+    for known in open_authority(_master_cell(context)).hosts():
+        location = "in common/secrets" if known.waiting else "on the host"
+        typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {location}")
 
 
 @host.command()
 def revoke(context: typer.Context, name: Name) -> None:
-    """Cut an exec host off, at once and for good: its keys are worth nothing. Jobs on other hosts run on."""
+    """Revoke the keys of an exec host, at once and permanently. Jobs on other hosts run on."""
     cell = _master_cell(context)
     _revoke(cell, [unique_name(cell, name)])
-    typer.echo("tasks that run there run on: gridengine uninstall --stop --purge, on that host, ends them")
+    typer.echo("running tasks there go on: gridengine uninstall --stop --purge, on that host, ends them")
 
 
 def _revoke(cell: InstalledCell, hosts: list[str]) -> None:
     for name in hosts:
         try:
-            opened_authority(cell).revoke(name)
+            open_authority(cell).revoke(name)
         except OSError as error:
             raise Refusal(f"cannot revoke {name}: {error.filename}: {error.strerror}") from error
-        typer.echo(f"host {name} is revoked: it gets no jobs and speaks for nobody any more")
-    if hosts and renew(qmaster_of(cell)):
-        typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, those that run go on")
+        typer.echo(f"host {name} is revoked: it gets no jobs, and its requests are rejected")
+    if hosts and restart_in_place(qmaster_of(cell)):
+        typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, running jobs go on")
 
 
 def _master_cell(context: typer.Context) -> InstalledCell:

@@ -1,6 +1,6 @@
-"""What of a host is counted while jobs have it: its memory and its GPUs, as consumables.
+"""The memory and the GPUs of a host, as consumables.
 
-Owns which complexes these are, and how a host comes to have them. On plain objects, as `gridengine config export` has them.
+Owns the names of these complexes, and adding them to a host. Works on plain objects, in the form of `gridengine config export`.
 Called by `host_objects`, and by `initial_config` for a new cell. Source: complex(5); adr/0168.
 """
 
@@ -17,17 +17,17 @@ from gridengine.syntax.lists import is_none
 from gridengine.units import INFINITY, parse_memory
 
 MEMORY = "h_vmem"
-"""A job that asks for it is also held to it."""
+"""A job that requests this complex is also limited by it."""
 _TYPES = ("INT", "DOUBLE")
 
 
 def counts_memory(objects: Objects) -> bool:
-    """Whether the memory of hosts is counted in this cell."""
+    """Whether memory is a consumable in this cell."""
     return _is_consumable(objects, MEMORY)
 
 
 def can_count_gpus(objects: Objects) -> bool:
-    """Whether GPUS is a number that is counted, or nobody else's name yet."""
+    """Whether GPUS is a numeric consumable, or the name is free."""
     entry = objects["complex"].get(GPUS)
     if entry is not None:
         return _is_consumable(objects, GPUS) and entry["type"] in _TYPES
@@ -40,18 +40,20 @@ def _is_consumable(objects: Objects, name: str) -> bool:
 
 
 def memory_size(option: str, text: str) -> float:
-    """Bytes of a size that can be counted. Refusal: it is none."""
+    """The size of a consumable in bytes. Refusal: the text is no valid size."""
     try:
         size = parse_memory(text)
     except SyntaxFault as fault:
         raise Refusal(f"{option}: {fault}") from None
     if not 0 < size < INFINITY:
-        raise Refusal(f'{option} "{text}": say how much memory there is, as 60G, or total')
+        raise Refusal(f'{option} "{text}": give a size, such as 60G, or total')
     return size
 
 
 def count_memory(made: Objects, host: str, memory: str, slots: int | None = None) -> None:
-    """Have the memory of a host counted up to this, in a cell where none was: a slot that asks for none has its share of it."""
+    """Set the memory of a host as a consumable. If the cell did not count memory, the default request becomes the share of one
+    slot.
+    """
     entry = made["complex"].get(MEMORY)
     if entry is None:
         raise Refusal(f'there is no complex "{MEMORY}", by which memory is counted')
@@ -63,7 +65,7 @@ def count_memory(made: Objects, host: str, memory: str, slots: int | None = None
 
 
 def count_gpus(made: Objects, host: str, gpus: int) -> None:
-    """Have the GPUs of a host counted: a job has those that it asks for once, not for each slot. Refusal: the name is taken."""
+    """Set the GPUs of a host as a consumable that jobs request once, not per slot. Refusal: the name is taken."""
     if not can_count_gpus(made):
         raise Refusal(f'the complex "{GPUS}", by which GPUs are counted, is no consumable INT, or its name is a shortcut already')
     if GPUS not in made["complex"]:
@@ -79,6 +81,6 @@ def _set(made: Objects, host: str, name: str, value: str) -> None:
 
 
 def value_of(exec_host: Mapping[str, str], name: str) -> str:
-    """What a host has of a complex, "" for nothing."""
+    """The value of a complex on a host, "" for none."""
     values = dict(each.partition("=")[::2] for each in exec_host["complex_values"].split(","))
     return values.get(name, "")

@@ -1,7 +1,7 @@
-"""The keys of the hosts of a cell, as the administrator on the master host has them made and revoked.
+"""The keys of the hosts of a cell, made and revoked by the administrator on the master host.
 
-Owns names, addresses and rights around `authority`, and what a cell of an earlier version lacks. Called by `program`, `host`,
-`shadow` and `admission`. Source: docs/security.md.
+Owns names, addresses and permissions around `authority`, and the upgrade of a cell of an earlier version. Called by `program`,
+`host`, `shadow` and `admission`. Source: docs/security.md.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from clients.admin.refusal import Refusal
 
 
 def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[str, Path]:
-    """Make keys for a host; return its unique name and where the keys lie. Refusal: no address, or no right to."""
+    """Make keys for a host; return its unique name and the directory of the keys. Refusal: no address, or no permission."""
     unique = unique_name(cell, name)
     addresses = addresses_of(cell, unique)
     try:
-        return unique, opened_authority(cell).add(unique, addresses, utc_now(), into)
+        return unique, open_authority(cell).add(unique, addresses, utc_now(), into)
     except OSError as error:
         raise Refusal(f"cannot make keys for {unique}: {error.filename}: {error.strerror}") from error
 
 
 def addresses_of(cell: InstalledCell, unique: str) -> list[str]:
-    """Where a host is. Refusal: no name of it resolves here."""
+    """The addresses of a host. Refusal: none of its names resolves here."""
     if found := host_addresses(unique, _aliases(cell, unique)):
         return found
     raise Refusal(f'host "{unique}": the name does not resolve on this host')
 
 
 def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
-    """Make the authority and the master host's keys where a cell never had them; say whether that was so.
+    """Make the authority and the master host's keys if the cell never had them; return whether they were made.
 
-    One that was lost with the spool is made anew only for a `fresh` start: it may be restored, and hosts believe in it.
-    Refusal: no right to.
+    An authority that was lost with the spool is made again only for a `fresh` start: it may be restored, and hosts still trust
+    it. Refusal: no permission.
     """
     authority = authority_of(cell)
     try:
-        if authority.exists or not (fresh or authority.never_was):
+        if authority.exists or not (fresh or authority.never_existed):
             return False
         addresses = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
         authority.found(cell.master_host, addresses, utc_now())
@@ -55,7 +55,7 @@ def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
 
 
 def provide_hosts(cell: InstalledCell, names: list[str]) -> None:
-    """Make keys for all exec hosts of a cell that has just got its authority, in place of secrets that all of them had."""
+    """Make keys for all exec hosts of a cell with a new authority, in place of the secrets that all hosts shared."""
     for name in names:
         add_host(cell, name)
     authority_of(cell).remove_shared_secrets()
@@ -71,8 +71,8 @@ def require_master(cell: InstalledCell) -> None:
         raise Refusal(f"the keys of hosts are made and revoked on the master host, {cell.master_host}")
 
 
-def opened_authority(cell: InstalledCell) -> Authority:
-    """The authority, which is there and the caller's to use. Refusal: it is not."""
+def open_authority(cell: InstalledCell) -> Authority:
+    """The authority. Refusal: there is none, or the caller may not use it."""
     authority = authority_of(cell)
     try:
         there = authority.exists
@@ -84,7 +84,7 @@ def opened_authority(cell: InstalledCell) -> Authority:
 
 
 def unique_name(cell: InstalledCell, name: str) -> str:
-    """The name of a host in the cell, by one of its names. Refusal: that is no host name, or an address."""
+    """The name of a host in the cell, by one of its names. Refusal: the name is no host name, or an address."""
     unique = host_aliases(cell).get(name.lower(), name)
     if not re.fullmatch(HOST_NAME, unique):
         raise Refusal(f'host "{unique}": that is no host name')
@@ -94,12 +94,12 @@ def unique_name(cell: InstalledCell, name: str) -> str:
 
 
 def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[str]) -> None:
-    """Refusal: another host of the cell, that has keys or is the master, is at one of these addresses by its certificate or name.
+    """Refusal: another host of the cell, with keys or as the master, has one of these addresses by its certificate or name.
 
-    Hosts of a cell whose master is at the loopback are one machine; those that the administrator has listed may share it.
+    In a cell with the master at the loopback address all hosts are one machine; listed hosts may share the address.
     """
     masters = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
-    hosts = opened_authority(cell).hosts()
+    hosts = open_authority(cell).hosts()
     taken = {address: known.name for known in hosts if known.name != host for address in known.addresses}
     taken |= dict.fromkeys((LOOPBACK, *masters), cell.master_host)
     if LOOPBACK in masters and host in host_aliases(cell).values():
@@ -115,7 +115,7 @@ def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[st
 
 
 def _names_at(cell: InstalledCell, address: str) -> set[str]:
-    """The names of hosts of the cell that the resolver knows at an address, whatever certificates say."""
+    """The names of hosts of the cell for an address by the resolver, independent of certificates."""
     if address == LOOPBACK:
         return set()
     try:

@@ -1,7 +1,7 @@
-"""What a cell's configuration says of one host, and how it says so of a new one, or of one that is gone.
+"""A host's part of a cell's configuration: references to it, adding it, and removing it.
 
-Owns that on plain objects, as `gridengine config export` has them; nobody is asked and nothing is sent. Called by `host` and by
-`admission`. Source: IN-1; adr/0153.
+Works on plain objects, in the form of `gridengine config export`; sends no request. Called by `host` and by `admission`. Source:
+IN-1; adr/0153.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _OF_ROLE = {"admin": "admin_host", "submit": "submit_host", "exec": "exec_host"}
 
 
 @dataclass(frozen=True, slots=True)
-class HostWishes:
-    """What a new host shall be. `queues`, `groups`: that there are; `new_queue`: one of its own, "" for none; `slots`: in each
-    queue that it comes to, None for the queue's default; `everywhere`: also in each that it is in; `memory`: of jobs in all, as
-    MEMORY is written, "" for not counted; `gpus`: 0 for not counted.
+class HostOptions:
+    """The options of a new host. `queues`, `groups`: existing names; `new_queue`: a new queue for the host, "" for none; `slots`:
+    in each queue that it joins, None for the queue's default; `everywhere`: also in its present queues; `memory`: total for jobs,
+    in the form of MEMORY, "" for not counted; `gpus`: 0 for not counted.
     """
 
     roles: tuple[str, ...] = ROLES
@@ -43,67 +43,70 @@ class HostWishes:
     gpus: int = 0
 
 
-def with_host(objects: Objects, host: str, wishes: HostWishes) -> Objects:
-    """The configuration with a host in it. What it has already stays. Refusal: a queue or group that there is not, or is."""
+def with_host(objects: Objects, host: str, options: HostOptions) -> Objects:
+    """The configuration with a host added. Existing settings stay. Refusal: an unknown queue or group, or a new queue that
+    exists.
+    """
     made = copy.deepcopy(objects)
-    for role in wishes.roles:
+    for role in options.roles:
         kind = _OF_ROLE[role]
         made.setdefault(kind, {}).setdefault(host, KINDS[kind].template(host).attributes())
-    if "exec" not in wishes.roles:
+    if "exec" not in options.roles:
         return made
-    if wishes.new_queue:
-        _new_queue(made, host, wishes.new_queue)
-    for kind, names in (("cluster_queue", wishes.queues), ("host_group", _groups(objects, wishes))):
+    if options.new_queue:
+        _new_queue(made, host, options.new_queue)
+    for kind, names in (("cluster_queue", options.queues), ("host_group", _groups(objects, options))):
         for name in names:
-            _listed(made, kind, name, host)
-    if wishes.slots is not None:
-        concerned = queues_of(made, host) - (set() if wishes.everywhere else queues_of(objects, host))
-        for name in concerned | set(wishes.queues):
+            _add_to_hostlist(made, kind, name, host)
+    if options.slots is not None:
+        concerned = queues_of(made, host) - (set() if options.everywhere else queues_of(objects, host))
+        for name in concerned | set(options.queues):
             queue = made["cluster_queue"][name]
-            queue["slots"] = str(_only(Overrides.parse(queue["slots"]), host, str(wishes.slots)))
-    if wishes.memory:
-        count_memory(made, host, wishes.memory, wishes.slots)
-    if wishes.gpus:
-        count_gpus(made, host, wishes.gpus)
+            queue["slots"] = str(_with_value_of_host(Overrides.parse(queue["slots"]), host, str(options.slots)))
+    if options.memory:
+        count_memory(made, host, options.memory, options.slots)
+    if options.gpus:
+        count_gpus(made, host, options.gpus)
     return made
 
 
-def _groups(objects: Objects, wishes: HostWishes) -> tuple[str, ...]:
-    """Without any word of where it belongs, a host is one of all."""
-    placed = wishes.queues or wishes.new_queue or wishes.groups
-    return wishes.groups if placed or ALL_HOSTS not in objects.get("host_group", {}) else (ALL_HOSTS,)
+def _groups(objects: Objects, options: HostOptions) -> tuple[str, ...]:
+    """The host groups to join; by default the group of all hosts."""
+    placed = options.queues or options.new_queue or options.groups
+    return options.groups if placed or ALL_HOSTS not in objects.get("host_group", {}) else (ALL_HOSTS,)
 
 
 def _new_queue(made: Objects, host: str, name: str) -> None:
     if name in made["cluster_queue"]:
-        raise Refusal(f'there is a {title("cluster_queue", name)} already: --queue gives the host a place in it')
+        raise Refusal(f'there is a {title("cluster_queue", name)} already: --queue adds the host to it')
     made["cluster_queue"][name] = {**KINDS["cluster_queue"].template(name).attributes(), "hostlist": host}
 
 
-def _listed(made: Objects, kind: str, name: str, host: str) -> None:
+def _add_to_hostlist(made: Objects, kind: str, name: str, host: str) -> None:
     if name not in made[kind]:
         raise Refusal("; ".join(filter(None, (f"there is no {title(kind, name)}", did_you_mean(name, made[kind])))))
     holder = made[kind][name]
     holder["hostlist"] = join_names(dict.fromkeys([*split_names(holder["hostlist"]), host]))
 
 
-def _only(overrides: Overrides, host: str, value: str) -> Overrides:
-    """A tuple of the host, unless it has that value anyway."""
+def _with_value_of_host(overrides: Overrides, host: str, value: str) -> Overrides:
+    """The overrides with a tuple for the host, unless the value applies anyway."""
     without = overrides.without([host])
     of_groups = any(identifier.startswith("@") for identifier in without.tuples)
     return without if without.default == value and not of_groups else without.with_value(host, value)
 
 
 def queues_of(objects: Objects, host: str) -> set[str]:
-    """The cluster queues that have the host, also through groups."""
+    """The cluster queues with the host, also through groups."""
     groups = {name: split_names(each["hostlist"]) for name, each in objects.get("host_group", {}).items()}
     queues = objects.get("cluster_queue", {})
     return {name for name, each in queues.items() if host in resolve_hosts(groups, split_names(each["hostlist"]))}
 
 
 def references(objects: Objects, host: str) -> Iterator[tuple[str, str]]:
-    """Where the configuration speaks of a host: an object as people call it, and what of it. Those that name it in a text of
-    their own, as quotas do, come last: they stay when it is removed."""
+    """The references to a host in the configuration: title of the object, and attribute. Objects that name it in free text
+    (quotas) come last: they stay when the host is removed.
+    """
     for role, kind in _OF_ROLE.items():
         if host in objects.get(kind, {}):
             yield f"{role} host", ""
@@ -111,34 +114,34 @@ def references(objects: Objects, host: str) -> Iterator[tuple[str, str]]:
         yield title("configuration", host), ""
     for kind in ("host_group", "cluster_queue"):
         for name, each in objects.get(kind, {}).items():
-            attributes = [attribute for attribute, text in each.items() if _names(attribute, text, host)]
+            attributes = [attribute for attribute, text in each.items() if _refers_to(attribute, text, host)]
             if attributes:
                 yield title(kind, name), ", ".join(attributes)
-    yield from mentions(objects, host)
+    yield from quota_references(objects, host)
 
 
-def mentions(objects: Objects, host: str) -> Iterator[tuple[str, str]]:
-    """Quotas that name the host, which stay as they are."""
-    word = re.compile(rf"(?<![\w.@-]){re.escape(host)}(?![\w.-])")
+def quota_references(objects: Objects, host: str) -> Iterator[tuple[str, str]]:
+    """Quotas that name the host, and that its removal does not change."""
+    pattern = re.compile(rf"(?<![\w.@-]){re.escape(host)}(?![\w.-])")
     for name, each in objects.get("resource_quota", {}).items():
-        attributes = [attribute for attribute, text in each.items() if word.search(text)]
+        attributes = [attribute for attribute, text in each.items() if pattern.search(text)]
         if attributes:
             yield title("resource_quota", name), ", ".join(attributes)
 
 
-def _names(attribute: str, text: str, host: str) -> bool:
+def _refers_to(attribute: str, text: str, host: str) -> bool:
     return host in split_names(text) if attribute == "hostlist" else "[" in text and host in Overrides.parse(text).tuples
 
 
 def without_host(objects: Objects, host: str) -> Objects:
-    """The configuration without a host: its roles, its configuration, its places in queues and groups."""
+    """The configuration without a host: its roles, its configuration, its entries in queues and groups."""
     made = copy.deepcopy(objects)
     for kind in (*_OF_ROLE.values(), "configuration"):
         made.get(kind, {}).pop(host, None)
     for kind in ("host_group", "cluster_queue"):
         for each in made.get(kind, {}).values():
             for attribute, text in each.items():
-                if not _names(attribute, text, host):
+                if not _refers_to(attribute, text, host):
                     continue
                 if attribute == "hostlist":
                     each[attribute] = join_names([name for name in split_names(text) if name != host])

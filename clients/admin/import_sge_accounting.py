@@ -1,7 +1,7 @@
-"""The accounting file of an old cell, sent to the qmaster page by page, so that qacct finds its jobs.
+"""Import of the accounting file of an old cell: sent to the qmaster page by page, so that qacct finds its jobs.
 
-Owns the pages. What is there already the qmaster leaves out, so that an import which was broken off is begun again. The
-database of what is used reads the file by itself (`gridengine arco import`). Called by `import_sge`. Source: QA-5; adr/0159.
+Owns the pages. The qmaster skips known records, so that an interrupted import can be repeated. The accounting database reads the
+file itself (`gridengine arco import`). Called by `import_sge`. Source: QA-5; adr/0159.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.accounting_source import LONGEST_LINE, opened
-from clients.admin.asking import change
+from clients.admin.qmaster_requests import change
 from clients.admin.refusal import Refusal
 from gridengine.accounting import parse_line
 
-#: of a page; the door takes bodies of 1 MB
+#: limits of a page; the qmaster accepts bodies of 1 MB
 _LINES, _BYTES = 1000, 400_000
-#: a line that is longer is no record, nor is a longer number one of a job
+#: a longer line is no record, and a longer number no job number
 _MOST_CHARACTERS, _DIGITS = 16_000, 7
-#: so many lines that are no records are named
+#: number of rejected lines that are named
 _SHOWN = 5
 
 Page = list[tuple[int, str]]
@@ -29,7 +29,9 @@ Page = list[tuple[int, str]]
 
 @dataclass(slots=True)
 class Imported:
-    """Counts of records. `rejected`: how many lines are no records; `first_rejected`: the numbers of the first of them."""
+    """Counts of records. `rejected`: number of lines that are no records; `first_rejected`: line numbers of the first rejected
+    lines.
+    """
 
     added: int = 0
     known: int = 0
@@ -39,10 +41,10 @@ class Imported:
 
 
 def import_accounting(file: Path, last_job: int) -> Imported:
-    """Have the qmaster take all records of a file, plain or packed by gzip.
+    """Send all records of a file, plain or compressed by gzip, to the qmaster.
 
-    last_job: jobs get numbers behind this one, and behind those of all records. Refusal: the file cannot be read, or the qmaster
-    does not take a page; the pages before it are there.
+    `last_job`: new jobs get numbers above this number and above all records. Refusal: the file cannot be read, or the qmaster
+    refuses a page; earlier pages stay imported.
     """
     found = Imported()
     try:
@@ -61,7 +63,7 @@ def import_accounting(file: Path, last_job: int) -> Imported:
 
 
 def raise_job_numbers(last_job: int) -> None:
-    """Have jobs get numbers behind this one, if they do not already. Refusal."""
+    """Raise the next job number above this number. Raises Refusal."""
     change("accounting_import", {"last_job": last_job})
 
 

@@ -1,8 +1,8 @@
-"""The configuration of a Grid Engine that is to be taken over, as texts: out of a directory, or asked of its own qconf.
+"""The configuration of a Grid Engine to import, as texts: from a directory, or from its own qconf.
 
-Owns which file, or which option of qconf, has objects of which kind, and what else of the old cell is worth a word. Must not look
-into the texts: what they say is `import_sge_objects`'s. Called by `import_sge`.
-Source: util/upgrade_modules/save_sge_config.sh of 8.1.9 (O); qconf(1); adr/0159.
+Owns the files and the options of qconf for each kind of object, and the other data of the old cell. Must not parse the texts:
+`import_sge_objects` does. Called by `import_sge`. Source: util/upgrade_modules/save_sge_config.sh of 8.1.9 (O); qconf(1);
+adr/0159.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from clients.admin.refusal import Refusal
 from gridengine.kinds import KIND
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 
-#: what save_sge_config.sh saves beside the objects
+#: files of save_sge_config.sh other than objects
 _BESIDE = frozenset("backup_date version sge_root sge_cell ports arseqnum jobseqnum win_hosts".split())
 #: kinds whose object of this name is not in the list of names
 _UNLISTED = {"configuration": "global", "exec_host": "global"}
 _QCONF_S = 60.0
-#: what GE calls a machine, by what the kernel calls it
+#: architecture names of Grid Engine, by the kernel's machine name
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}
 
 
 @dataclass(frozen=True, slots=True)
 class OldText:
-    """What qconf printed of one object, or of all objects of a kind. `name`: how it was asked for; `where`: for messages."""
+    """The output of qconf for one object, or for all objects of a kind. `name`: of the object; `where`: the source, for messages.
+    """
 
     kind: str
     name: str
@@ -41,7 +42,7 @@ class OldText:
 class OldCell:
     """`root`: SGE_ROOT there, "" if not known; `last_job`: the number of its last job, 0 if not known.
 
-    `files`: names of its files in common/, `unread`: files that are none of an old configuration.
+    `files`: names of its files in common/, `unread`: files that belong to no old configuration.
     """
 
     texts: list[OldText] = field(default_factory=list)
@@ -54,7 +55,7 @@ class OldCell:
 def read_saved(directory: Path) -> OldCell:
     """Read files as qconf prints them, by the names of save_sge_config.sh or of `gridengine config export`.
 
-    Refusal: it is no directory, it holds no configuration, or a file cannot be read.
+    Refusal: the path is no directory, holds no configuration, or a file cannot be read.
     """
     if not directory.is_dir():
         raise Refusal(f"{directory} is not a directory")
@@ -70,14 +71,14 @@ def read_saved(directory: Path) -> OldCell:
         elif name not in _BESIDE:
             old.unread.append(str(path))
     if not old.texts:
-        raise Refusal(f"{directory} holds no configuration: say a directory that save_sge_config.sh has made, or `live`")
-    old.root = _first_word(directory / "sge_root").partition("=")[2].rstrip(";")
+        raise Refusal(f"{directory} holds no configuration: give a directory made by save_sge_config.sh, or `live`")
+    old.root = _first_token(directory / "sge_root").partition("=")[2].rstrip(";")
     old.last_job = _number(directory / "jobseqnum")
     return old
 
 
 def _kind_of(name: str) -> str:
-    """The kind of the objects in a file, "" if it is none of a configuration."""
+    """The kind of the objects in a file, "" if the file belongs to no configuration."""
     directory, slash, base = name.partition("/")
     if "/" in base:
         return ""
@@ -92,10 +93,10 @@ def _kind_of(name: str) -> str:
 
 
 def read_live(root: Path, cell: str, qconf: Path | None) -> OldCell:
-    """Ask the qconf of an old cell for everything. Refusal: there is none, or it does not answer."""
+    """Read the whole configuration by the qconf of an old cell. Refusal: there is no qconf, or it does not answer."""
     program = qconf or _qconf_of(root)
     environment = {**os.environ, "SGE_ROOT": str(root), "SGE_CELL": cell, "SGE_SINGLE_LINE": "1"}
-    # what this cell's settings say must not lead the other one's command astray
+    # settings of this cell must not misdirect the command of the old cell
     for name in ("SGE_QMASTER_PORT", "SGE_EXECD_PORT"):
         environment.pop(name, None)
     old = OldCell(root=str(root))
@@ -104,7 +105,7 @@ def read_live(root: Path, cell: str, qconf: Path | None) -> OldCell:
         listing, show = options.get(("list", kind), ""), options.get(("show", kind), "")
         for name in _names(program, environment, kind, listing) if listing and show else ("",):
             arguments = [show or listing, name] if name else [show or listing]
-            if text := _asked(program, environment, arguments):
+            if text := _run_qconf(program, environment, arguments):
                 old.texts.append(OldText(kind, name or "global", f"qconf {' '.join(arguments)}", text))
     common = root / cell / "common"
     old.files = sorted(path.name for path in common.glob("*") if path.is_file())
@@ -122,7 +123,7 @@ def _qconf_of(root: Path) -> Path:
 
 
 def _options() -> dict[tuple[str, str], str]:
-    """qconf's options that list names and show objects, by verb and kind; they are those of 8.1.9."""
+    """The options of qconf that list names and show objects, by verb and kind, as in 8.1.9."""
     found: dict[tuple[str, str], str] = {}
     for option in CONFIGURATION_OPTIONS:
         if option.name.startswith("-s"):
@@ -136,12 +137,12 @@ def _options() -> dict[tuple[str, str], str]:
 def _names(program: Path, environment: dict[str, str], kind: str, listing: str) -> Iterator[str]:
     if kind in _UNLISTED:
         yield _UNLISTED[kind]
-    yield from _asked(program, environment, [listing]).split()
+    yield from _run_qconf(program, environment, [listing]).split()
 
 
-def _asked(program: Path, environment: dict[str, str], arguments: list[str]) -> str:
-    """What qconf prints, "" where it says that there is nothing. Refusal."""
-    asked = f"{program} {' '.join(arguments)}"
+def _run_qconf(program: Path, environment: dict[str, str], arguments: list[str]) -> str:
+    """The output of qconf, "" if it reports no such object. Raises Refusal."""
+    command_line = f"{program} {' '.join(arguments)}"
     try:
         done = subprocess.run(
             [str(program), *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_QCONF_S
@@ -149,10 +150,10 @@ def _asked(program: Path, environment: dict[str, str], arguments: list[str]) -> 
     except OSError as error:
         raise Refusal(f"cannot run {program}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise Refusal(f"{asked}: no answer within {_QCONF_S:.0f} s") from None
-    complaint = done.stderr.decode(errors="replace").strip()
-    if done.returncode and not complaint.startswith("no "):
-        raise Refusal(f"{asked}: {complaint or f'exit code {done.returncode}'}")
+        raise Refusal(f"{command_line}: no answer within {_QCONF_S:.0f} s") from None
+    error_text = done.stderr.decode(errors="replace").strip()
+    if done.returncode and not error_text.startswith("no "):
+        raise Refusal(f"{command_line}: {error_text or f'exit code {done.returncode}'}")
     return "" if done.returncode else done.stdout.decode(errors="replace")
 
 
@@ -170,10 +171,10 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _first_word(path: Path) -> str:
+def _first_token(path: Path) -> str:
     return next((line.split()[0] for line in _lines(path) if line.strip()), "")
 
 
 def _number(path: Path) -> int:
-    word = _first_word(path)
-    return int(word) if word.isdecimal() and len(word) <= 7 else 0
+    token = _first_token(path)
+    return int(token) if token.isdecimal() and len(token) <= 7 else 0

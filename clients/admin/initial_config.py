@@ -1,7 +1,7 @@
-"""The first configuration of a cell: the default one of the installation, made to fit the hosts that were named.
+"""The initial configuration of a cell: the default configuration of the installation, adapted to the given hosts.
 
-Owns `common/initial-config`, which the qmaster reads when its spool is empty; until then a person may edit it. The
-syntax is that of qconf, the names of files are `gridengine.config.sample_cell`'s. Called by `creation`.
+Owns `common/initial-config`, which the qmaster reads when its spool is empty; until then an administrator may edit it. The files
+have qconf's syntax; `gridengine.config.sample_cell` defines their names. Called by `creation`.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from gridengine.hints import did_you_mean
 from gridengine.syntax.lists import is_none, join_pairs, split_pairs
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table, parse_objects
 
-#: What lies beside the objects in `cluster-config` and is none.
+#: Entries of `cluster-config` that are no objects.
 NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "README.md"})
 
 
 def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:
-    """Write the first configuration of `plan` to `directory`. Refusal: it would not be valid."""
+    """Write the initial configuration of `plan` to `directory`. Refusal: the configuration is not valid."""
     sources = sorted(path.relative_to(cluster_config) for path in cluster_config.rglob("*") if path.is_file())
     texts = {str(path): (cluster_config / path).read_text() for path in sources if path.parts[0] not in NOT_OBJECTS}
     try:
-        texts = fitted(texts, plan)
+        texts = adapt_config(texts, plan)
         read_cell(texts)
     except (ConfigError, KeyError) as error:
-        raise Refusal(f"the first configuration, made from {cluster_config}, is not valid: {error}") from error
+        raise Refusal(f"the initial configuration, made from {cluster_config}, is not valid: {error}") from error
     for name, text in texts.items():
         path = directory / name
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -43,17 +43,17 @@ def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) 
 
 
 def initial_mailer(directory: Path) -> str:
-    """The path of the mailer in the first configuration."""
+    """The path of the mailer in the initial configuration."""
     (entries,) = parse_objects("configuration", (directory / "configuration").read_text())
     return next(value for attribute, value, _ in entries if attribute == "mailer")
 
 
-#: what a database needs to be told of
+#: the reporting that the accounting database needs
 _REPORTING = "accounting=true reporting=true flush_time=00:00:15 joblog=true sharelog=00:10:00"
 _REPORTED = "cpu,np_load_avg,mem_free,mem_used,virtual_free,slots"
 
 
-def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
+def adapt_config(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
     """Return the files of the default cell with the hosts, the admin user and the directories of `plan` in them.
 
     Source: IN-2 (all.q on @allhosts), QF-24 (managers, admin hosts, submit hosts).
@@ -62,24 +62,24 @@ def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
     result = dict(texts)
     result["managers"] = _lines(dict.fromkeys(["root", plan.admin_user]))
     result["admin_hosts"] = result["submit_hosts"] = _lines(hosts)
-    result |= _counted(texts["complexes"], plan)
+    result |= _consumables(texts["complexes"], plan)
     result["hostgroups/@allhosts"] = _text(
         HostGroup.from_attributes({"group_name": "@allhosts", "hostlist": " ".join(plan.exec_hosts) or "NONE"})
     )
-    result["queues/all.q"] = _replaced(texts["queues/all.q"], "slots", str(plan.slots))
+    result["queues/all.q"] = _replace_attribute(texts["queues/all.q"], "slots", str(plan.slots))
     if plan.load_thresholds is not None:
         thresholds = _thresholds(plan.load_thresholds, texts["complexes"])
-        result["queues/all.q"] = _replaced(result["queues/all.q"], "load_thresholds", thresholds)
+        result["queues/all.q"] = _replace_attribute(result["queues/all.q"], "load_thresholds", thresholds)
     spool = plan.bootstrap["execd_spool_dir"]
-    result["configuration"] = _replaced(texts["configuration"], "execd_spool_dir", spool)
+    result["configuration"] = _replace_attribute(texts["configuration"], "execd_spool_dir", spool)
     if plan.arco:
-        result["configuration"] = _replaced(result["configuration"], "reporting_params", _REPORTING)
-        result["exec_hosts/global"] = _replaced(texts["exec_hosts/global"], "report_variables", _REPORTED)
+        result["configuration"] = _replace_attribute(result["configuration"], "reporting_params", _REPORTING)
+        result["exec_hosts/global"] = _replace_attribute(texts["exec_hosts/global"], "report_variables", _REPORTED)
     return result
 
 
 def _thresholds(text: str, complexes: str) -> str:
-    """The thresholds with full names, as qconf would take them. Refusal: a name or value that it would not."""
+    """The thresholds with full names. Refusal: an unknown name, or an invalid value."""
     if is_none(text):
         return text
     rows = [{column: cell for column, cell, _ in row} for row in parse_complex_table(complexes)]
@@ -96,8 +96,8 @@ def _thresholds(text: str, complexes: str) -> str:
     return join_pairs(full.items())
 
 
-def _counted(complexes: str, plan: CellPlan) -> dict[str, str]:
-    """The table of complexes and the exec hosts, with what of these is counted."""
+def _consumables(complexes: str, plan: CellPlan) -> dict[str, str]:
+    """The table of complexes and the exec hosts, with memory and GPUs as consumables."""
     rows = [{column: cell for column, cell, _ in row} for row in parse_complex_table(complexes)]
     made: Objects = {
         "complex": {row["name"]: row for row in rows},
@@ -119,7 +119,7 @@ def _text(model: ConfigObject) -> str:
     return "".join(f"{name:<22} {value}\n" for name, value in model.attributes().items())
 
 
-def _replaced(text: str, attribute: str, value: str) -> str:
+def _replace_attribute(text: str, attribute: str, value: str) -> str:
     """Return the text of an object with another value of one attribute, continuation lines included."""
     lines: list[str] = []
     continued = replaced = False

@@ -1,7 +1,7 @@
-"""Where this installation lies: its programs and the default cell that it came with.
+"""The directories of this installation: its programs and its default cell configuration.
 
-Three shapes exist: an installation by `make install` (PREFIX/releases, of which PREFIX/bin leads to the one in use), a checkout
-(CHECKOUT/.venv with the programs in its bin, CHECKOUT/cluster-config), and an environment into which pip has put a wheel (its bin
+Three shapes exist: an installation by `make install` (PREFIX/releases; PREFIX/bin links to the release in use), a checkout
+(CHECKOUT/.venv with the programs in its bin, CHECKOUT/cluster-config), and an environment with a wheel installed by pip (its bin
 and share/gridengine). Called by the other modules of this package.
 """
 
@@ -25,17 +25,17 @@ class Installation:
 
     @property
     def man(self) -> Path:
-        """The pages of the manual, which the shells of a cell find."""
+        """The directory of the manual pages, for MANPATH of the cell's settings."""
         return (self.prefix / "current" if self.prefix else self.bin.parent) / "share" / "man"
 
     def releases(self) -> Releases:
-        """The releases that stand beside each other here. Refusal: this is a checkout."""
+        """The installed releases. Refusal: this is a checkout."""
         if self.prefix is None:
-            raise Refusal("there are no releases in a checkout, nor where pip has installed (make install)")
+            raise Refusal("there are no releases in a checkout, or in an installation by pip (make install)")
         return Releases(self.prefix)
 
     def program(self, name: str) -> str:
-        """Return the path of an installed program. Refusal: it is not there."""
+        """Return the path of an installed program. Refusal: the program is missing."""
         path = self.bin / name
         if not path.exists():
             raise Refusal(f"{path} is missing: install again (make install, or make setup in a checkout)")
@@ -43,20 +43,20 @@ class Installation:
 
 
 def own_release() -> Release | None:
-    """The release that the running program is of; None in a checkout, and where pip has installed."""
-    place = Path(__file__).resolve().parents[3]
+    """The release of the running program; None in a checkout, and in an installation by pip."""
+    directory = Path(__file__).resolve().parents[3]
     try:
-        return Releases(place.parents[1]).read(place.name) if (place / FACTS).exists() else None
+        return Releases(directory.parents[1]).read(directory.name) if (directory / FACTS).exists() else None
     except (Refusal, OSError):
         return None
 
 
 def find_installation() -> Installation:
-    """Return the installation of this process. Refusal: the default configuration is nowhere."""
+    """Return the installation of this process. Refusal: the default configuration is missing."""
     top = Path(__file__).resolve().parents[2]
     release = top.parent
     if (release / FACTS).exists():
-        # programs by the names that stay as they are: what is started by them is of the release that is in use then
+        # programs by their stable paths: a start uses the release that is current at that time
         found = Installation(release.parents[1] / "bin", release / "share" / "gridengine" / "cluster-config", release.parents[1])
     elif (top / "cluster-config").is_dir():
         found = Installation(Path(sys.prefix) / "bin", top / "cluster-config")

@@ -1,7 +1,7 @@
-"""`gridengine join`: makes a bare machine a host of a cell, with a token of its master host.
+"""`gridengine join`: adds a bare machine to a cell as a host, with a token of its master host.
 
-Owns the road to the master, which is believed by the certificate that the token names and by nothing else, and what is written
-here: the host's keys, and `common/` where no shared disk has it. The TLS key is made here and never leaves. Called by `program`.
+Owns the connection to the master, which is authenticated only by the certificate fingerprint in the token, and the files on this
+host: its keys, and `common/` without a shared disk. The TLS key is made here and never leaves the host. Called by `program`.
 Source: adr/0153, docs/security.md.
 """
 
@@ -37,17 +37,18 @@ from gridengine.errors import SyntaxFault
 from gridengine.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
-#: of those that only root may use, what programs take for themselves; source: rresvport(3), and NFS clients
+#: the privileged ports that programs choose freely; source: rresvport(3), and NFS clients
 _ROOT_PORTS = range(665, 1024)
 
 
 def join_cell(
-    master: str, text: str, name: str, root: Path | None, installation: Installation, has: Machine | None = None
+    master: str, text: str, name: str, root: Path | None, installation: Installation, machine: Machine | None = None
 ) -> tuple[InstalledCell, str]:
-    """Join the cell of a master, HOST or HOST:PORT, as the host `name`; the cell as it is here, and the name it has there.
+    """Join the cell of a master, HOST or HOST:PORT, as the host `name`; return the cell on this host, and the host's name in the
+    cell.
 
-    `root`: where its files shall be, None for where the master has them. `has`: what this machine has, None to look.
-    Refusal: the master's reason, or what cannot be written.
+    `root`: directory for its files, None for the master's directory. `machine`: resources of this machine, None to detect them.
+    Refusal: the master's reason, or a file cannot be written.
     """
     try:
         token = parse_token(text)
@@ -55,32 +56,32 @@ def join_cell(
         raise Refusal(f"the token: {fault}") from None
     made = make_request(name)
     fields = {"token": text, "host": name, "request": made.certificate.decode()}
-    given = _asked(master, token, fields | asdict(has or this_machine()))
+    given = _request_admission(master, token, fields | asdict(machine or this_machine()))
     files, host = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"])), str(given["host"])
     try:
-        return _written(files, given, made.key, installation), host
+        return _write_files(files, given, made.key, installation), host
     except (OSError, Refusal) as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         text = f"the master has admitted this host, but {reason}; then join by another token (gridengine token join {host})"
         raise Refusal(text) from error
 
 
-def _asked(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
-    """What the master gives. A request whose answer is lost is repeated, with the same key: the master accepts that."""
-    with suppress(_NoAnswer):
-        return _asked_once(master, token, fields)
+def _request_admission(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+    """The data from the master. A request without an answer is repeated with the same key, which the master accepts."""
+    with suppress(_NoAnswerError):
+        return _request_once(master, token, fields)
     try:
-        return _asked_once(master, token, fields)
-    except _NoAnswer:  # TLS 1.3 lets a caller in first, and looks at who it is then
-        raise Refusal(f"{master} takes no new hosts in: the token is over, used up, or was revoked") from None
+        return _request_once(master, token, fields)
+    except _NoAnswerError:  # TLS 1.3 accepts the connection first, and authenticates the client then
+        raise Refusal(f"{master} does not accept this host: the token has expired, is used up, or was revoked") from None
 
 
-class _NoAnswer(Exception):
+class _NoAnswerError(Exception):
     """The right master ended the connection without an answer."""
 
 
-def _connected(host: str, port: int) -> socket.socket:
-    """A connection from a port that only root has, where root asks: by this the master knows who does. Raises OSError."""
+def _connect(host: str, port: int) -> socket.socket:
+    """A connection, from a privileged port if the caller is root, so that the master knows it is root. Raises OSError."""
     for own in random.SystemRandom().sample(_ROOT_PORTS, len(_ROOT_PORTS)) if os.geteuid() == 0 else ():
         try:
             return socket.create_connection((host, port), _CONNECT_S, ("", own))
@@ -92,31 +93,32 @@ def _connected(host: str, port: int) -> socket.socket:
     return socket.create_connection((host, port), _CONNECT_S)
 
 
-def _asked_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
-    """What the master gives. Nothing is said before it has shown the certificate of the token. Raises _NoAnswer."""
+def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+    """The data from the master. Nothing is sent before the master has shown the certificate of the token. Raises _NoAnswerError.
+    """
     host, _, port = master.partition(":")
     if port and not port.isdecimal():
-        raise Refusal(f'"{master}": say the master as HOST or HOST:PORT')
+        raise Refusal(f'"{master}": give the master as HOST or HOST:PORT')
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is known by its fingerprint
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the fingerprint authenticates the master
     known = False
     try:
-        with _connected(host, int(port or QMASTER_PORT)) as plain:
+        with _connect(host, int(port or QMASTER_PORT)) as plain:
             plain.settimeout(ADMISSION_TIMEOUT_S + _CONNECT_S)
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
                 if not hmac.compare_digest(shown, token.fingerprint):
-                    raise Refusal(f"{master} is not the master that made this token: nothing was told to it")
+                    raise Refusal(f"{master} is not the master that made this token: nothing was sent to it")
                 known = True
-                return _answered(tls, master, fields)
+                return _read_answer(tls, master, fields)
     except OSError as error:
         if known and not isinstance(error, TimeoutError):
-            raise _NoAnswer from error
+            raise _NoAnswerError from error
         raise Refusal(f"{master} does not answer: {error.strerror or error}") from None
 
 
-def _answered(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[str, Any]:
+def _read_answer(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[str, Any]:
     connection = http.client.HTTPConnection(master)
     connection.sock = tls
     try:
@@ -124,40 +126,40 @@ def _answered(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[s
         answer = json.loads(connection.getresponse().read())
         if answer["status"] == 0:
             return dict(answer["data"])
-        reason = "; ".join(said for _, said in answer["answers"])
+        reason = "; ".join(text for _, text in answer["answers"])
     except OSError:  # RemoteDisconnected is an HTTPException too
         raise
     except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-        raise Refusal(f"{master} gives no answer that can be read: {error}") from None
+        raise Refusal(f"{master} gives no valid answer: {error}") from None
     raise Refusal(reason.removeprefix("denied: "))
 
 
-def _written(files: CellFiles, given: dict[str, Any], key: bytes, installation: Installation) -> InstalledCell:
+def _write_files(files: CellFiles, given: dict[str, Any], key: bytes, installation: Installation) -> InstalledCell:
     """Raises OSError."""
     if files.cell_id.exists():
         if optional_text(files.cell_id) != given["files"].get("cell_id"):
-            raise Refusal(f"{files.common} is of another cell: say --root for another place")
+            raise Refusal(f"{files.common} belongs to another cell: give another directory with --root")
     else:
         _write_common(files, given, installation)
         provide(files.root, installation)
     cell = read_cell(files)
     owner = cell.settings["admin_user"]
-    place = cell.execd_spool_dir / given["host"]
-    place.mkdir(mode=0o755, parents=True, exist_ok=True)
-    draft = place / "keys.new"
+    host_spool = cell.execd_spool_dir / given["host"]
+    host_spool.mkdir(mode=0o755, parents=True, exist_ok=True)
+    draft = host_spool / "keys.new"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for name, content in {"tls.key": key.decode(), "tls.crt": given["certificate"], "gdi_key": given["gdi_key"]}.items():
         write_new(draft / name, content, 0o600)
-    for path in (cell.execd_spool_dir, place, draft, *draft.iterdir()):
+    for path in (cell.execd_spool_dir, host_spool, draft, *draft.iterdir()):
         give(path, owner)
-    shutil.rmtree(place / "keys", ignore_errors=True)
-    draft.rename(place / "keys")
+    shutil.rmtree(host_spool / "keys", ignore_errors=True)
+    draft.rename(host_spool / "keys")
     return cell
 
 
 def _write_common(files: CellFiles, given: dict[str, Any], installation: Installation) -> None:
-    """Write `common/` as it is on the master host; in one step, so that what was interrupted is begun again."""
+    """Write `common/` as on the master host; atomically, so that an interrupted join can be repeated."""
     draft = files.directory / ".join"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o755, parents=True)
@@ -167,7 +169,7 @@ def _write_common(files: CellFiles, given: dict[str, Any], installation: Install
     try:
         pwd.getpwnam(settings["admin_user"])
     except KeyError:
-        raise Refusal(f"this host has no user {settings['admin_user']}, who owns the cell: make that user") from None
+        raise Refusal(f"this host has no user {settings['admin_user']}, the owner of the cell: create that user") from None
     write_settings(draft, files, int(settings["qmaster_port"]), installation)
     for path in (files.directory, draft, *draft.iterdir()):
         give(path, settings["admin_user"])

@@ -1,7 +1,7 @@
-"""The checks of `gridengine doctor` that ask the running cell: whether it answers, takes this host, has the same clock and users,
-and can send letters.
+"""The checks of `gridengine doctor` on the running cell: it answers, accepts this host, has the same clock and users, and can
+send mail.
 
-Owns these checks; where the qmaster cannot be asked they say nothing, but for the one that says that. Called by `doctor`.
+Owns these checks. Without an answer of the qmaster only `check_qmaster` has a finding. Called by `doctor`.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from clients import gdi
-from clients.admin.asking import mean_cell
 from clients.admin.cell import InstalledCell
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
-from clients.admin.standing import standing
+from clients.admin.membership import membership
+from clients.admin.qmaster_requests import select_cell
 from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.units import format_duration
 
-#: The end of the qmaster's log in which lost letters are looked for.
+#: The end of the qmaster's log that is searched for unsent mail.
 _TAIL_BYTES = 1_000_000
 
-#: Seconds that clocks of hosts may be apart: what is shorter than the pauses of people and schedulers.
+#: Seconds that clocks of hosts may differ: shorter than scheduling intervals and user reactions.
 CLOCKS_APART_S = 5.0
 
 
-def check_standing(cell: InstalledCell) -> Iterator[Finding]:
-    """The master takes the exec hosts whose daemons run here."""
+def check_membership(cell: InstalledCell) -> Iterator[Finding]:
+    """The master accepts the exec hosts of this machine's running daemons."""
     for daemon in daemons_of_this_machine(cell):
         if daemon.program != EXECD or process_of(daemon) is None:
             continue
-        seen = standing(cell, daemon.host)
+        seen = membership(cell, daemon.host)
         if seen.state == "joined":
             yield Finding(seen.text)
         elif seen.state == "refused":
             again = f"gridengine host add {daemon.host} on the master host, and gridengine start here"
-            yield Finding(seen.text, f"{again}; if it is to be none any more: gridengine stop")
+            yield Finding(seen.text, f"{again}; if this is no exec host any longer: gridengine stop")
         else:
             log = daemon.pid_file.parent / "messages"
             yield Finding(seen.text, f"start sge_qmaster there; open the firewall between the hosts; see {log}")
 
 
 def check_sensors(cell: InstalledCell) -> Iterator[Finding]:
-    """The load sensors of the exec hosts whose daemons run here report. Says nothing where all do."""
+    """The load sensors of this machine's exec hosts report. No finding if all do."""
     for daemon in daemons_of_this_machine(cell):
         if daemon.program != EXECD or process_of(daemon) is None:
             continue
@@ -61,7 +61,7 @@ def check_sensors(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[Finding]:
-    """A command gets an answer."""
+    """The qmaster answers a command."""
     qconf = installation.bin / "qconf"
     if not qconf.exists():
         return
@@ -69,28 +69,28 @@ def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[F
     if asked.returncode == 0:
         yield Finding("the qmaster answers commands from this host")
     else:
-        said = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
-        fault = next((line for line in said if line.startswith("error:")), said[0])  # it may say first that it waits
+        output = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
+        fault = next((line for line in output if line.startswith("error:")), output[0])  # a notice that it waits may come first
         yield Finding(f"qconf -sss says: {fault}", "start the daemons: gridengine start")
 
 
 def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
-    """The hosts have no task that the cell does not know. Says nothing where the qmaster cannot be asked."""
-    mean_cell(cell.files)
+    """The hosts have no task that the cell does not know. No finding if the qmaster does not answer."""
+    select_cell(cell.files)
     try:
         answer = gdi.call("strays", {})
     except gdi.Unreachable:
         return
     if answer.status:
-        yield Finding(f"the qmaster does not say which tasks are strays: {answer.answers[0][1]}", "look into its messages file")
+        yield Finding(f"the qmaster does not report orphan tasks: {answer.answers[0][1]}", "look into its messages file")
         return
     rows = answer.data["strays"]
     for host, job, task, owner, submitted in rows:
         when = f", submitted {datetime.fromtimestamp(submitted):%Y-%m-%d %H:%M}," if submitted else ""
         yield Finding(
             f'host {host} has task {job}.{task} of user "{owner or "?"}"{when} which this cell does not know',
-            f"put back the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}; what this cell knows of "
-            f"the job: qexplain -story {job}",
+            f"restore the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}; the history of the job "
+            f"in this cell: qexplain -story {job}",
         )
     if not rows:
         yield Finding("hosts have no task that the cell does not know")
@@ -100,7 +100,7 @@ def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:
     """This host and the master host have the same time."""
     if is_master_here(cell):
         return
-    mean_cell(cell.files)
+    select_cell(cell.files)
     try:
         data = gdi.call("ping", {"host": cell.master_host, "port": int(cell.settings["qmaster_port"]), "name": "qmaster"}).data
         apart = time.time() - (data["start"] + data["run"])
@@ -115,10 +115,10 @@ def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_users(cell: InstalledCell) -> Iterator[Finding]:
-    """An exec host knows the users whose jobs are in the cell. Says nothing where the qmaster cannot be asked."""
+    """An exec host knows the owners of all jobs in the cell. No finding if the qmaster does not answer."""
     if not any(cell.execd_spool_dir.glob("*/execd.pid")):
         return
-    mean_cell(cell.files)
+    select_cell(cell.files)
     try:
         jobs = gdi.call("status", {"jobs": {"users": ["*"]}}).data["jobs"]
     except (gdi.Unreachable, TypeError, KeyError):
@@ -127,7 +127,7 @@ def check_users(cell: InstalledCell) -> Iterator[Finding]:
     unknown = [name for name in owners if not _is_user(name)]
     if unknown:
         what = f"users with jobs who do not exist on this host: {', '.join(unknown)}"
-        yield Finding(what, "make them, or have this host ask the name service of the others")
+        yield Finding(what, "create them, or configure the name service of the other hosts here")
     elif owners:
         yield Finding(f"the {len(owners)} users with jobs exist on this host")
 
@@ -141,7 +141,7 @@ def _is_user(name: str) -> bool:
 
 
 def missing_mailer(path: str) -> Finding:
-    """A note that no program is at `path`, the configured mailer."""
+    """A note that the configured mailer, `path`, does not exist."""
     return Finding(
         f"no mail is sent: {path} is not on this host",
         "install a mailer on the master host (Debian: apt-get install bsd-mailx), or qconf -mconf: mailer none",
@@ -150,10 +150,10 @@ def missing_mailer(path: str) -> Finding:
 
 
 def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
-    """The master host has the mailer, and what it did last did not fail; where the caller may read the qmaster's log."""
+    """The mailer exists on the master host, and its last call did not fail (if the caller may read the qmaster's log)."""
     if not is_master_here(cell):
         return
-    mean_cell(cell.files)
+    select_cell(cell.files)
     try:
         answer = gdi.call("config_show", {"kind": "configuration", "names": ["global"]})
         mailer = str(answer.data[0]["attributes"]["mailer"])
@@ -165,14 +165,14 @@ def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     path = mailer.rpartition("@")[2]
     if not os.access(path, os.X_OK):
         yield missing_mailer(path)
-    elif failure := _last_lost_letter(cell.qmaster_spool_dir / "messages", now):
-        yield Finding(failure, f"mend what {path} complains of: {path} -s test $USER </dev/null")
+    elif failure := _last_unsent_mail(cell.qmaster_spool_dir / "messages", now):
+        yield Finding(failure, f"fix the error that {path} reports: {path} -s test $USER </dev/null")
     else:
         yield Finding(f"the mailer is {path}")
 
 
-def _last_lost_letter(messages: Path, now: datetime) -> str:
-    """What the qmaster's log says of a letter that was not sent today or yesterday, "" if there is none."""
+def _last_unsent_mail(messages: Path, now: datetime) -> str:
+    """The qmaster's log entry on a mail message that was not sent today or yesterday, "" if there is none."""
     days = {f"{day.astimezone():%m/%d/%Y}" for day in (now, now - timedelta(days=1))}
     try:
         with messages.open(errors="replace") as file:

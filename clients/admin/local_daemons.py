@@ -1,7 +1,7 @@
-"""The daemons of this host: which belong here, which live, how they are started and stopped.
+"""The daemons of this host: the configured daemons, the running daemons, start and stop.
 
-Owns the life of processes as seen from outside: pid files, signals, waiting. Must not know what happens inside a
-daemon. Called by `program`, `demo` and `doctor`. Source: docs/architecture.md sections 3 and 5.
+Owns the life of processes from outside: pid files, signals, waiting. Must not know the inside of a daemon. Called by `program`,
+`demo` and `doctor`. Source: docs/architecture.md sections 3 and 5.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 from gridengine import arco, web
 
-#: How long a daemon may take to start or to end, in seconds: longer than the daemons' own patience with Ray and with a slow
-#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they say themselves what is wrong.
+#: Limits for the start and the end of a daemon, in seconds: longer than the daemons' own limits for Ray and a slow
+#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they report the fault themselves.
 START_S = 210.0
 STOP_S = 60.0
 
@@ -35,7 +35,7 @@ WEB = "sge_web"
 
 @dataclass(frozen=True, slots=True)
 class LocalDaemon:
-    """A daemon that belongs on this machine; `host` is the name that it plays, `socket` where it answers when ready."""
+    """A daemon of this machine. `host`: its host name in the cell; `socket`: where it answers when ready."""
 
     program: str
     host: str
@@ -59,7 +59,7 @@ def qmaster_here(cell: InstalledCell) -> LocalDaemon:
 
 
 def shadowd_of(cell: InstalledCell) -> LocalDaemon:
-    """Return what runs on this machine when it may be the master and is not: with the pid file of a qmaster, which it becomes."""
+    """Return the shadow daemon of this machine; it has the pid file of the qmaster, because it becomes the qmaster."""
     pid_file = cell.qmaster_spool_dir / "qmaster.pid"
     return LocalDaemon(SHADOWD, this_host(cell), pid_file, cell.run_dir / "seat.sock")
 
@@ -71,12 +71,12 @@ def shadow_masters(cell: InstalledCell) -> list[str]:
 
 
 def is_shadow_here(cell: InstalledCell) -> bool:
-    """Say whether this machine is to keep a copy of the master's spool, and to take over."""
+    """Whether this machine is a shadow: it keeps a replica of the master's spool, and may take over."""
     return not is_master_here(cell) and bool({socket.gethostname(), this_host(cell)} & set(shadow_masters(cell)))
 
 
 def dbwriter_of(cell: InstalledCell) -> LocalDaemon:
-    """Return the writer of the cell's database, which is on the host where it was started."""
+    """Return the writer of the cell's database, on the host where it was started."""
     pid_file = cell.qmaster_spool_dir.parent / "dbwriter" / arco.PID_FILE
     return LocalDaemon(DBWRITER, cell.master_host, pid_file, cell.run_dir / arco.SOCKET)
 
@@ -88,7 +88,7 @@ def web_of(cell: InstalledCell) -> LocalDaemon:
 
 
 def has_database(cell: InstalledCell) -> bool:
-    """Say whether the cell has a database of what is used."""
+    """Whether the cell has an accounting database."""
     return (cell.files.common / arco.SETTINGS_FILE).exists()
 
 
@@ -101,24 +101,24 @@ def execd_of(cell: InstalledCell, host: str) -> LocalDaemon:
 def host_aliases(cell: InstalledCell) -> dict[str, str]:
     """Return the unique name of every alias in `host_aliases`. Refusal. Source: sge_host_aliases(5)."""
     lines = optional_text(cell.files.host_aliases).splitlines()
-    words = [line.split() for line in lines if not line.startswith("#")]
-    return {alias.lower(): names[0] for names in words for alias in names[1:]}
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return {alias.lower(): names[0] for names in rows for alias in names[1:]}
 
 
 def this_host(cell: InstalledCell) -> str:
-    """Return the name of this machine in the cell: its host name, or the unique name that this is an alias of."""
+    """Return the name of this machine in the cell: its host name, or the unique name for this alias."""
     name = socket.gethostname()
     return host_aliases(cell).get(name.lower(), name)
 
 
 def is_master_here(cell: InstalledCell) -> bool:
-    """Say whether this machine is the master host, by its name or by an alias."""
+    """Whether this machine is the master host, by its name or by an alias."""
     return cell.master_host in {socket.gethostname(), this_host(cell)}
 
 
 def exec_hosts_to_start(cell: InstalledCell, installation: Installation) -> list[str]:
-    """Return the exec hosts that this machine plays when nobody says: its own name, on the master host and those that may
-    be it only if the cell knows it as an exec host, or it was one. Refusal: the qmaster on this host cannot be asked.
+    """Return the exec hosts to start on this machine by default: its own name. The master host and master candidates are included
+    only if the cell knows them as exec hosts, or they were exec hosts before. Refusal: the qmaster on this host does not answer.
     """
     host = this_host(cell)
     plain = not (is_master_here(cell) or is_shadow_here(cell))
@@ -133,9 +133,9 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 
 
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
-    """Return the daemons that run on this machine or belong here, exec hosts first.
+    """Return the running and the configured daemons of this machine, exec hosts first.
 
-    What runs counts, whatever `act_qmaster` and `shadow_masters` say: their copy on this host may be old.
+    Running daemons are included independent of `act_qmaster` and `shadow_masters`: their copies on this host may be old.
     """
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
     if was_left_running(web_of(cell)):
@@ -143,13 +143,13 @@ def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     writer = dbwriter_of(cell)
     if is_master_here(cell) and has_database(cell) or process_of(writer) is not None:
         found.append(writer)
-    return [*found, *([seat] if (seat := seat_of(cell)) else [])]
+    return [*found, *([daemon] if (daemon := qmaster_or_shadowd(cell)) else [])]
 
 
-def seat_of(cell: InstalledCell) -> LocalDaemon | None:
-    """Return the qmaster or the shadow daemon that runs on this machine, else the one that belongs here, None for neither.
+def qmaster_or_shadowd(cell: InstalledCell) -> LocalDaemon | None:
+    """Return the running qmaster or shadow daemon of this machine, else the configured daemon, None for neither.
 
-    Both have one pid file, and become each other; whether the process is the master is seen by the socket of the qmaster.
+    The two daemons share a pid file, and become each other. The qmaster's socket shows whether the process is the master.
     """
     master, shadow = qmaster_here(cell), shadowd_of(cell)
     if answers(master.socket):
@@ -162,7 +162,7 @@ def seat_of(cell: InstalledCell) -> LocalDaemon | None:
 
 
 def was_left_running(daemon: LocalDaemon) -> bool:
-    """Say whether a daemon runs or has died: one that was ended has emptied its pid file."""
+    """Whether a daemon runs or has crashed: a daemon that was stopped has emptied its pid file."""
     try:
         return daemon.pid_file.stat().st_size > 0
     except OSError:
@@ -170,7 +170,7 @@ def was_left_running(daemon: LocalDaemon) -> bool:
 
 
 def is_ending(daemon: LocalDaemon) -> bool:
-    """Say whether the daemon has been told to end: a new one may be started, which waits until it has."""
+    """Whether the daemon is stopping: a new daemon may be started, and waits for the end of this daemon."""
     try:
         return "ending" in daemon.pid_file.read_text(errors="replace").split()[2:]
     except OSError:
@@ -180,10 +180,10 @@ def is_ending(daemon: LocalDaemon) -> bool:
 def process_of(daemon: LocalDaemon) -> psutil.Process | None:
     """Return the living process that the pid file names, or None.
 
-    The file's second word, the start time in clock ticks, tells it from a later process of the same number.
+    The second field of the file, the start time in clock ticks, distinguishes it from a later process with the same pid.
     """
     try:
-        pid, start_ticks = (int(word) for word in daemon.pid_file.read_text().split()[:2])
+        pid, start_ticks = (int(field) for field in daemon.pid_file.read_text().split()[:2])
         process = psutil.Process(pid)
         stat = Path(f"/proc/{pid}/stat").read_text()
         alive = process.status() != psutil.STATUS_ZOMBIE
@@ -194,9 +194,9 @@ def process_of(daemon: LocalDaemon) -> psutil.Process | None:
 
 
 def start(daemon: LocalDaemon, cell: InstalledCell, installation: Installation, options: Iterable[str] = ()) -> None:
-    """Start a daemon that does not live, with these options; it leaves our session and this returns when it serves.
+    """Start a daemon that does not run, with these options, in a new session; return when the daemon serves.
 
-    Refusal: it says why it cannot, or does not serve within START_S.
+    Refusal: the daemon's reason, or it does not serve within START_S.
     """
     command = [installation.program(daemon.program), *options]
     if daemon.program == EXECD:
@@ -215,9 +215,9 @@ def start(daemon: LocalDaemon, cell: InstalledCell, installation: Installation, 
 
 
 def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
-    """End daemons with SIGTERM, all at once, and wait; running jobs go on. Return those that were alive.
+    """End daemons with SIGTERM, all at once, and wait; running jobs go on. Return the daemons that ran.
 
-    Refusal: one belongs to somebody else, or has not ended within STOP_S.
+    Refusal: a daemon belongs to another user, or has not ended within STOP_S.
     """
     living = [(daemon, process) for daemon in daemons if (process := process_of(daemon)) is not None]
     for daemon, process in living:
@@ -230,31 +230,31 @@ def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
     _, alive = psutil.wait_procs([process for _, process in living], timeout=STOP_S)
     if alive:
         late = ", ".join(str(daemon) for daemon, process in living if process in alive)
-        raise Refusal(f"{late}: still there {STOP_S:.0f} s after SIGTERM")
+        raise Refusal(f"{late}: still running {STOP_S:.0f} s after SIGTERM")
     return [daemon for daemon, _ in living]
 
 
-def renew(daemon: LocalDaemon) -> bool:
-    """Have a daemon that lives make itself anew without ending (SIGUSR1). Refusal: it is somebody else's."""
+def restart_in_place(daemon: LocalDaemon) -> bool:
+    """Have a running daemon restart in place (SIGUSR1). Refusal: the daemon belongs to another user."""
     process = process_of(daemon)
     if process is None:
         return False
     try:
         process.send_signal(signal.SIGUSR1)
     except psutil.AccessDenied as error:
-        raise Refusal(f"{daemon} runs as {process.username()}: you may not have it start anew") from error
+        raise Refusal(f"{daemon} runs as {process.username()}: you may not restart it") from error
     except psutil.NoSuchProcess:
         return False
     return True
 
 
 def is_closed(daemon: LocalDaemon) -> bool:
-    """Say whether the caller may not look at the daemon's pid file, and so cannot know its process."""
+    """Whether the caller may not read the daemon's pid file, and so cannot know its process."""
     return daemon.pid_file.parent.is_dir() and not os.access(daemon.pid_file.parent, os.X_OK)
 
 
 def answers(path: Path) -> bool:
-    """Say whether a process listens on the Unix socket `path`, be it one that is closed to the caller."""
+    """Whether a process listens on the Unix socket `path`, even if the caller may not connect."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(2.0)
         try:

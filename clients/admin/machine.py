@@ -1,6 +1,6 @@
-"""What this machine has that jobs ask for: processors, memory, GPUs.
+"""The resources of this machine for jobs: processors, memory, GPUs.
 
-Owns the looking; nothing is configured here. `init` and `join` make a host's numbers of it. Called by `cell_plan` and `join`.
+Owns their detection; configures nothing. `init` and `join` configure hosts with the result. Called by `cell_plan` and `join`.
 Source: adr/0168.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 _ASK_S = 20.0
-"""A driver that is loaded for the question takes some seconds."""
+"""The program may load the driver, which takes some seconds."""
 _AMD = "0x1002"
 
 
@@ -29,20 +29,20 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Look at the machine that this runs on."""
+    """Detect the resources of this machine."""
     return Machine(os.cpu_count() or 1, psutil.virtual_memory().total // 2**20, count_gpus())
 
 
 def count_gpus(dev: Path = Path("/dev"), drm: Path = Path("/sys/class/drm")) -> int:
-    """How many GPUs jobs can compute on: those that NVIDIA's program names, else NVIDIA's devices, else AMD's.
+    """The number of GPUs for computing: GPUs listed by NVIDIA's program, else NVIDIA's devices, else AMD's.
 
-    Graphics alone is none: AMD's counts where its driver for computing (`/dev/kfd`) is there.
+    A GPU for graphics alone does not count: AMD's devices count only with the compute driver (`/dev/kfd`).
     """
     return _named_by_nvidia() or len(_entries(dev, r"nvidia\d+")) or (_amd(drm) if (dev / "kfd").exists() else 0)
 
 
 def _named_by_nvidia() -> int:
-    """Lines `GPU 0: NAME (UUID)`; parts of one (MIG) are indented. 0 where the program is missing or does not answer."""
+    """The number of lines `GPU 0: NAME (UUID)`; partitions (MIG) are indented. 0 if the program is missing or does not answer."""
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=_ASK_S, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):
@@ -51,7 +51,7 @@ def _named_by_nvidia() -> int:
 
 
 def _amd(drm: Path) -> int:
-    """Devices that can compute (`renderD128` …) whose maker is AMD."""
+    """The number of AMD's compute devices (`renderD128` …)."""
     found = 0
     for name in _entries(drm, r"renderD\d+"):
         try:

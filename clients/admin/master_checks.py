@@ -1,5 +1,5 @@
-"""The checks of `gridengine doctor` on who is the master: what runs here and what the cell's files say, and whether the web
-server of this host follows the master.
+"""The checks of `gridengine doctor` on the master: the running daemon matches the cell's files, and the web server of this host
+follows the master.
 
 Owns these checks. Called by `doctor`.
 """
@@ -13,7 +13,7 @@ from ipaddress import ip_address
 
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.finding import Finding
-from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, seat_of, web_of
+from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, qmaster_or_shadowd, web_of
 from gridengine import web
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault, plain_fault
@@ -23,24 +23,24 @@ _READY = 200
 
 
 def check_roles(cell: InstalledCell) -> Iterator[Finding]:
-    """What runs on this host as the master, or as a shadow, is what the files of the cell name."""
-    seat = seat_of(cell)
-    if seat is None or not (answers(seat.socket) or process_of(seat) is not None):
+    """The qmaster or shadow daemon that runs on this host matches the files of the cell."""
+    daemon = qmaster_or_shadowd(cell)
+    if daemon is None or not (answers(daemon.socket) or process_of(daemon) is not None):
         return
-    if seat.program == QMASTER and not is_master_here(cell):
+    if daemon.program == QMASTER and not is_master_here(cell):
         yield Finding(
-            f"{seat} runs on this host, but {cell.files.act_qmaster} names {cell.master_host}",
+            f"{daemon} runs on this host, but {cell.files.act_qmaster} names {cell.master_host}",
             f"gridengine stop here if {cell.master_host} is the master; gridengine status there says whether it is",
         )
     elif not (is_master_here(cell) or is_shadow_here(cell)):
-        mend = "gridengine stop here, or gridengine shadow add this host again"
-        yield Finding(f"{seat} runs on this host, which {cell.files.common}/shadow_masters does not name", mend)
+        fix = "gridengine stop here, or gridengine shadow add this host again"
+        yield Finding(f"{daemon} runs on this host, which {cell.files.common}/shadow_masters does not name", fix)
     else:
-        yield Finding(f"{seat} is what {cell.files.act_qmaster} says")
+        yield Finding(f"{daemon} matches {cell.files.act_qmaster}")
 
 
 def check_pages(cell: InstalledCell) -> Iterator[Finding]:
-    """The web server of this host follows the master; nothing is said where none runs."""
+    """The web server of this host follows the master. No finding if there is none."""
     daemon = web_of(cell)
     if process_of(daemon) is None and not answers(daemon.socket):
         return
@@ -53,8 +53,8 @@ def check_pages(cell: InstalledCell) -> Iterator[Finding]:
         yield Finding(f"{daemon} follows the master")
     else:
         log = daemon.pid_file.parent / "messages"
-        mend = f"gridengine start on the master host; then gridengine web --stop && gridengine web here (see {log})"
-        yield Finding(f"{daemon} does not follow the master: {text}", mend)
+        fix = f"gridengine start on the master host; then gridengine web --stop && gridengine web here (see {log})"
+        yield Finding(f"{daemon} does not follow the master: {text}", fix)
 
 
 def _readiness(cell: InstalledCell) -> tuple[int, str]:
@@ -66,7 +66,7 @@ def _readiness(cell: InstalledCell) -> tuple[int, str]:
     address = web.ADDRESS if ip_address(address).is_unspecified else address
     connection: http.client.HTTPConnection
     if tls:
-        # only readiness is read, nothing is sent: the certificate may be of any name
+        # only the readiness is read, no data is sent: any certificate is accepted
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(address, port, timeout=_ANSWER_S, context=context)

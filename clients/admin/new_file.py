@@ -1,4 +1,4 @@
-"""Writing a file that is not there yet. Called by what makes cells and hosts of them."""
+"""Writing a new file. Called by the modules that make cells and hosts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def write_new(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a new file that never has more rights than `mode`, whatever the umask is. Raises OSError: also where it is there."""
+    """Write a new file that never has more permissions than `mode`, independent of the umask. Raises OSError, also if it exists.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)

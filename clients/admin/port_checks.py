@@ -1,7 +1,7 @@
-"""The checks of `gridengine doctor` for firewalls: whether each port that the manual states answers, from here and to here.
+"""The checks of `gridengine doctor` for firewalls: each port in the manual answers, from here and to here.
 
-Owns which ports must answer between the master host and an exec host, and the words for those that do not; a port is named with
-both hosts and the direction. Connects to hosts of the cell alone. Called by `doctor`. Source: docs/operations.md, Firewall.
+Owns the list of ports that must answer between the master host and an exec host, and the messages on closed ports, which name
+both hosts and the direction. Connects only to hosts of the cell. Called by `doctor`. Source: docs/operations.md, Firewall.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from clients import gdi
 from clients.addresses import LOOPBACK, host_addresses
-from clients.admin.asking import mean_cell
 from clients.admin.cell import InstalledCell
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import (
@@ -27,31 +26,32 @@ from clients.admin.local_daemons import (
     shadow_masters,
     this_host,
 )
+from clients.admin.qmaster_requests import select_cell
 from gridengine.ranges import Ranges
 
-#: seconds: a host that is there takes a connection in a thousandth of that
+#: seconds; a reachable host accepts a connection in a thousandth of it
 _PATIENCE_S = 2.0
-#: of `ray_ports`: those of one node and of the sessions beside it; where bootstrap says nothing
+#: of `ray_ports`: number of ports of one node with its sessions; the default of bootstrap
 _BLOCK, _USUAL = 16, "6447-6510"
 
 
 @dataclass(slots=True)
-class Tried:
-    """What ports of a host did: `silent` ones let no word through, `refused` ones have nobody who listens, or are rejected."""
+class PortResults:
+    """The results of connecting to ports of a host. `silent`: no reply; `refused`: no listener, or rejected by a firewall."""
 
     answers: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
     silent: set[int] = field(default_factory=set)
 
     @property
-    def is_nobody(self) -> bool:
-        """Whether the host gave no sign at all."""
+    def is_silent(self) -> bool:
+        """Whether the host gave no reply at all."""
         return bool(self.silent) and not self.answers and not self.refused
 
 
 @dataclass(frozen=True, slots=True)
 class CellPorts:
-    """The ports of a cell, by what they are called in bootstrap; `blocks`: of `ray_ports`, what one node each may use."""
+    """The ports of a cell, by their names in bootstrap; `blocks`: the parts of `ray_ports`, one for each node."""
 
     named: dict[str, int]
     blocks: list[range]
@@ -65,15 +65,17 @@ class CellPorts:
         return cls(named, blocks, int(settings.get("execd_port", 0)))
 
     def of_node(self, with_sessions: bool) -> list[int]:
-        """What a host may listen on that plays one part, and more on which it does if it plays several."""
+        """The ports on which a host may listen: of its node, of further nodes if it has several, and of sessions."""
         sessions = [self.execd_port] if self.execd_port and with_sessions else []
         return sorted({*(port for block in self.blocks for port in block), *sessions})
 
 
 def check_firewall(cell: InstalledCell) -> Iterator[Finding]:
-    """On an exec host the master's ports from here, and its own from the master; on the master host those of each exec host."""
+    """On an exec host: the master's ports from here, and its own ports from the master. On the master host: the ports of each
+    exec host.
+    """
     ports = CellPorts.of(cell.settings)
-    mean_cell(cell.files)
+    select_cell(cell.files)
     if is_master_here(cell):
         yield from _from_master(cell, ports)
     else:
@@ -90,12 +92,12 @@ def _from_master(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
         address = _address(cell, name)
         if address == LOOPBACK:
             continue
-        tried = try_ports(address, ports.of_node(True))
-        if not up and not tried.answers:
-            again = f"if sge_execd runs there, gridengine doctor on {name} says which port of {cell.master_host} is closed to it"
-            yield Finding(f"host {name} is not heard, and answers at none of its ports", f"gridengine start there; {again}")
+        results = try_ports(address, ports.of_node(True))
+        if not up and not results.answers:
+            again = f"if sge_execd runs there, gridengine doctor on {name} shows which port of {cell.master_host} is closed"
+            yield Finding(f"host {name} does not report, and none of its ports answers", f"gridengine start there; {again}")
         else:
-            yield from _node(ports, cell.master_host, name, tried, True)
+            yield from _check_node_ports(ports, cell.master_host, name, results, True)
 
 
 def _from_other_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
@@ -103,86 +105,86 @@ def _from_other_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]
     address = _address(cell, master)
     if address == LOOPBACK:
         return
-    tried = try_ports(address, [*ports.named.values(), *ports.of_node(False)])
-    if tried.is_nobody:
+    results = try_ports(address, [*ports.named.values(), *ports.of_node(False)])
+    if results.is_silent:
         yield Finding(
-            f"{master} ({address}) answers {here} at no port at all",
-            f"see whether that is its address (getent hosts {master}, here and there), it is on, and reached: ping; a firewall",
+            f"{master} ({address}) answers {here} on no port",
+            f"check its address (getent hosts {master}, here and there), its power, the network (ping), and firewalls",
         )
         return
-    yield from _named(ports, here, master, tried)
-    yield from _node(ports, here, master, tried, False)
+    yield from _check_named_ports(ports, here, master, results)
+    yield from _check_node_ports(ports, here, master, results, False)
     for shadow in shadow_masters(cell):
         port = int(cell.settings.get("shadow_port", ports.named["qmaster_port"] + 1))
         if shadow != here:
             known = try_ports(_address(cell, shadow), [port])
             if port not in known.answers:
-                yield _closed(here, shadow, known, {port}, "shadow_port")
+                yield _closed_finding(here, shadow, known, {port}, "shadow_port")
     if any(daemon.program == EXECD and process_of(daemon) for daemon in daemons_of_this_machine(cell)):
         yield from _to_exec_host(ports, master, here)
 
 
 def _to_exec_host(ports: CellPorts, master: str, here: str) -> Iterator[Finding]:
-    """The other direction, which the master tries."""
+    """The ports of this host from the master, which tries them."""
     try:
-        said = gdi.call("try_ports", {"host": here, "ports": ports.of_node(True)}).data
-        back = Tried(*(set(said[word]) for word in ("answers", "refused", "silent")))
+        reply = gdi.call("try_ports", {"host": here, "ports": ports.of_node(True)}).data
+        back = PortResults(*(set(reply[outcome]) for outcome in ("answers", "refused", "silent")))
     except (gdi.Unreachable, KeyError, TypeError):
-        unasked = f"{master} cannot be asked whether it reaches the ports of {here}"
-        yield Finding(unasked, "mend what is named above, and ask again")
+        what = f"{master} cannot test whether it reaches the ports of {here}"
+        yield Finding(what, "fix the findings above, and run it again")
         return
-    yield from _node(ports, master, here, back, True)
+    yield from _check_node_ports(ports, master, here, back, True)
 
 
-def _named(ports: CellPorts, origin: str, target: str, tried: Tried) -> Iterator[Finding]:
+def _check_named_ports(ports: CellPorts, origin: str, target: str, results: PortResults) -> Iterator[Finding]:
     """The ports of the master that have names."""
-    closed = {key: port for key, port in ports.named.items() if port not in tried.answers}
+    closed = {key: port for key, port in ports.named.items() if port not in results.answers}
     for key, port in closed.items():
-        yield _closed(origin, target, tried, {port}, key)
+        yield _closed_finding(origin, target, results, {port}, key)
     if not closed:
-        words = ", ".join(f"{key} {port}" for key, port in ports.named.items())
-        yield Finding(f"{words} of {target} answer {origin}")
+        open_ports = ", ".join(f"{key} {port}" for key, port in ports.named.items())
+        yield Finding(f"{open_ports} of {target} answer {origin}")
 
 
-def _node(ports: CellPorts, origin: str, target: str, tried: Tried, with_sessions: bool) -> Iterator[Finding]:
-    """The ports of a node, of the first block whose node listens, and of sessions."""
-    block = next((block for block in ports.blocks if block[0] in tried.answers), ports.blocks[0])
-    needed = {block[0], block[1]} - tried.answers
-    silent = tried.silent.intersection(block[:-1]) | needed
+def _check_node_ports(ports: CellPorts, origin: str, target: str, results: PortResults, with_sessions: bool) -> Iterator[Finding]:
+    """The ports of a node (the first block with a listener), and of sessions."""
+    block = next((block for block in ports.blocks if block[0] in results.answers), ports.blocks[0])
+    needed = {block[0], block[1]} - results.answers
+    silent = results.silent.intersection(block[:-1]) | needed
     if silent:
-        yield _closed(origin, target, tried, silent, "ray_ports")
+        yield _closed_finding(origin, target, results, silent, "ray_ports")
     sessions = {ports.execd_port} if ports.execd_port else {block[-1] for block in ports.blocks}
-    if with_sessions and not sessions & tried.answers:
+    if with_sessions and not sessions & results.answers:
         first = {ports.execd_port or ports.blocks[0][-1]}
-        yield _closed(origin, target, tried, first, "interactive sessions")
+        yield _closed_finding(origin, target, results, first, "interactive sessions")
     elif not silent:
-        both = {block[0], block[1], *(sessions & tried.answers if with_sessions else ())}
-        yield Finding(f"ports {_listed(both)} of {target} answer {origin}, no other of ray_ports is closed")
+        both = {block[0], block[1], *(sessions & results.answers if with_sessions else ())}
+        yield Finding(f"ports {_format_ports(both)} of {target} answer {origin}, no other port of ray_ports is closed")
 
 
-def _closed(origin: str, target: str, tried: Tried, ports: set[int], what: str) -> Finding:
-    if ports & tried.silent:
-        how, mend = "nothing comes back: a firewall drops it", "open it"
+def _closed_finding(origin: str, target: str, results: PortResults, ports: set[int], what: str) -> Finding:
+    if ports & results.silent:
+        problem, fix = "no reply: a firewall drops it", "open it"
     else:
-        how, mend = "refused: nobody listens there, or a firewall rejects it", "gridengine start there; else open it"
+        problem, fix = "refused: no listener, or a firewall rejects it", "gridengine start there; else open it"
     several = "s" if len(ports) > 1 else ""
-    where = f"{mend} on {target} and between the hosts (docs/operations.md, Firewall)"
-    return Finding(f"from {origin} to {target}, port{several} {_listed(ports)} ({what}): {how}", where)
+    where = f"{fix} on {target} and between the hosts (docs/operations.md, Firewall)"
+    return Finding(f"from {origin} to {target}, port{several} {_format_ports(ports)} ({what}): {problem}", where)
 
 
-def _listed(ports: Iterable[int]) -> str:
+def _format_ports(ports: Iterable[int]) -> str:
     return str(Ranges.of(ports)).replace(":1", "")
 
 
 def _address(cell: InstalledCell, host: str) -> str:
-    """Where a host is reached; "" if its name does not resolve."""
+    """The address of a host; "" if its name does not resolve."""
     aliases = [alias for alias, unique in host_aliases(cell).items() if unique == host]
     return next(iter(host_addresses(host, aliases)), "")
 
 
-def try_ports(address: str, ports: Iterable[int]) -> Tried:
-    """Connect to all of these ports at the same time, for 2 s at most."""
-    tried = Tried()
+def try_ports(address: str, ports: Iterable[int]) -> PortResults:
+    """Connect to all ports in parallel, for at most 2 s."""
+    results = PortResults()
     with selectors.DefaultSelector() as selector:
         for port in sorted(set(ports)):
             connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -191,18 +193,19 @@ def try_ports(address: str, ports: Iterable[int]) -> Tried:
                 selector.register(connection, selectors.EVENT_WRITE, port)
             else:
                 connection.close()
-                tried.silent.add(port)
+                results.silent.add(port)
         until = time.monotonic() + _PATIENCE_S
         while selector.get_map() and (ready := selector.select(max(0.0, until - time.monotonic()))):
             for key, _ in ready:
-                _note(tried, key.data, key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))  # type: ignore[union-attr]
+                error = key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # type: ignore[union-attr]
+                _record_result(results, key.data, error)
                 selector.unregister(key.fileobj)
                 key.fileobj.close()  # type: ignore[union-attr]
         for key in list(selector.get_map().values()):
-            tried.silent.add(key.data)
+            results.silent.add(key.data)
             key.fileobj.close()  # type: ignore[union-attr]
-    return tried
+    return results
 
 
-def _note(tried: Tried, port: int, error: int) -> None:
-    (tried.answers if not error else tried.refused if error == errno.ECONNREFUSED else tried.silent).add(port)
+def _record_result(results: PortResults, port: int, error: int) -> None:
+    (results.answers if not error else results.refused if error == errno.ECONNREFUSED else results.silent).add(port)

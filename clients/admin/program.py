@@ -1,7 +1,7 @@
-"""The command line of `gridengine`: its sub-commands, and where each is.
+"""The command line of `gridengine`: its sub-commands and their modules.
 
-Owns their names and order. A sub-command is imported when it is called: one that asks a daemon does not wait for the libraries of
-one that makes certificates. Called by `__main__`.
+Owns their names and order. A sub-command is imported on its call: a query to a daemon does not wait for the libraries that make
+certificates. Called by `__main__`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-#: what follows a sub-command of these is a command line of its own
+#: settings of a sub-command followed by a separate command line
 _FREE = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
 
-#: name -> module below `clients.admin` and what it has there: a function, or a `typer.Typer` with sub-commands of its own
+#: name -> module below `clients.admin`, and its function or `typer.Typer` with sub-commands
 COMMANDS = {
     "backup": ("backup", "backup"),
     "verify": ("backup", "verify"),
@@ -47,7 +47,7 @@ COMMANDS = {
 
 
 class _Commands(MutableMapping[str, Any]):
-    """Each sub-command, made when somebody looks at it."""
+    """The sub-commands, each created on its first use."""
 
     def __getitem__(self, name: str) -> Any:
         module, attribute = COMMANDS[name]
@@ -68,7 +68,7 @@ class _Commands(MutableMapping[str, Any]):
         return len(COMMANDS)
 
     def __setitem__(self, name: str, command: object) -> NoReturn:
-        raise TypeError("sub-commands stand in the table")
+        raise TypeError("sub-commands are defined in the table")
 
     __delitem__ = __setitem__  # type: ignore[assignment]
 
@@ -90,4 +90,4 @@ app = typer.Typer(
 
 @app.callback(help=app.info.help)
 def _all() -> None:
-    """What all sub-commands begin with: nothing."""
+    """The common part of all sub-commands: none."""

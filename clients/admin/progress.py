@@ -1,4 +1,4 @@
-"""Shows a person how far a long command is: a live line on a terminal, plain lines elsewhere.
+"""The progress of a long command: a live line on a terminal, plain lines elsewhere.
 
 Called by `program` and `demo`.
 """
@@ -22,7 +22,7 @@ class Progress:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Show `what` while the block runs, and then how long it took, in seconds, or that it failed."""
+        """Show `what` while the block runs, and then its duration in seconds, or `failed`."""
         self._done += 1
         counted = f"[{self._done}/{self._steps}] {what}" if self._steps else what
         begin = time.monotonic()
@@ -38,6 +38,6 @@ class Progress:
             self._console.print(f"{counted} ({end})", markup=False, highlight=False)
 
     def show(self, title: str, text: str) -> None:
-        """Print what a command said, below its command line."""
+        """Print the output of a command, below its command line."""
         self._console.print(f"$ {title}", style="bold", markup=False, highlight=False)
         self._console.print(text.rstrip("\n"), markup=False, highlight=False, soft_wrap=True)

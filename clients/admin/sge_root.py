@@ -1,7 +1,7 @@
-"""What programs look for below SGE_ROOT, beside the cells: libraries, commands and `utilbin` by architecture, scripts in `util`.
+"""The files below SGE_ROOT for programs, beside the cells: libraries, commands and `utilbin` by architecture, scripts in `util`.
 
-Owns these names, which are those of 8.1.9. What is there already stays: a root may be shared, and a site's own files are its own.
-Called by `creation` and `join`.
+Owns these names, which are the names of 8.1.9. Existing files stay: a root may be shared, or hold a site's own files. Called by
+`creation` and `join`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCRIPTS = {
 }
 _ARCH = """\
 #!/bin/sh
-# The architecture of this host, as the load value `arch` says it; -lib: the variable that names directories of libraries.
+# The architecture of this host, as in the load value `arch`; -lib: the variable with the directories of libraries.
 case $1 in
   -lib) echo LD_LIBRARY_PATH; exit ;;
   -m) manpath 2>/dev/null || echo /usr/share/man; exit ;;
@@ -36,7 +36,7 @@ esac
 
 
 def provide(root: Path, installation: Installation) -> None:
-    """Make what is missing. Raises OSError."""
+    """Make the missing files. Raises OSError."""
     for name, known_as in _VERIFIER_LIBRARIES.items():
         _new(root / "util" / "resources" / "jsv" / known_as, (installation.cluster_config / "jsv" / name).read_text())
     for name, script in _SCRIPTS.items():
@@ -50,7 +50,7 @@ def provide(root: Path, installation: Installation) -> None:
 
 
 def library_of(prefix: Path) -> Path:
-    """Where the DRMAA library for this machine lies below an installation, or below SGE_ROOT."""
+    """The path of the DRMAA library for this machine, below an installation or below SGE_ROOT."""
     return prefix / "lib" / architecture(os.uname().machine) / "libdrmaa.so"
 
 

@@ -1,4 +1,4 @@
-"""One request to a daemon of this host, at its Unix socket: a JSON object there and back.
+"""A request to a daemon of this host, at its Unix socket: JSON objects in both directions.
 
 Owns the transport. Called by `gridengine arco` and `gridengine web`.
 """
@@ -20,7 +20,7 @@ class NoReplyError(Exception):
 
 
 def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: float) -> dict[str, Any]:
-    """The answer to a request. Refusal: it is not granted. Raises Silence."""
+    """The answer to a request. Refusal: the daemon denies the request. Raises NoReplyError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(patience_s)
         try:

@@ -1,7 +1,7 @@
-"""The systemd units of a cell's daemons on this host: written when a host becomes one of a cell, removed with it.
+"""The systemd units of a cell's daemons on this host: written when a host joins a cell, and removed with the cell.
 
-Owns their files in /etc/systemd/system, made of the templates that the installation has. Must not enable, start or stop anything:
-that is the administrator's word. Called by `program` and `uninstall`.
+Owns their files in /etc/systemd/system, made from the templates of the installation. Must not enable, start or stop units: the
+administrator does. Called by `program` and `uninstall`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from clients.admin.installation import Installation
 from clients.admin.local_daemons import DBWRITER, EXECD, QMASTER, SHADOWD, WEB
 
 UNITS = Path("/etc/systemd/system")
-#: is there while systemd is the init of this host
+#: exists if systemd is the init of this host
 _RUNS = Path("/run/systemd/system")
 PROGRAMS = (QMASTER, SHADOWD, EXECD, DBWRITER, WEB)
 
 
 def write_units(files: CellFiles, programs: Iterable[str], installation: Installation, directory: Path = UNITS) -> list[str]:
-    """Write the units of these programs for a cell; their names. None where they would not be of use: without systemd or root's
-    rights, and from a checkout, which may move. One that serves another cell is left as it is. Raises OSError.
+    """Write the units of these programs for a cell; return their names. Writes no units without systemd, without root's
+    permissions, and from a checkout, which may move. A unit of another cell is not changed. Raises OSError.
     """
     if os.geteuid() != 0 or not _RUNS.is_dir() or installation.prefix is None:
         return []
@@ -39,8 +39,8 @@ def write_units(files: CellFiles, programs: Iterable[str], installation: Install
 
 
 def unit_text(template: str, files: CellFiles, installation: Installation) -> str:
-    """The text of a unit: the template with the cell and the place of the programs."""
-    unit = template[template.index("[Unit]") :]  # what stands before says what is to be filled in
+    """The text of a unit: the template with the cell and the directory of the programs."""
+    unit = template[template.index("[Unit]") :]  # a comment on the template precedes
     text = re.sub(r"^Environment=.*$", _environment(files), unit, flags=re.MULTILINE)
     return re.sub(r"^ExecStart=\S*/", f"ExecStart={installation.bin}/", text, flags=re.MULTILINE)
 

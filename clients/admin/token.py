@@ -1,7 +1,7 @@
-"""`gridengine token`: tokens with which bare hosts join the cell, so that nobody carries keys by hand.
+"""`gridengine token`: tokens by which bare hosts join the cell, without copying keys by hand.
 
-Owns the wording of these sub-commands; what is kept of a token lies with the authority, on the master host. Called by `program`.
-Source: adr/0153, docs/security.md.
+Owns the output of these sub-commands; the authority keeps the records of tokens, on the master host. Called by `program`. Source:
+adr/0153, docs/security.md.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Annotated
 
 import typer
 
-from clients.admin.asking import mean_cell, objects_now
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.certificate import utc_now
 from clients.admin.host import Groups, Queues, Roles, chosen_roles
-from clients.admin.host_keys import addresses_of, opened_authority, require_master, require_own_addresses, unique_name
-from clients.admin.host_objects import HostWishes, with_host
+from clients.admin.host_keys import addresses_of, open_authority, require_master, require_own_addresses, unique_name
+from clients.admin.host_objects import HostOptions, with_host
+from clients.admin.qmaster_requests import read_objects, select_cell
 from clients.admin.refusal import Refusal
 from gridengine.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
@@ -34,14 +34,14 @@ Hosts = Annotated[
 
 
 @token.callback()
-def which_cell(
+def read_cell_options(
     context: typer.Context,
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
-    """Say for all sub-commands which cell is meant."""
+    """Select the cell, for all sub-commands."""
     context.obj = cell_of_environment(root, name)
-    mean_cell(context.obj)
+    select_cell(context.obj)
 
 
 @token.command()
@@ -51,23 +51,23 @@ def join(
     count: Annotated[
         int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="How many hosts may join by it. Default: one.")
     ] = None,
-    hours: Annotated[float, typer.Option(min=0.01, max=_LONGEST_H, help="How long it is good.")] = 1.0,
+    hours: Annotated[float, typer.Option(min=0.01, max=_LONGEST_H, help="Hours of validity.")] = 1.0,
     role: Roles = None,
     queue: Queues = None,
     group: Groups = None,
     memory: Annotated[bool, typer.Option("--memory", help="Count the memory of hosts that join by it (h_vmem).")] = False,
 ) -> None:
-    """Make a token with which one host joins, or those that are named, and print it. On the master host.
+    """Make and print a token by which one host, or the named hosts, may join. On the master host.
 
     The token goes to standard output, the commands that take it to standard error.
     """
     cell = _master_cell(context)
-    authority = opened_authority(cell)
+    authority = open_authority(cell)
     queues, groups = tuple(queue or ()), tuple(group or ())
-    wishes = HostWishes(chosen_roles(role), queues, groups=groups, memory="1G" if memory else "")
-    with_host(objects_now(), "host", wishes)  # so that it says now what is wrong with them
-    placing: dict[str, object] = {"roles": wishes.roles, "queues": queues, "groups": groups, "memory": memory}
-    hosts = _named(cell, names or [])
+    options = HostOptions(chosen_roles(role), queues, groups=groups, memory="1G" if memory else "")
+    with_host(read_objects(), "host", options)  # reports wrong options now
+    placing: dict[str, object] = {"roles": options.roles, "queues": queues, "groups": groups, "memory": memory}
+    hosts = _permitted_hosts(cell, names or [])
     if hosts and count is not None:
         raise Refusal("--hosts: the token is for the hosts that are named, each once")
     most = len(hosts) or count or 1
@@ -80,11 +80,11 @@ def join(
         authority.keep_join(JoinRecord(made.number, made.digest, until.timestamp(), hosts, (), placing, most))
     except OSError as error:
         raise Refusal(f"cannot make a token: {error.filename}: {error.strerror}") from error
-    _say_how(cell, made, f"good until {_local(until.timestamp())} for {_for_whom(hosts, most)}")
+    _print_instructions(cell, made, f"valid until {_local_time(until.timestamp())} for {_describe_hosts(hosts, most)}")
 
 
-def _named(cell: InstalledCell, names: list[str]) -> tuple[str, ...]:
-    """The hosts that may join. Refusal: a name that no request could come from, so that it is said now."""
+def _permitted_hosts(cell: InstalledCell, names: list[str]) -> tuple[str, ...]:
+    """The hosts that may join. Refusal: a name under which no host could join, reported before the token is made."""
     hosts = tuple(dict.fromkeys(unique_name(cell, name) for name in names))
     for name in hosts:
         if name == cell.master_host:
@@ -93,8 +93,8 @@ def _named(cell: InstalledCell, names: list[str]) -> tuple[str, ...]:
     return hosts
 
 
-def _say_how(cell: InstalledCell, made: JoinToken, good: str) -> None:
-    """Print the token; how it is used goes to standard error, so that the output can be handed on as it is."""
+def _print_instructions(cell: InstalledCell, made: JoinToken, good: str) -> None:
+    """Print the token; the instructions go to standard error, so that the output can be piped."""
     typer.echo(str(made))
     sys.stdout.flush()
     command = f"gridengine join {cell.master_host}:{cell.settings['qmaster_port']}"
@@ -104,18 +104,19 @@ def _say_how(cell: InstalledCell, made: JoinToken, good: str) -> None:
     typer.echo(f"{good}; to end it: gridengine token revoke {made.number}", err=True)
 
 
-def _for_whom(hosts: tuple[str, ...], most: int) -> str:
+def _describe_hosts(hosts: tuple[str, ...], most: int) -> str:
     return ", ".join(hosts) or ("one host" if most == 1 else f"{most} hosts") + " without keys"
 
 
 @token.command("list")
 def list_command(context: typer.Context) -> None:
-    """Show the tokens that are good: number, until when, for whom, who has joined by it."""
-    for known in opened_authority(_master_cell(context)).joins():
+    """Show the valid tokens: number, end of validity, permitted hosts, joined hosts."""
+    for known in open_authority(_master_cell(context)).joins():
         if known.until > utc_now().timestamp():
             joined = f", joined: {' '.join(each.host for each in known.joined)}" if known.joined else ""
             used = ", used up" if known.is_used_up else ""
-            typer.echo(f"{known.number}  until {_local(known.until)}  {_for_whom(known.hosts, known.most)}{used}{joined}")
+            hosts = _describe_hosts(known.hosts, known.most)
+            typer.echo(f"{known.number}  until {_local_time(known.until)}  {hosts}{used}{joined}")
 
 
 @token.command()
@@ -123,15 +124,15 @@ def revoke(
     context: typer.Context,
     number: Annotated[str, typer.Argument(metavar="NUMBER", help="As gridengine token list shows it.")],
 ) -> None:
-    """Make a token worthless. Hosts that have joined by it stay."""
-    authority = opened_authority(_master_cell(context))
+    """Revoke a token. Hosts that have joined by it stay."""
+    authority = open_authority(_master_cell(context))
     if number not in {known.number for known in authority.joins()}:
         raise Refusal(f'there is no token "{number}" (gridengine token list)')
     authority.forget_join(number)
     typer.echo(f"token {number} is revoked")
 
 
-def _local(seconds: float) -> str:
+def _local_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 

@@ -1,7 +1,7 @@
-"""Where `gridengine join` has its token from: standard input, a file, or a prompt.
+"""The input of the token of `gridengine join`: standard input, a file, or a prompt.
 
-Never the command line, which every user of the host sees (`ps`) while the command runs. Called by `program`.
-Source: docs/security.md.
+Never the command line, which every user of the host can see (`ps`) while the command runs. Called by `program`. Source:
+docs/security.md.
 """
 
 from __future__ import annotations
@@ -16,50 +16,52 @@ from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
 from gridengine.joining import parse_token
 
-#: bytes that are read at most: a token has fewer
+#: limit of bytes read; a token is shorter
 _LONGEST = 4096
 
 
 def read_token(given: str | None, file: Path | None) -> str:
-    """The token that was meant: `given` is None or -. Refusal: it was said openly, others may read the file, or there is none."""
+    """The token; `given` is None or -. Refusal: the token is on the command line, other users may read the file, or there is no
+    token.
+    """
     if given is not None and file is not None:
-        raise Refusal("--token and --token-file: say one of them")
+        raise Refusal("--token and --token-file: give only one of them")
     if given not in (None, "-"):
-        raise Refusal(_said_openly(str(given)))
+        raise Refusal(_exposed_token_text(str(given)))
     if file is not None:
-        return _of_file(file)
+        return _read_file(file)
     if sys.stdin.isatty():
-        return _prompted()
+        return _prompt()
     if given is None:
-        raise Refusal("which token: --token - reads it from standard input, --token-file FILE from a file")
+        raise Refusal("no token: --token - reads it from standard input, --token-file FILE from a file")
     return sys.stdin.read(_LONGEST).strip()
 
 
-def _said_openly(text: str) -> str:
-    """The refusal of a token on the command line, which has been shown by now, with what to do about it."""
-    how = "--token - reads it from standard input, --token-file FILE from a file, and without either you are asked for it"
+def _exposed_token_text(text: str) -> str:
+    """The refusal of a token on the command line, which is exposed by now, with the next steps."""
+    how = "--token - reads it from standard input, --token-file FILE from a file, and without either a prompt asks for it"
     try:
         number = parse_token(text).number
     except SyntaxFault:
         return f"--token: {how}"
     return (
-        f"--token: every user of this host sees what is on the command line: {how}. This token was seen: on the master host, "
+        f"--token: every user of this host can see the command line: {how}. This token is exposed: on the master host,  "
         f"gridengine token revoke {number}, and gridengine token join makes another"
     )
 
 
-def _of_file(path: Path) -> str:
+def _read_file(path: Path) -> str:
     try:
         with path.open(encoding="ascii", errors="replace") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise Refusal(f"--token-file {path}: others than its owner may read it (chmod 600 {path})")
+                raise Refusal(f"--token-file {path}: users other than its owner may read it (chmod 600 {path})")
             return file.read(_LONGEST).strip()
     except OSError as error:
         raise Refusal(f"--token-file {path}: {error.strerror}") from error
 
 
-def _prompted() -> str:
+def _prompt() -> str:
     try:
         return getpass.getpass("Token of gridengine token join: ").strip()
     except (EOFError, KeyboardInterrupt):

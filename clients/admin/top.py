@@ -1,6 +1,6 @@
-"""`gridengine top`: a page in the terminal of hosts, queues, users, reservations and what is wrong, always new.
+"""`gridengine top`: a live page in the terminal of hosts, queues, users, reservations and faults.
 
-Owns asking again and again, the keys, and the terminal. What the page says is `top_frame`'s. Called by `program`.
+Owns polling, the keys, and the terminal. `top_frame` owns the content of the page. Called by `program`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _QUESTION = {
     **{"hosts": {}, "queues": {"explain": "E"}, "cluster_queues": {}, "totals": {}},
     "reservations": {"users": ["*"]},
 }
-#: the qmaster is asked for no more than a twentieth of its time, however long it takes for an answer
+#: the queries take at most a twentieth of the qmaster's time, also if answers are slow
 _SHARE = 20
 
 
 def top(
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     cell: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-    interval: Annotated[float, typer.Option(min=0.5, max=3600, help="Seconds between two looks at the cell.")] = 2.0,
-    once: Annotated[bool, typer.Option("--once", help="Print one page and end, as without a terminal.")] = False,
+    interval: Annotated[float, typer.Option(min=0.5, max=3600, help="Seconds between two updates.")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Print one page and exit, as without a terminal.")] = False,
 ) -> None:
-    """Watch the cell: hosts, queues, users, reservations and what is wrong. Keys: q quits; n, l, s order the hosts."""
+    """Watch the cell: hosts, queues, users, reservations and faults. Keys: q quits; n, l, s sort the hosts."""
     here = read_cell(cell_of_environment(root, cell))
     os.environ.update(here.environment())
-    seen = _look(here)
+    seen = _read_status(here)
     console = Console()
     if once or not (sys.stdin.isatty() and sys.stdout.isatty()):
         console.print(frame(seen, console.width, None))
@@ -52,8 +52,8 @@ def top(
     _watch(here, seen, console, interval)
 
 
-def _look(cell: InstalledCell) -> Seen:
-    """The cell as it is now. Refusal: the qmaster cannot be asked."""
+def _read_status(cell: InstalledCell) -> Seen:
+    """The present state of the cell. Refusal: the qmaster does not answer."""
     try:
         answer = gdi.call("status", _QUESTION)
     except gdi.Unreachable as error:
@@ -77,7 +77,7 @@ def _watch(cell: InstalledCell, seen: Seen, console: Console, interval: float) -
                 continue
             asked = time.monotonic()
             try:
-                seen = _look(cell)
+                seen = _read_status(cell)
                 pause = max(interval, _SHARE * (time.monotonic() - asked))
             except Refusal:
                 seen, pause = replace(seen, silent_s=time.time() - seen.time), interval
@@ -92,7 +92,7 @@ def _key(patience_s: float) -> str:
 
 @contextmanager
 def _single_keys() -> Iterator[None]:
-    """Keys are read one by one, and not shown."""
+    """Keys are read without Enter and without echo."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:

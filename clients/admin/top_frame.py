@@ -1,6 +1,6 @@
-"""The page of `gridengine top`: what it says of an answer of the qmaster, made to fit a terminal.
+"""The page of `gridengine top`: the qmaster's answer, laid out to fit a terminal.
 
-Owns sections, columns, and what is worth a warning. Pure: no clock, no terminal, no qmaster. Called by `top`.
+Owns sections, columns, and warnings. Pure: no clock, no terminal, no qmaster. Called by `top`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from rich.text import Text
 
 from gridengine.units import format_duration, format_memory
 
-#: from this width on, sections stand in two columns
+#: from this width on, sections are in two columns
 WIDE = 120
 ORDERS = {"n": "name", "l": "load", "s": "slots"}
-"""Keys that order the hosts, by which of their values."""
+"""Keys that sort the hosts -> the value to sort by."""
 
 Row = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is shown: the qmaster's answer to `status`, what this host found, and how old both are."""
+    """The data of a page: the qmaster's answer to `status`, local findings, and their age."""
 
     cell: str
     master: str
@@ -38,19 +38,19 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table: columns, of which the first begins at the left, and rows."""
+    """A table: columns, the first aligned left, and rows."""
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
 
-    def warns(self, row: Row) -> bool:
+    def has_warning(self, row: Row) -> bool:
         """Whether a host's instances are unknown or in error."""
         return self.columns[0] == "HOST" and bool(set(row[1]) & set("uE"))
 
 
 def frame(seen: Seen, width: int, height: int | None, order: str = "n") -> RenderableType:
     """The page for `width` columns and `height` lines; None: as long as it is."""
-    wrong = list(wrongs(seen))
+    wrong = list(find_problems(seen))
     shown = wrong if height is None else wrong[: max(1, height // 6)]
     lines = [_head(seen, order, width), _numbers(seen)]
     lines += [Text(f"! {text}", style="bold red", no_wrap=True, overflow="ellipsis") for text in shown]
@@ -67,23 +67,23 @@ def frame(seen: Seen, width: int, height: int | None, order: str = "n") -> Rende
     return Group(*lines, grid)
 
 
-def shares(room: int, wishes: list[int]) -> list[int]:
-    """How many lines of `room` each gets that wishes for so many: all get the same, but what one does not need the others do."""
-    given = [0] * len(wishes)
-    while room > 0 and (hungry := [number for number, wish in enumerate(wishes) if given[number] < wish]):
-        for number in hungry[:room]:
+def share_lines(available: int, demands: list[int]) -> list[int]:
+    """Distribute `available` lines by demand: equal shares, with unneeded lines given to the other sections."""
+    given = [0] * len(demands)
+    while available > 0 and (hungry := [number for number, demand in enumerate(demands) if given[number] < demand]):
+        for number in hungry[:available]:
             given[number] += 1
-        room -= len(hungry[:room])
+        available -= len(hungry[:available])
     return given
 
 
-def wrongs(seen: Seen) -> Iterator[str]:
-    """What an administrator should look at, the worst first."""
+def find_problems(seen: Seen) -> Iterator[str]:
+    """The problems for an administrator, the worst first."""
     if seen.silent_s:
-        yield f"the qmaster has not answered for {format_duration(seen.silent_s)}: what follows is as old"
+        yield f"the qmaster has not answered for {format_duration(seen.silent_s)}: the data below is as old"
     instances = seen.status.get("queues", [])
     if lost := sorted({_host_of(each) for each in instances if "u" in each["states"]}):
-        yield f"{len(lost)} host{'s' if lost[1:] else ''} lost: {', '.join(lost)}"
+        yield f"{len(lost)} host{'s' if lost[1:] else ''} unreachable: {', '.join(lost)}"
     yield from seen.here
     for each in instances:
         if "E" in each["states"]:
@@ -140,7 +140,7 @@ def _sections(seen: Seen, order: str) -> Iterator[Section]:
 
 
 def _hosts(seen: Seen, order: str) -> list[Row]:
-    """Those that need a look first, then as `order` says."""
+    """Hosts with problems first, then in the given order."""
     instances: dict[str, list[Mapping[str, Any]]] = {}
     for each in seen.status.get("queues", []):
         instances.setdefault(_host_of(each), []).append(each)
@@ -150,20 +150,20 @@ def _hosts(seen: Seen, order: str) -> list[Row]:
             continue
         _, cpus, _, _, _, load, memory, memory_used, swap, swap_used = each["values"]
         own = instances.get(each["name"], [])
-        letters = "".join(sorted({letter for one in own for letter in one["states"]}))
+        state_codes = "".join(sorted({code for one in own for code in one["states"]}))
         used = sum(one["used"] for one in own)
         by = {"n": 0.0, "l": -float(load or 0), "s": -float(used)}[order]
         row = (
-            *(each["name"], letters, f"{used}/{sum(one['total'] for one in own)}", _number(load)),
+            *(each["name"], state_codes, f"{used}/{sum(one['total'] for one in own)}", _number(load)),
             *("-" if cpus is None else f"{cpus:.0f}", _part(memory_used, memory), _part(swap_used, swap)),
         )
-        found.append((not set(letters) & set("uE"), by, each["name"], row))
+        found.append((not set(state_codes) & set("uE"), by, each["name"], row))
     return [row for *_, row in sorted(found)]
 
 
 def _closed(queue: Mapping[str, Any]) -> str:
-    """Slots that take no jobs, by letters of states."""
-    return " ".join(f"{letter}:{count}" for letter, count in queue["states"].items() if count)
+    """Slots that accept no jobs, by state code."""
+    return " ".join(f"{code}:{count}" for code, count in queue["states"].items() if count)
 
 
 def _number(value: float | None) -> str:
@@ -187,9 +187,9 @@ def _moment(epoch: float) -> str:
 
 
 def _stacked(sections: list[Section], height: int | None) -> Iterator[RenderableType]:
-    """Tables below each other, each with as many rows as there is room for."""
-    wishes = [len(section.rows) for section in sections]
-    given = wishes if height is None else shares(height - len(sections), wishes)
+    """Tables below each other, each with as many rows as fit."""
+    demands = [len(section.rows) for section in sections]
+    given = demands if height is None else share_lines(height - len(sections), demands)
     for section, count in zip(sections, given, strict=True):
         if height is not None and not count:
             continue
@@ -198,7 +198,7 @@ def _stacked(sections: list[Section], height: int | None) -> Iterator[Renderable
             table.add_column(column, no_wrap=True, justify="right" if number else "left", ratio=None if number else 1)
         cut = len(section.rows) > count
         for row in section.rows[: count - 1] if cut else section.rows:
-            table.add_row(*(Text(cell) for cell in row), style="red" if section.warns(row) else "")
+            table.add_row(*(Text(cell) for cell in row), style="red" if section.has_warning(row) else "")
         if cut:
             table.add_row(Text(f"and {len(section.rows) - count + 1} more", style="dim"))
         yield table

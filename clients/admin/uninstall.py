@@ -1,8 +1,7 @@
-"""`gridengine uninstall`: takes a cell off this host.
+"""`gridengine uninstall`: removes a cell from this host.
 
-Owns what belongs to a cell on one host and what of it is kept. What runs is left alone unless it was asked for, tasks unless
-what is kept of them goes as well; the configuration of the cell is not touched (that is `gridengine host remove`), nor are the
-installed programs.
+Owns the list of a cell's files on one host, and of the kept files. Running daemons are stopped only on request, and tasks only if
+their spool is purged too. The configuration of the cell (`gridengine host remove`) and the installed programs are not changed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,9 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What a cell has on this host. `kept`: what only --purge removes; `shared`: what other hosts may need."""
+    """The files and processes of a cell on this host. `kept`: removed only with --purge; `shared`: possibly in use by other
+    hosts.
+    """
 
     daemons: tuple[LocalDaemon, ...]
     tasks: tuple[Path, ...]
@@ -41,22 +42,23 @@ class Remains:
 
 
 def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
-    """Say what there is of a cell on this host, and remove it. Refusal: something runs, or nobody has said yes."""
+    """Show the files and processes of a cell on this host, and remove them. Refusal: processes run, or the user did not confirm.
+    """
     left = remains(cell)
-    for word, paths in (("removes", left.removed), ("removes" if purge else "keeps", left.kept), ("leaves", left.shared)):
+    for verb, paths in (("removes", left.removed), ("removes" if purge else "keeps", left.kept), ("leaves", left.shared)):
         for path in paths:
-            typer.echo(f"{word:<8} {path}")
+            typer.echo(f"{verb:<8} {path}")
     for daemon in left.daemons:
         typer.echo(f"{'ends' if end else 'runs':<8} {daemon}")
     for task in left.tasks:
         typer.echo(f"{'ends' if end and purge else 'runs':<8} task {task.name}")
     if left.tasks and not (end and purge):
         raise Refusal(
-            f"on this host runs {counted(len(left.tasks), 'task')}: drain it and wait until no task runs, or qdel them; "
-            "where the cell does not know this host any more, --stop --purge ends them"
+            f"this host runs {counted(len(left.tasks), 'task')}: drain it and wait until no task runs, or qdel them; "
+            "if the cell no longer knows this host, --stop --purge ends them"
         )
     if left.daemons and not end:
-        raise Refusal("daemons run on this host: gridengine stop, or say --stop")
+        raise Refusal("daemons run on this host: gridengine stop, or --stop")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
         raise Refusal("nothing was changed (--yes removes it)")
     stop(left.daemons)
@@ -65,7 +67,7 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
     for path in (*left.removed, *(left.kept if purge else ())):
         _remove(path)
     for empty in (cell.execd_spool_dir, cell.qmaster_spool_dir.parent, cell.files.directory):
-        with suppress(OSError):  # somebody else has something there
+        with suppress(OSError):  # other files are there
             empty.rmdir()
     if not any(cell.files.root.glob("*/common")) and not left.shared:
         typer.echo(
@@ -75,13 +77,13 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
 
 
 def remains(cell: InstalledCell) -> Remains:
-    """What there is of a cell on this host."""
+    """The files and processes of a cell on this host."""
     execds = sorted(path for path in cell.execd_spool_dir.glob("*") if path.is_dir())
     tasks = [path for each in execds for path in each.glob("active_jobs/*")]
     beside = cell.qmaster_spool_dir.parent
     spools = [cell.qmaster_spool_dir, beside / "dbwriter", beside / "web", *execds]
     common = (cell.files.common,) if cell.files.common.exists() else ()
-    ours = is_master_here(cell) or not cell.files.initial_config.exists()  # a host that joined by a token has a copy of its own
+    ours = is_master_here(cell) or not cell.files.initial_config.exists()  # a host that joined by a token has its own copy
     removed = [*units_of(cell.files), *([cell.run_dir] if cell.run_dir.exists() else []), *(common if ours else ())]
     return Remains(
         tuple(daemon for daemon in daemons_of_this_machine(cell) if process_of(daemon) is not None),
@@ -97,7 +99,7 @@ def _runs(task: Path) -> bool:
 
 
 def _end(task: Path) -> None:
-    """Have a task's shepherd kill it, as an execd does (docs/architecture.md section 5.2). Refusal: it does not end."""
+    """Have a task's shepherd kill it, as an execd does (docs/architecture.md section 5.2). Refusal: the task does not end."""
     if (shepherd := process_of(_shepherd_of(task))) is None:
         return
     try:

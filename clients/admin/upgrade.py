@@ -1,7 +1,7 @@
-"""`gridengine upgrade`: all daemons of a cell go on as the release that is installed, one host after the other, while jobs run.
+"""`gridengine upgrade`: restarts all daemons of a cell on the installed release, host by host, while jobs run.
 
-Owns the order, the waiting and what is said. Which daemon is of which release tell the qmaster, the seats and pid files; the
-releases are `releases`'. What was interrupted goes on with the next call: whatever is of that release already is left alone.
+Owns the order, the waiting and the output. The qmaster, the participants and pid files report the releases of daemons; `releases`
+owns the installed releases. The next call continues an interrupted upgrade: daemons already on the release are not restarted.
 Runs on the master host. Source: docs/operations.md; docs/adr/0149.
 """
 
@@ -19,7 +19,7 @@ import typer
 
 from clients import gdi
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
-from clients.admin.daemon_releases import go_on, release_of, says_its_release
+from clients.admin.daemon_releases import release_mismatch, release_of, restart_on_release
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     QMASTER,
@@ -38,33 +38,33 @@ from clients.admin.socket_request import NoReplyError, ask
 from gridengine.protocol import MAX_PROTOCOL_DIFFERENCE
 from gridengine.units import format_duration
 
-#: seconds: how long a daemon may take to be back, exec hosts to come to a new master, and their hellos to tell what they have
-#: installed; between two looks
-_BACK_S, _HEARD_S, _TOLD_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
+#: limits in seconds: for a daemon to be back, exec hosts to reconnect to a new master, and heartbeats to report the installed
+#: release; pause between two checks
+_BACK_S, _RECONNECT_S, _INSTALL_REPORT_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
 _ANSWER_S = 10.0
-#: bytes that the disk of the spool must have beyond what is needed
-_ROOM = 100 * 1024 * 1024
-_OLD = "its daemon is of a release that cannot be told: gridengine stop and gridengine start there; jobs run on"
+#: free bytes required on the disk of the spool, beyond the needed space
+_RESERVE_BYTES = 100 * 1024 * 1024
+_OLD = "its daemon is from before versioned releases, not upgradable in place: gridengine stop and start there; jobs run on"
 
 
 def upgrade(
     hosts: Annotated[list[str] | None, typer.Argument(help="Only these exec hosts, after shadows and master.")] = None,
     root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-    check: Annotated[bool, typer.Option("--check", help="Only show which host has what, and what is in the way.")] = False,
-    back: Annotated[bool, typer.Option("--back", help="Put the release before the present one into use first.")] = False,
-    here: Annotated[bool, typer.Option("--here", help="With --back: only on this host, whose daemons go on.")] = False,
-    older: Annotated[bool, typer.Option("--older", help="Also as a release that is older than the one that runs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only show the releases of the hosts, and the obstacles.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="First put the previous release into use.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="With --back: only on this host, whose daemons run on.")] = False,
+    older: Annotated[bool, typer.Option("--older", help="Allow a release older than the running release.")] = False,
 ) -> None:
-    """Have all daemons go on as the release that is installed (make install), host by host; jobs run on.
+    """Restart all daemons on the installed release (make install), host by host; jobs run on.
 
-    Exit code 1: it stopped, and goes on when it is called again.
+    Exit code 1: the upgrade has stopped; the next call continues it.
     """
     files = cell_of_environment(root, name)
     os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
     installation, cell = find_installation(), read_cell(files)
     if back:
-        _go_back(installation)
+        _use_previous_release(installation)
         if here:
             return
     if not is_master_here(cell):
@@ -73,7 +73,7 @@ def upgrade(
     problems = work.problems()
     for line in work.table():
         typer.echo(line)
-    for remark in (*work.dates(), *problems):  # not among the rows, which scripts read
+    for remark in (*work.dates(), *problems):  # on stderr, as scripts read the rows
         typer.echo(remark, err=True)
     if problems:
         raise Refusal("nothing was restarted")
@@ -82,187 +82,188 @@ def upgrade(
 
 
 class Upgrade:
-    """The way of one cell to the release that this host has installed.
+    """The upgrade of one cell to the release installed on this host.
 
-    `chosen`: exec hosts that are meant, [] for all; `back`: the release may be older than the one that runs.
+    `chosen`: the selected exec hosts, [] for all; `back`: the release may be older than the running release.
     """
 
     def __init__(self, cell: InstalledCell, installation: Installation, chosen: list[str], back: bool) -> None:
         self._cell, self._installation, self._chosen, self._back = cell, installation, chosen, back
-        self._wanted: Release = installation.releases().current()
+        self._target: Release = installation.releases().current()
         self._known = _known()
-        self._seats = self._seat_words()
+        self._participants = self._participant_reports()
         self._present = {row["host"] for row in self._known["hosts"] if row["up"]}
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
     def problems(self) -> list[str]:
-        """What is in the way, a sentence each. Hosts that have just got the release have said so within seconds."""
-        end, local = time.monotonic() + _TOLD_S, list(self._local_problems())
-        while (far := list(self._far_problems())) and not local and time.monotonic() < end:
+        """The obstacles, a sentence each. Hosts report a newly installed release within seconds."""
+        end, local = time.monotonic() + _INSTALL_REPORT_S, list(self._local_problems())
+        while (far := list(self._remote_problems())) and not local and time.monotonic() < end:
             time.sleep(_LOOK_S)
-            self._known, self._seats = _known(), self._seat_words()
+            self._known, self._participants = _known(), self._participant_reports()
         return [*local, *far]
 
     def _local_problems(self) -> Iterator[str]:
-        wanted, master = self._wanted, self._known["master"]
-        if wanted.spool < master["spool"]:
-            yield _no_way_back(wanted, master["spool"])
+        target, master = self._target, self._known["master"]
+        if target.spool < master["spool"]:
+            yield _downgrade_obstacle(target, master["spool"])
         running = self._running_release()
-        if running is not None and wanted.is_older_than(running) and not self._back:
-            yield f"release {wanted} is older than {running}, which the cell runs: gridengine upgrade --older goes on as it"
-        if not wanted.protocol:
-            yield f"release {wanted.name} is of before daemons went on: gridengine stop and start on each host, exec hosts first"
-        elif reason := says_its_release(self._installation.program(QMASTER), wanted.name):
+        if running is not None and target.is_older_than(running) and not self._back:
+            yield f"release {target} is older than {running}, which the cell runs: gridengine upgrade --older restarts on it"
+        if not target.protocol:
+            yield f"release {target.name} is from before in-place upgrades: gridengine stop, start on each host, exec hosts first"
+        elif reason := release_mismatch(self._installation.program(QMASTER), target.name):
             yield reason
         spool = self._cell.qmaster_spool_dir / "spool.db"
-        needed = _ROOM + (2 * spool.stat().st_size if wanted.spool > master["spool"] and spool.exists() else 0)
+        needed = _RESERVE_BYTES + (2 * spool.stat().st_size if target.spool > master["spool"] and spool.exists() else 0)
         free = shutil.disk_usage(self._cell.qmaster_spool_dir).free
         if free < needed:
             yield f"the disk of {spool} has {free // 2**20} MB left, and {needed // 2**20} MB are needed"
 
     def _running_release(self) -> Release | None:
-        """The release of the qmaster, None where this host does not have it any more."""
+        """The release of the qmaster, None if this host no longer has it."""
         try:
             return self._installation.releases().read(self._known["master"]["release"])
         except Refusal:
             return None
 
-    def _far_problems(self) -> Iterator[str]:
-        wanted = self._wanted
+    def _remote_problems(self) -> Iterator[str]:
+        target = self._target
         for host in self._chosen:
             if host not in {row["host"] for row in self._known["hosts"]}:
                 yield f'"{host}" is no exec host that the qmaster knows'
         rows = [row for row in self._rows() if row["up"]]
-        for host, word in [*self._seats.items(), *((row["host"], row) for row in rows)]:
-            if "away" in word or not word["release"] or word["release"] == wanted.name:
+        for host, report in [*self._participants.items(), *((row["host"], row) for row in rows)]:
+            if "away" in report or not report["release"] or report["release"] == target.name:
                 continue
-            if word["installed"] != wanted.name:
-                yield f"host {host} has {word['installed']} installed, not {wanted.name}: install that there first"
-            elif abs(word["protocol"] - wanted.protocol) > MAX_PROTOCOL_DIFFERENCE:
+            if report["installed"] != target.name:
+                yield f"host {host} has {report['installed']} installed, not {target.name}: install that there first"
+            elif abs(report["protocol"] - target.protocol) > MAX_PROTOCOL_DIFFERENCE:
                 yield (
-                    f"host {host} runs {word['release']} of protocol {word['protocol']}, {wanted.name} is of {wanted.protocol}: "
-                    "upgrade to a release between them first"
+                    f"host {host} runs {report['release']} of protocol {report['protocol']}, "
+                    f"{target.name} has {target.protocol}: "
+                    "upgrade to an intermediate release first"
                 )
 
     def table(self) -> Iterator[str]:
-        """Which daemon on which host is of which release, and which one its host has installed."""
+        """The table of daemons by host: running release, installed release, remark."""
         yield f"{'host':<24} {'daemon':<12} {'runs':<20} {'installed':<20} remark"
         for daemon in (qmaster_of(self._cell), *self._helpers()):
-            yield _line(daemon.host, daemon.program, self._running(daemon), self._wanted.name, "")
-        for host, word in self._seats.items():
-            yield _line(host, "sge_shadowd", word.get("release", ""), word.get("installed", ""), word.get("away", ""))
+            yield _line(daemon.host, daemon.program, self._running(daemon), self._target.name, "")
+        for host, report in self._participants.items():
+            yield _line(host, "sge_shadowd", report.get("release", ""), report.get("installed", ""), report.get("away", ""))
         for row in self._rows():
             tasks = "1 task" if row["tasks"] == 1 else f"{row['tasks'] or 'no'} tasks"
             remark = row["complaint"] or row["refusal"] or (tasks if row["up"] else "away")
             yield _line(row["host"], "sge_execd", row["release"], row["installed"], remark)
 
     def dates(self) -> list[str]:
-        """Of what commits the releases of the table are, as far as that is known."""
-        known = (self._wanted, self._running_release())
+        """The commit dates of the releases in the table, if known."""
+        known = (self._target, self._running_release())
         return sorted({f"release {release}" for release in known if release is not None and release.date > 0})
 
     def _rows(self) -> list[dict[str, Any]]:
         return [row for row in self._known["hosts"] if not self._chosen or row["host"] in self._chosen]
 
     def _helpers(self) -> list[LocalDaemon]:
-        """Daemons of this host that hold nothing, so far as they run."""
+        """The running daemons of this host that have no part in the election."""
         found = [*([dbwriter_of(self._cell)] if has_database(self._cell) else []), web_of(self._cell)]
         return [daemon for daemon in found if process_of(daemon) is not None]
 
     def _running(self, daemon: LocalDaemon) -> str:
-        told: str = self._known["master"]["release"] if daemon.program == QMASTER else ""
-        return told or release_of(daemon)
+        release: str = self._known["master"]["release"] if daemon.program == QMASTER else ""
+        return release or release_of(daemon)
 
-    def _seat_words(self, restart: str = "") -> dict[str, dict[str, Any]]:
-        """What the other hosts that may be the master say of themselves. Refusal: the one of this host does not answer."""
+    def _participant_reports(self, restart: str = "") -> dict[str, dict[str, Any]]:
+        """The release reports of the other master candidates. Refusal: the participant of this host denies the request."""
         if len(shadow_masters(self._cell)) < 2:
             return {}
         try:
-            words: dict[str, dict[str, Any]] = self._ask_seat("releases", restart=restart).get("releases", {})
+            reports: dict[str, dict[str, Any]] = self._ask_participant("releases", restart=restart).get("releases", {})
         except NoReplyError:
             return {}
-        return words
+        return reports
 
-    def _ask_seat(self, request: str, **fields: object) -> dict[str, Any]:
+    def _ask_participant(self, request: str, **fields: object) -> dict[str, Any]:
         return ask(self._cell.run_dir / "seat.sock", request, fields, _ANSWER_S)
 
     # --- doing -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Shadows, master, exec hosts; to an older release the other way round. Refusal: one is not back."""
+        """Upgrade shadows, master, exec hosts; to an older release in reverse order. Refusal: a daemon is not back."""
         master = self._known["master"]
         steps: list[Callable[[], None]] = [self._shadows, self._master, self._exec_hosts]
-        if self._back or (self._wanted.protocol, self._wanted.spool) < (master["protocol"], master["spool"]):
+        if self._back or (self._target.protocol, self._target.spool) < (master["protocol"], master["spool"]):
             steps.reverse()
         for step in steps:
             step()
-        typer.echo(f"the cell is of release {self._wanted.name}")
+        typer.echo(f"the cell runs release {self._target.name}")
 
     def _shadows(self) -> None:
-        for host, word in self._seats.items():
-            if "away" in word:
-                typer.echo(f"host {host}: its sge_shadowd is left out ({word['away']})")
-            elif word["release"] != self._wanted.name:
-                with _told(f"host {host}: sge_shadowd", self._wanted):
-                    in_sync = host in self._ask_seat("status")["in_sync"]
-                    self._seat_words(restart=host)
+        for host, report in self._participants.items():
+            if "away" in report:
+                typer.echo(f"host {host}: its sge_shadowd is skipped ({report['away']})")
+            elif report["release"] != self._target.name:
+                with _Step(f"host {host}: sge_shadowd", self._target):
+                    in_sync = host in self._ask_participant("status")["in_sync"]
+                    self._participant_reports(restart=host)
                     _until(f"sge_shadowd of host {host}", partial(self._shadow_is_back, host, in_sync))
 
     def _shadow_is_back(self, host: str, in_sync: bool) -> bool:
-        word = self._seat_words().get(host, {})
-        if refusal := word.get("refusal"):
+        report = self._participant_reports().get(host, {})
+        if refusal := report.get("refusal"):
             raise Refusal(f"sge_shadowd of host {host} {refusal}")
-        there = word.get("release") == self._wanted.name
-        return there and (not in_sync or host in self._ask_seat("status")["in_sync"])
+        there = report.get("release") == self._target.name
+        return there and (not in_sync or host in self._ask_participant("status")["in_sync"])
 
     def _master(self) -> None:
         daemon = qmaster_of(self._cell)
-        if self._running(daemon) != self._wanted.name:
-            with _told(f"host {daemon.host}: {daemon.program}", self._wanted):
-                go_on(daemon, self._cell, self._installation)
+        if self._running(daemon) != self._target.name:
+            with _Step(f"host {daemon.host}: {daemon.program}", self._target):
+                restart_on_release(daemon, self._cell, self._installation)
                 _until(str(daemon), lambda: self._master_is_back(daemon))
         for helper in self._helpers():
-            if release_of(helper) != self._wanted.name:
-                with _told(f"host {helper.host}: {helper.program}", self._wanted):
-                    go_on(helper, self._cell, self._installation)
+            if release_of(helper) != self._target.name:
+                with _Step(f"host {helper.host}: {helper.program}", self._target):
+                    restart_on_release(helper, self._cell, self._installation)
 
     def _master_is_back(self, daemon: LocalDaemon) -> bool:
         if process_of(daemon) is None and not daemon.pid_file.read_text().strip():
-            return False  # it is becoming the new program
+            return False  # it is executing the new program
         if process_of(daemon) is None:
             raise Refusal(f"{daemon} has ended: see {daemon.pid_file.parent / 'messages'}; gridengine start")
         try:
             self._known = _known()
         except Refusal:
             return False
-        return bool(self._known["master"]["release"] == self._wanted.name)
+        return bool(self._known["master"]["release"] == self._target.name)
 
     def _exec_hosts(self) -> None:
-        _until("the exec hosts", self._all_are_heard, _HEARD_S, must=False)
+        _until("the exec hosts", self._all_hosts_are_back, _RECONNECT_S, must=False)
         by_hand = []
         for row in self._rows():
             host = row["host"]
-            if row["release"] == self._wanted.name:
+            if row["release"] == self._target.name:
                 continue
             if not row["up"] and not row["complaint"]:
-                typer.echo(f"host {host} is away: its daemon is of what it has installed when it starts")
+                typer.echo(f"host {host} is away: its daemon starts on the release installed there")
             elif not row["release"]:
                 by_hand.append(host)
             else:
-                with _told(f"host {host}: sge_execd", self._wanted):
-                    self._tell(host)
+                with _Step(f"host {host}: sge_execd", self._target):
+                    self._restart_host(host)
                     _until(f"sge_execd of host {host}", partial(self._host_is_back, host))
         if by_hand:
             raise Refusal(f"host {', '.join(by_hand)}: {_OLD}")
 
-    def _all_are_heard(self) -> bool:
-        """Whether the exec hosts that were there before the master went on have come to it again."""
+    def _all_hosts_are_back(self) -> bool:
+        """Whether the exec hosts that were present before the restart of the master have reconnected."""
         rows = self._fresh_rows()
         return all(row["up"] or row["complaint"] for row in rows if not self._present or row["host"] in self._present)
 
-    def _tell(self, host: str) -> None:
-        answer = _request("restart_hosts", {"hosts": [host], "release": self._wanted.name})
+    def _restart_host(self, host: str) -> None:
+        answer = _request("restart_hosts", {"hosts": [host], "release": self._target.name})
         if answer.status:
             raise Refusal("; ".join(text for _, text in answer.answers))
 
@@ -271,36 +272,36 @@ class Upgrade:
         return self._rows()
 
     def _host_is_back(self, host: str) -> bool:
-        """Whether it is of the release, and has told the qmaster what it has."""
+        """Whether the daemon runs the release, and has reported its inventory to the qmaster."""
         row = next(row for row in self._fresh_rows() if row["host"] == host)
         if row["refusal"]:
             raise Refusal(f"host {host} {row['refusal']}")
-        return bool(row["release"] == self._wanted.name and row["up"] and row["ready"])
+        return bool(row["release"] == self._target.name and row["up"] and row["ready"])
 
 
-class _told:
-    """Says what goes on as another release, and how long that took; nothing of what comes to nothing."""
+class _Step:
+    """A step of the upgrade: prints the restarted daemon and the duration; prints nothing on an error."""
 
-    def __init__(self, what: str, wanted: Release) -> None:
-        self._what, self._wanted, self._began = what, wanted, time.monotonic()
+    def __init__(self, what: str, target: Release) -> None:
+        self._what, self._target, self._began = what, target, time.monotonic()
 
     def __enter__(self) -> None:
         return
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            typer.echo(f"{self._what} goes on as {self._wanted.name}, after {format_duration(time.monotonic() - self._began)}")
+            typer.echo(f"{self._what} runs {self._target.name}, after {format_duration(time.monotonic() - self._began)}")
 
 
-def _go_back(installation: Installation) -> None:
-    """Put the release that was used last before the present one into use. Refusal: none, or it cannot read the spool any more."""
+def _use_previous_release(installation: Installation) -> None:
+    """Put the previously used release into use. Refusal: there is none, or it cannot read the present spool."""
     releases = installation.releases()
     names = releases.names()
     if len(names) < 2:
         raise Refusal("no earlier release is installed")
     earlier = releases.read(names[1])
     if earlier.spool < (spool := _known()["master"]["spool"]):
-        raise Refusal(_no_way_back(earlier, spool))
+        raise Refusal(_downgrade_obstacle(earlier, spool))
     try:
         releases.make_current(earlier.name)
     except OSError as error:
@@ -308,15 +309,17 @@ def _go_back(installation: Installation) -> None:
     typer.echo(f"release {earlier.name} is in use on this host again, in place of {names[0]}")
 
 
-def _no_way_back(release: Release, spool: int) -> str:
+def _downgrade_obstacle(release: Release, spool: int) -> str:
     return (
-        f"release {release.name} reads spools of versions up to {release.spool}, and the cell's has version {spool}: there is no "
-        "way back but gridengine restore of a backup from before"
+        f"release {release.name} reads spools of versions up to {release.spool}, and the cell's spool has version {spool}: "
+        "there is no way back except gridengine restore of an earlier backup"
     )
 
 
 def _known() -> dict[str, Any]:
-    """What the qmaster knows of releases; one that is too old to be asked knows nothing. Refusal: it does not answer."""
+    """The releases known to the qmaster; nothing if the qmaster is too old for this request. Refusal: the qmaster does not
+    answer.
+    """
     answer = _request("releases", {})
     if answer.status:
         return {"master": {"release": "", "protocol": 0, "spool": 0}, "hosts": []}
@@ -331,12 +334,12 @@ def _request(name: str, body: dict[str, object]) -> gdi.Answer:
 
 
 def _until(what: str, condition: Callable[[], bool], patience_s: float = _BACK_S, must: bool = True) -> None:
-    """Wait for a condition. Refusal: it `must` be so, and is not within `patience_s`."""
+    """Wait for a condition. Refusal: the condition `must` hold, and does not within `patience_s`."""
     end = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > end:
             if must:
-                raise Refusal(f"{what} is not back after {patience_s:.0f} s: see its messages; then gridengine upgrade goes on")
+                raise Refusal(f"{what} is not back after {patience_s:.0f} s: see its messages; gridengine upgrade then continues")
             return
         time.sleep(_LOOK_S)
 

@@ -1,6 +1,6 @@
-"""`gridengine web`: starts the web server of this host, and gives its caller a link or a token.
+"""`gridengine web`: starts the web server of this host, and prints a link or a token for the caller.
 
-Owns what is said; who the caller is, the server asks the kernel. Source: gridengine/web.py; adr/0134.
+Owns the output; the server identifies the caller by the kernel. Source: gridengine/web.py; adr/0134.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from clients.admin.socket_request import NoReplyError, ask
 from gridengine import web
 
 
-def serve_pages(cell: InstalledCell) -> None:
-    """Have the web server run on this host. Refusal: it cannot, or the caller may not start it."""
+def start_server(cell: InstalledCell) -> None:
+    """Start the web server on this host if it does not run. Refusal: the server cannot start, or the caller may not start it."""
     daemon = web_of(cell)
     if process_of(daemon) is not None or _answers(cell):
         return
-    _may_start(cell)
+    _require_owner(cell)
     with Progress(Console(soft_wrap=True)).step(f"starting {daemon}"):
         start(daemon, cell, find_installation())
 
 
-def serve_here(cell: InstalledCell) -> NoReturn:
-    """Become the web server of this host. Refusal: the caller may not start it."""
-    _may_start(cell)
+def become_server(cell: InstalledCell) -> NoReturn:
+    """Replace this process by the web server of this host. Refusal: the caller may not start it."""
+    _require_owner(cell)
     program = find_installation().program(WEB)
     os.execve(program, [program, "--foreground"], {**os.environ, **cell.environment()})
 
 
-def stop_pages(cell: InstalledCell) -> None:
+def stop_server(cell: InstalledCell) -> None:
     """End the web server of this host."""
     stopped = stop([web_of(cell)])
     typer.echo(f"stopped {stopped[0]}" if stopped else "no web server runs on this host")
@@ -57,13 +57,13 @@ def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
     answer = _ask(cell, web.TOKEN, days=days, scope=scope, label=label)
     typer.echo(answer["token"])
     until = time.strftime("%Y-%m-%d", time.localtime(answer["until"]))
-    typer.echo(f"good until {until}, and not shown again: send it as `Authorization: Bearer TOKEN`", err=True)
+    typer.echo(f"valid until {until}, and not shown again: send it as `Authorization: Bearer TOKEN`", err=True)
 
 
 def print_tokens(cell: InstalledCell) -> None:
     """Print a line for each token of the caller. Refusal: no server runs here."""
     tokens = _ask(cell, web.TOKENS)["tokens"]
-    rows = [("label", "scope", "made", "last used", "from", "good until")]
+    rows = [("label", "scope", "made", "last used", "from", "valid until")]
     for one in tokens:
         times = {name: time.strftime("%Y-%m-%d %H:%M", time.localtime(one[name])) for name in ("made", "used", "until")}
         rows.append((one["label"] or "-", one["scope"], times["made"], times["used"], one["address"] or "-", times["until"]))
@@ -75,12 +75,12 @@ def print_tokens(cell: InstalledCell) -> None:
 def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
     try:
         return ask(cell.run_dir / web.SOCKET, request, fields, 10.0)
-    except NoReplyError as silence:
-        raise Refusal(f"no web server answers on this host ({silence}): {_owner(cell)} starts it with gridengine web") from None
+    except NoReplyError as error:
+        raise Refusal(f"no web server answers on this host ({error}): {_owner(cell)} starts it with gridengine web") from None
 
 
 def _answers(cell: InstalledCell) -> bool:
-    """Whether the server of another user answers here."""
+    """Whether the server of another user answers on this host."""
     try:
         ask(cell.run_dir / web.SOCKET, "", {}, 10.0)
     except Refusal:
@@ -90,7 +90,7 @@ def _answers(cell: InstalledCell) -> bool:
     return True
 
 
-def _may_start(cell: InstalledCell) -> None:
+def _require_owner(cell: InstalledCell) -> None:
     """Refusal: the caller is neither root nor the owner of the cell's files."""
     if os.geteuid() not in (0, cell.files.common.stat().st_uid):
         raise Refusal(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
@@ -105,22 +105,22 @@ def web_command(
     cell: CellName = "default",
     login: Annotated[bool, typer.Option("--login", help="Only print a link that logs you in, once.")] = False,
     token: Annotated[bool, typer.Option("--token", help="Print a token of yours for programs.")] = False,
-    days: Annotated[int, typer.Option(help="How long the token is good for.")] = 90,
-    scope: Annotated[str, typer.Option(help="What the token may be used for: read, submit (jobs, reservations) or all.")] = "all",
-    label: Annotated[str, typer.Option(help="What you call the token.")] = "",
+    days: Annotated[int, typer.Option(help="Days of validity of the token.")] = 90,
+    scope: Annotated[str, typer.Option(help="Permissions of the token: read, submit (jobs, reservations) or all.")] = "all",
+    label: Annotated[str, typer.Option(help="A name for the token.")] = "",
     listing: Annotated[bool, typer.Option("--list", help="Show your tokens, and when they were last used.")] = False,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Be the server: do not detach, print no link.")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Run as the server: do not detach, print no link.")] = False,
     end: Annotated[bool, typer.Option("--stop", help="End the web server of this host.")] = False,
 ) -> None:
     """Show the cell in a browser: start the web server of this host, and print a link that logs you in."""
     here = read_cell(cell_of_environment(root, cell))
     if end:
-        stop_pages(here)
+        stop_server(here)
         return
     if foreground:
-        serve_here(here)
+        become_server(here)
     if not (login or token or listing):
-        serve_pages(here)
+        start_server(here)
     if listing:
         print_tokens(here)
     elif token:

@@ -1,4 +1,4 @@
-"""Commands with Slurm's names: each translates what it is asked into what the q* commands ask, and prints as Slurm does.
+"""Commands with Slurm's names: each command translates its options to requests of the q* commands, and prints in Slurm's form.
 
-They are installed beside the others, in slurm/bin, and nothing of the cell depends on them. Source: docs/slurm.md; adr/0160.
+The commands are installed separately, in slurm/bin, and no part of a cell depends on them. Source: docs/slurm.md; adr/0160.
 """

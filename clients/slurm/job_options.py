@@ -1,15 +1,15 @@
-"""The options of a job as Slurm has them, and the words for qsub that mean the same.
+"""The job options of Slurm, and the equivalent arguments of qsub.
 
-Owns the one table of sbatch and srun. What a site cannot have in the same sense is refused by name, with what there is instead;
-those sentences are `gridengine.options.hints`'. Source: sbatch(1) of 22.05; docs/slurm.md; adr/0160.
+Owns the table of options for sbatch and srun. Options without an equivalent are refused by name, with the alternative from
+`gridengine.options.hints`. Source: sbatch(1) of 22.05; docs/slurm.md; adr/0160.
 """
 
 import os
 import re
 import time
 
+from clients.slurm.arguments import SlurmError, SlurmOption, flag
 from clients.slurm.values import count, moment, seconds, size
-from clients.slurm.words import SlurmError, SlurmOption, flag
 from gridengine.options.hints import FOREIGN_OPTIONS
 from gridengine.slurm import MARK
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PE_VARIABLE = "SGE_SLURM_PE"
-"""Names the parallel environment of jobs of several slots, for MPI over hosts; without it they have none."""
+"""The parallel environment of jobs of several slots, for MPI over hosts; without it such jobs have none."""
 _MAIL = {"BEGIN": "b", "END": "e", "FAIL": "a", "REQUEUE": "a", "ALL": "abe", "NONE": "n", "INVALID_DEPEND": "a"}
 _DEPENDENCIES = {"afterok": "-hold_jid_ok", "afterany": "-hold_jid", "afternotok": "-hold_jid_fail", "aftercorr": "-hold_jid_ad"}
 _PATTERN = re.compile(r"%(%|[0-9]*[A-Za-z])")
@@ -31,11 +31,13 @@ _IN_PATHS = {"%": "%", "j": "$JOB_ID", "A": "$JOB_ID", "J": "$JOB_ID", "a": "$TA
 _ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?(?:%(\d+))?")
 
 
-class JobWishes:
-    """What a job is to be. Counts are 0 and texts "" where nothing was said; `words`: for qsub, of what needs no others."""
+class JobOptions:
+    """The options of a job. Counts are 0 and texts "" for options not given; `arguments`: for qsub, from options with a direct
+    equivalent.
+    """
 
     def __init__(self) -> None:
-        self.words: list[str] = []
+        self.arguments: list[str] = []
         self.name = self.wrap = self.array = self.output = self.error = self.export = self.chdir = ""
         self.nodes = self.tasks = self.tasks_per_node = self.cpus_per_task = self.gpus = 0
         self.memory = self.memory_per_cpu = 0
@@ -51,47 +53,47 @@ class JobWishes:
         return tasks * max(self.cpus_per_task, 1)
 
 
-def _word(option: str) -> "Callable[[JobWishes, str], None]":
-    return lambda job, value: job.words.extend([option, value])
+def _argument(option: str) -> "Callable[[JobOptions, str], None]":
+    return lambda job, value: job.arguments.extend([option, value])
 
 
-def _words(*words: str) -> "Callable[[JobWishes, str], None]":
-    return lambda job, value: job.words.extend(words)
+def _arguments(*arguments: str) -> "Callable[[JobOptions, str], None]":
+    return lambda job, value: job.arguments.extend(arguments)
 
 
-def _set(name: str) -> "Callable[[JobWishes, str], None]":
+def _set(name: str) -> "Callable[[JobOptions, str], None]":
     return lambda job, value: setattr(job, name, value)
 
 
-def _on(name: str) -> "Callable[[JobWishes, str], None]":
+def _on(name: str) -> "Callable[[JobOptions, str], None]":
     return lambda job, value: setattr(job, name, True)
 
 
-def _count(name: str, option: str) -> "Callable[[JobWishes, str], None]":
+def _count(name: str, option: str) -> "Callable[[JobOptions, str], None]":
     return lambda job, value: setattr(job, name, count(value, option))
 
 
-def _size(name: str) -> "Callable[[JobWishes, str], None]":
+def _size(name: str) -> "Callable[[JobOptions, str], None]":
     return lambda job, value: setattr(job, name, size(value))
 
 
-def _ignored(job: JobWishes, value: str) -> None:
-    """It changes nothing that matters here."""
+def _ignore(job: JobOptions, value: str) -> None:
+    """Accept an option without an effect here."""
 
 
-def _nodes(job: JobWishes, value: str) -> None:
+def _nodes(job: JobOptions, value: str) -> None:
     least, _, most = value.partition("-")
     if most and most != least:
         raise SlurmError(f"--nodes={value}: a range has no counterpart, say one number")
     job.nodes = count(least, "--nodes")
 
 
-def _time(job: JobWishes, value: str) -> None:
+def _time(job: JobOptions, value: str) -> None:
     if (limit := seconds(value)) is not None:
-        job.words += ["-l", f"h_rt={limit}"]
+        job.arguments += ["-l", f"h_rt={limit}"]
 
 
-def _gpus(job: JobWishes, value: str) -> None:
+def _gpus(job: JobOptions, value: str) -> None:
     """`gpu`, `gpu:2` of --gres, `2` of --gpus."""
     kind, _, number = value.rpartition(":")
     if number == "gpu":
@@ -101,25 +103,25 @@ def _gpus(job: JobWishes, value: str) -> None:
     job.gpus = count(number, "--gres")
 
 
-def _mail(job: JobWishes, value: str) -> None:
-    letters = "".join(_MAIL.get(word.upper(), "?") for word in value.split(","))
-    if "?" in letters:
+def _mail(job: JobOptions, value: str) -> None:
+    codes = "".join(_MAIL.get(event.upper(), "?") for event in value.split(","))
+    if "?" in codes:
         raise SlurmError(f"Invalid --mail-type specification: {value}; there are {', '.join(_MAIL)}")
-    job.words += ["-m", "n" if letters == "n" else "".join(letter for letter in "abe" if letter in letters)]
+    job.arguments += ["-m", "n" if codes == "n" else "".join(code for code in "abe" if code in codes)]
 
 
-def _nice(job: JobWishes, value: str) -> None:
+def _nice(job: JobOptions, value: str) -> None:
     text = value or "100"
     if not re.fullmatch(r"-?\d+", text) or abs(int(text)) > 1023:
         raise SlurmError(f"--nice={value}: from -1023 to 1023")
-    job.words += ["-p", str(-int(text))]
+    job.arguments += ["-p", str(-int(text))]
 
 
 def _refuse(names: str) -> SlurmOption:
-    """A row of an option that means something which is not here."""
+    """A row of an option without an equivalent here."""
     name = names.split()[0]
 
-    def fold(job: JobWishes, value: str) -> None:
+    def fold(job: JobOptions, value: str) -> None:
         instead = FOREIGN_OPTIONS.get(name)
         raise SlurmError(f"{name} has no counterpart in the same sense" + (f"; by qsub there is {instead}" if instead else ""))
 
@@ -127,35 +129,35 @@ def _refuse(names: str) -> SlurmOption:
 
 
 JOB_ROWS = (
-    SlurmOption("--account -A", _word("-A")),
-    SlurmOption("--begin -b", lambda job, value: job.words.extend(["-a", moment(value, time.time())])),
+    SlurmOption("--account -A", _argument("-A")),
+    SlurmOption("--begin -b", lambda job, value: job.arguments.extend(["-a", moment(value, time.time())])),
     SlurmOption("--chdir -D --workdir", _set("chdir")),
-    SlurmOption("--comment", _word("-comment")),
+    SlurmOption("--comment", _argument("-comment")),
     SlurmOption("--cpus-per-task -c", _count("cpus_per_task", "--cpus-per-task")),
     SlurmOption("--dependency -d", _set("dependency")),
     SlurmOption("--error -e", _set("error")),
-    SlurmOption("--exclusive", _words("-l", "exclusive=true"), optional=True),
+    SlurmOption("--exclusive", _arguments("-l", "exclusive=true"), optional=True),
     SlurmOption("--export", _set("export")),
     SlurmOption("--gpus -G", _gpus),
     SlurmOption("--gres", _gpus),
-    flag("--hold -H", _words("-h")),
-    SlurmOption("--input -i", _word("-i")),
+    flag("--hold -H", _arguments("-h")),
+    SlurmOption("--input -i", _argument("-i")),
     SlurmOption("--job-name -J", _set("name")),
     SlurmOption("--mail-type", _mail),
-    SlurmOption("--mail-user", _word("-M")),
+    SlurmOption("--mail-user", _argument("-M")),
     SlurmOption("--mem", _size("memory")),
     SlurmOption("--mem-per-cpu", _size("memory_per_cpu")),
     SlurmOption("--nice", _nice, optional=True),
-    SlurmOption("--nodelist -w", lambda job, value: job.words.extend(["-l", f"h={value.replace(',', '|')}"])),
+    SlurmOption("--nodelist -w", lambda job, value: job.arguments.extend(["-l", f"h={value.replace(',', '|')}"])),
     SlurmOption("--nodes -N", _nodes),
     SlurmOption("--ntasks -n", _count("tasks", "--ntasks")),
     SlurmOption("--ntasks-per-node --tasks-per-node", _count("tasks_per_node", "--ntasks-per-node")),
     SlurmOption("--output -o", _set("output")),
-    SlurmOption("--partition -p", _word("-q")),
-    SlurmOption("--reservation", _word("-ar")),
+    SlurmOption("--partition -p", _argument("-q")),
+    SlurmOption("--reservation", _argument("-ar")),
     SlurmOption("--time -t", _time),
-    *(flag(names, _ignored) for names in ("--quiet -Q", "--verbose -v", "--oversubscribe -s", "--no-kill -k")),
-    *(SlurmOption(names, _ignored) for names in ("--open-mode", "--hint", "--get-user-env")),
+    *(flag(names, _ignore) for names in ("--quiet -Q", "--verbose -v", "--oversubscribe -s", "--no-kill -k")),
+    *(SlurmOption(names, _ignore) for names in ("--open-mode", "--hint", "--get-user-env")),
     *map(_refuse, ("--qos -q", "--constraint -C", "--deadline", "--licenses -L", "--exclude -x", "--signal", "--time-min")),
     *map(_refuse, ("--mem-per-gpu", "--gpus-per-node", "--gpus-per-task", "--tmp", "--cluster -M", "--priority", "--mem-bind")),
 )
@@ -163,39 +165,39 @@ SBATCH_ROWS = (
     *JOB_ROWS,
     SlurmOption("--array -a", _set("array")),
     flag("--parsable", _on("parsable")),
-    flag("--requeue", _words("-r", "y")),
-    flag("--no-requeue", _words("-r", "n")),
+    flag("--requeue", _arguments("-r", "y")),
+    flag("--no-requeue", _arguments("-r", "n")),
     flag("--test-only", _on("test_only")),
     flag("--wait -W", _on("wait")),
     SlurmOption("--wrap", _set("wrap")),
 )
 
 
-def qsub_words(job: JobWishes) -> list[str]:
-    """All words for qsub but its operands. Raises SlurmError."""
-    words = [*_environment(job), *(["-wd", job.chdir] if job.chdir else ["-cwd"]), "-N", job.name, *job.words]
-    words += [*_array(job), *_files(job), *_places(job)]
+def qsub_arguments(job: JobOptions) -> list[str]:
+    """All arguments for qsub without its operands. Raises SlurmError."""
+    arguments = [*_environment(job), *(["-wd", job.chdir] if job.chdir else ["-cwd"]), "-N", job.name, *job.arguments]
+    arguments += [*_array(job), *_files(job), *_resources(job)]
     for condition in filter(None, job.dependency.split(",")):
-        words += _condition(condition, job.name)
-    return words
+        arguments += _condition(condition, job.name)
+    return arguments
 
 
-def _environment(job: JobWishes) -> list[str]:
-    """--export: everything if nothing is said; and what Slurm says of counts that were asked for."""
+def _environment(job: JobOptions) -> list[str]:
+    """--export, by default all variables; and Slurm's variables of the requested counts."""
     given = job.export.split(",") if job.export else ["ALL"]
-    words = ["-V"] if "ALL" in given else []
+    arguments = ["-V"] if "ALL" in given else []
     named = [item for item in given if item not in ("ALL", "NONE", "NIL", "")]
     counts = {"SLURM_NTASKS": job.tasks, "SLURM_NPROCS": job.tasks, "SLURM_CPUS_PER_TASK": job.cpus_per_task}
     counts |= {"SLURM_NTASKS_PER_NODE": job.tasks_per_node, "SLURM_MEM_PER_NODE": job.memory >> 20}
     counts |= {"SLURM_MEM_PER_CPU": job.memory_per_cpu >> 20}
     named += [f"{name}={number}" for name, number in counts.items() if number]
     for item in named:
-        words += ["-v", item]
-    return words
+        arguments += ["-v", item]
+    return arguments
 
 
-def _array(job: JobWishes) -> list[str]:
-    """Tasks begin at 1: where Slurm's begin at 0 all of them are moved by one, and the job says so."""
+def _array(job: JobOptions) -> list[str]:
+    """Tasks begin at 1: if Slurm's begin at 0 all are shifted by one, and the job's context records the offset."""
     match = _ARRAY.fullmatch(job.array) if job.array else None
     if not job.array:
         return ["-ac", f"{MARK}=0"]
@@ -204,27 +206,27 @@ def _array(job: JobWishes) -> list[str]:
     first, last, step, limit = match.groups()
     offset = int(int(first) == 0)
     tasks = f"{int(first) + offset}-{int(last or first) + offset}"
-    words = ["-ac", f"{MARK}={offset}", "-t", tasks + (f":{step}" if step else "")]
-    return [*words, "-tc", limit] if limit else words
+    arguments = ["-ac", f"{MARK}={offset}", "-t", tasks + (f":{step}" if step else "")]
+    return [*arguments, "-tc", limit] if limit else arguments
 
 
-def _files(job: JobWishes) -> list[str]:
+def _files(job: JobOptions) -> list[str]:
     output = job.output or ("slurm-%A_%a.out" if job.array else "slurm-%j.out")
-    words = ["-o", _path(output)]
-    return [*words, "-e", _path(job.error)] if job.error and job.error != output else [*words, "-j", "y"]
+    arguments = ["-o", _path(output)]
+    return [*arguments, "-e", _path(job.error)] if job.error and job.error != output else [*arguments, "-j", "y"]
 
 
 def _path(text: str) -> str:
-    def letter(match: "re.Match[str]") -> str:
+    def code(match: "re.Match[str]") -> str:
         if match[1] not in _IN_PATHS:
             raise SlurmError(f"%{match[1]} in {text} has no counterpart; there are %{', %'.join(_IN_PATHS)}")
         return _IN_PATHS[match[1]]
 
-    return _PATTERN.sub(letter, text)
+    return _PATTERN.sub(code, text)
 
 
-def _places(job: JobWishes) -> list[str]:
-    """Slots and how they are spread, memory of each, GPUs of each node."""
+def _resources(job: JobOptions) -> list[str]:
+    """Slots and their distribution, memory per slot, GPUs per node."""
     slots, rule = job.slots, ""
     if job.nodes:
         if slots % job.nodes:
@@ -235,19 +237,19 @@ def _places(job: JobWishes) -> list[str]:
             raise SlurmError("--ntasks with --cpus-per-task: say --nodes, too, so that no task is spread over nodes")
         per_node = job.tasks_per_node * max(job.cpus_per_task, 1)
         rule = "$pe_slots" if job.cpus_per_task > 1 else str(per_node) if per_node else "$fill_up"
-    words = ["-alloc", rule, str(slots)] if slots > 1 else []
-    if words and (environment := os.environ.get(PE_VARIABLE)):
-        words = ["-pe", environment, str(slots), *words]
+    arguments = ["-alloc", rule, str(slots)] if slots > 1 else []
+    if arguments and (environment := os.environ.get(PE_VARIABLE)):
+        arguments = ["-pe", environment, str(slots), *arguments]
     on_node = slots if rule in ("", "$pe_slots") else int(rule) if rule.isdecimal() else 0
     if job.memory and not on_node:
         raise SlurmError("--mem is for a node, and how many tasks a node gets is not known: say --mem-per-cpu, or --nodes")
     if job.memory or job.memory_per_cpu:
-        words += ["-l", f"h_vmem={job.memory_per_cpu or -(-job.memory // on_node)}"]
+        arguments += ["-l", f"h_vmem={job.memory_per_cpu or -(-job.memory // on_node)}"]
     if job.gpus:
         if not on_node:
             raise SlurmError("--gres is for a node, and how many tasks a node gets is not known: say --nodes")
-        words += ["-l", f"gpu={job.gpus}/{on_node}" if job.gpus % on_node else f"gpu={job.gpus // on_node}"]
-    return words
+        arguments += ["-l", f"gpu={job.gpus}/{on_node}" if job.gpus % on_node else f"gpu={job.gpus // on_node}"]
+    return arguments
 
 
 def _condition(condition: str, name: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""Jobs as Slurm speaks of them: a row for each running task, and one for all tasks of a job that wait.
+"""Jobs in Slurm's form: a row for each running task, and a row for all pending tasks of a job.
 
-Owns the translation of states and reasons, and which jobs are meant by what these commands can select. Called by squeue and
-scancel. Source: squeue(1) of 22.05 JOB STATE CODES, JOB REASON CODES; docs/gdi.md `status`.
+Owns the translation of states and reasons, and the selection of jobs. Called by squeue and scancel. Source: squeue(1) of 22.05
+JOB STATE CODES, JOB REASON CODES; docs/gdi.md `status`.
 """
 
 import os
@@ -9,7 +9,7 @@ import pwd
 from copy import copy
 
 from clients import program
-from clients.slurm.words import SlurmError
+from clients.slurm.arguments import SlurmError
 from gridengine.ranges import Ranges
 from gridengine.slurm import array_offset, node_list, number_list
 from gridengine.units import parse_time
@@ -32,13 +32,13 @@ STATES = {
 
 
 class SlurmJob:
-    """A row. `number` of the job; `tasks`: numbers of its tasks as its user counts them, none if it is no array; `offset`: what
-    they are less than they are here; `at_a_time`: how many of them may run, 0 for all. `start`: epoch s, 0 while it waits;
-    `limit`: s, None for none.
+    """A row. `number`: of the job; `tasks`: Slurm's numbers of its tasks, empty if the job is no array; `offset`: the difference
+    to the numbers of this system; `at_a_time`: limit of running tasks, 0 for all. `start`: epoch s, 0 while pending; `limit`: s,
+    None for none.
     """
 
     def __init__(self, row: "list[Any]", pending: bool, offset: int, at_a_time: int = 0) -> None:
-        self.number, self.priority, self.name, self.user, letters, when, grants, self.slots, tasks, details = row
+        self.number, self.priority, self.name, self.user, state_codes, when, grants, self.slots, tasks, details = row
         self.offset = offset
         self.at_a_time = at_a_time if pending else 0
         self.tasks = [number - offset for number in Ranges.parse(str(tasks))] if tasks else []
@@ -46,8 +46,8 @@ class SlurmJob:
         hosts = list(dict.fromkeys(grant[0].rpartition("@")[2] for grant in grants))
         self.hosts, self.node_count = node_list(hosts), len(hosts)
         self.queue = grants[0][0].partition("@")[0] if grants else ",".join(details["hard_queues"]) or "(any)"
-        self.state = "PD" if pending else _state(letters)
-        self.reason = _reason(letters, details) if pending else "None"
+        self.state = "PD" if pending else _state(state_codes)
+        self.reason = _reason(state_codes, details) if pending else "None"
         limits = [text for name, text, *_ in details["hard"] if name == "h_rt"]
         self.limit = parse_time(limits[-1]) if limits else None
 
@@ -76,24 +76,24 @@ class SlurmJob:
         return found or [self]
 
 
-def _state(letters: str) -> str:
-    if "d" in letters:
+def _state(state_codes: str) -> str:
+    if "d" in state_codes:
         return "CG"
-    if not {"s", "S", "T", "N", "P"}.isdisjoint(letters):
+    if not {"s", "S", "T", "N", "P"}.isdisjoint(state_codes):
         return "S"
-    return "CF" if "t" in letters else "R"
+    return "CF" if "t" in state_codes else "R"
 
 
-def _reason(letters: str, details: "dict[str, Any]") -> str:
-    if "E" in letters:
+def _reason(state_codes: str, details: "dict[str, Any]") -> str:
+    if "E" in state_codes:
         return "JobHeldAdmin"
-    if "h" in letters:
+    if "h" in state_codes:
         return "Dependency" if details["predecessors"] or details["array_predecessors"] else "JobHeldUser"
     return "Resources"
 
 
 class JobChoice:
-    """Which jobs are meant; "" or none for all. `jobs`: `12`, `12_3`, `12_[0-3]`; `states`: codes."""
+    """The selection of jobs; an empty list selects all. `jobs`: `12`, `12_3`, `12_[0-3]`; `states`: codes."""
 
     def __init__(self) -> None:
         self.users: list[str] = []
@@ -102,10 +102,10 @@ class JobChoice:
         self.partitions: list[str] = []
         self.states: list[str] = []
 
-    def means(self, job: SlurmJob) -> bool:
+    def selects(self, job: SlurmJob) -> bool:
         return all(
-            not wanted or value in wanted
-            for wanted, value in (
+            not selected or value in selected
+            for selected, value in (
                 (self.users, job.user),
                 (self.names, job.name),
                 (self.partitions, job.queue),
@@ -120,30 +120,30 @@ def add_me(selection: JobChoice, value: str) -> None:
 
 
 def add_states(selection: JobChoice, value: str) -> None:
-    """-t: codes or names, `all` for every one."""
-    for word in value.upper().split(","):
-        codes = list(STATES) if word == "ALL" else [code for code, name in STATES.items() if word in (code, name)]
+    """-t: codes or names, `all` for every state."""
+    for state in value.upper().split(","):
+        codes = list(STATES) if state == "ALL" else [code for code, name in STATES.items() if state in (code, name)]
         if not codes:
-            raise SlurmError(f"Invalid job state specified: {word}")
+            raise SlurmError(f"Invalid job state specified: {state}")
         selection.states += codes
 
 
-def parsed(target: str) -> "tuple[int, set[int]]":
+def parse_target(target: str) -> "tuple[int, set[int]]":
     """Number and tasks of `12`, `12_3`, `12_[0-3,7]`. Raises SlurmError."""
     number, sign, tasks = target.partition("_")
-    wanted: set[int] = set()
+    selected: set[int] = set()
     for part in filter(None, tasks.strip("[]").split(",")):
         first, _, last = part.partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             raise SlurmError(f"Invalid job id {target}")
-        wanted.update(range(int(first), int(last or first) + 1))
-    if not number.isdecimal() or (sign and not wanted):
+        selected.update(range(int(first), int(last or first) + 1))
+    if not number.isdecimal() or (sign and not selected):
         raise SlurmError(f"Invalid job id {target}")
-    return int(number), wanted
+    return int(number), selected
 
 
 def read_jobs() -> list[SlurmJob]:
-    """All jobs that are not over, those that run first."""
+    """All pending and running jobs, running jobs last."""
     data = program.read("status", {"jobs": {"users": ["*"], "details": ["requests"]}})["jobs"]
     arrays = sorted({row[0] for rows in (data["running"], data["pending"]) for row in rows if row[8]})
     details: dict[int, dict[str, Any]] = {}

@@ -1,9 +1,9 @@
-"""scancel: delete jobs, or stop and go on with them. Source: scancel(1) of 22.05; docs/slurm.md."""
+"""scancel: delete, suspend or resume jobs. Source: scancel(1) of 22.05; docs/slurm.md."""
 
 from clients import gdi, program
+from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
-from clients.slurm.jobs import JobChoice, SlurmJob, add_me, add_states, parsed, read_jobs
-from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
+from clients.slurm.jobs import JobChoice, SlurmJob, add_me, add_states, parse_target, read_jobs
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ _STATES = {"STOP": "suspend", "19": "suspend", "TSTP": "suspend", "20": "suspend
 
 
 class Cancellation(JobChoice):
-    """Whom it is to meet, and with which signal."""
+    """The jobs to cancel, and the signal."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class Cancellation(JobChoice):
 
 
 def _list(name: str) -> "Callable[[Cancellation, str], None]":
-    return lambda wishes, value: getattr(wishes, name).extend(value.split(","))
+    return lambda options, value: getattr(options, name).extend(value.split(","))
 
 
 ROWS = (
@@ -31,35 +31,35 @@ ROWS = (
     SlurmOption("--name --jobname -n", _list("names")),
     SlurmOption("--partition -p", _list("partitions")),
     SlurmOption("--state -t", add_states),
-    SlurmOption("--signal -s", lambda wishes, value: setattr(wishes, "signal", value.upper().removeprefix("SIG"))),
-    flag("--quiet -Q --verbose -v --full -f --batch -b", lambda wishes, value: None),
+    SlurmOption("--signal -s", lambda options, value: setattr(options, "signal", value.upper().removeprefix("SIG"))),
+    flag("--quiet -Q --verbose -v --full -f --batch -b", lambda options, value: None),
 )
 
 
-def scancel(words: list[str]) -> int:
-    """Carry it out; 1 when something could not be."""
-    wishes = Cancellation()
-    targets = read_words(words, ROWS, wishes)
-    if wishes.signal not in _DELETES and wishes.signal not in _STATES:
-        raise SlurmError(f"--signal={wishes.signal} has no counterpart: KILL and TERM end a job, STOP suspends it until CONT")
-    filters = (wishes.users, wishes.names, wishes.partitions, wishes.states)
+def scancel(arguments: list[str]) -> int:
+    """Carry out the cancellation; 1 if a job could not be cancelled."""
+    options = Cancellation()
+    targets = read_options(arguments, ROWS, options)
+    if options.signal not in _DELETES and options.signal not in _STATES:
+        raise SlurmError(f"--signal={options.signal} has no counterpart: KILL and TERM end a job, STOP suspends it until CONT")
+    filters = (options.users, options.names, options.partitions, options.states)
     if not targets and not any(filters):
         raise SlurmError("No job identification provided")
     jobs = read_jobs()
     status = 0
-    wanted = [(target, *parsed(target)) for target in targets]
-    for target, number, tasks in wanted or [(str(job.number), job.number, set()) for job in jobs if wishes.means(job)]:
-        meant = [job for job in jobs if job.number == number and (not tasks or not tasks.isdisjoint(job.tasks))]
-        if not meant:
-            # no failure: what is over needs no ending, and scripts clean up so
+    requested = [(target, *parse_target(target)) for target in targets]
+    for target, number, tasks in requested or [(str(job.number), job.number, set()) for job in jobs if options.selects(job)]:
+        selected = [job for job in jobs if job.number == number and (not tasks or not tasks.isdisjoint(job.tasks))]
+        if not selected:
+            # no failure: scripts also cancel jobs that have ended
             program.complain(f"scancel: error: Kill job error on job id {target}: Invalid job id specified")
-        elif chosen := [job for job in meant if wishes.means(job)]:
-            status = _carry_out(wishes.signal, target, _names(chosen, tasks)) or status
+        elif chosen := [job for job in selected if options.selects(job)]:
+            status = _carry_out(options.signal, target, _qdel_names(chosen, tasks)) or status
     return status
 
 
-def _names(jobs: list[SlurmJob], tasks: "set[int]") -> list[str]:
-    """How qdel names these tasks of a job."""
+def _qdel_names(jobs: list[SlurmJob], tasks: "set[int]") -> list[str]:
+    """The names of these tasks of a job for qdel."""
     job = jobs[0]
     if not tasks:
         return [str(job.number)]

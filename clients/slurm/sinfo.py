@@ -2,9 +2,9 @@
 
 from clients import program
 from clients.slurm import layout
+from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
 from clients.slurm.values import duration
-from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
 from gridengine.slurm import node_list
 from gridengine.units import INFINITY, parse_time
 
@@ -16,7 +16,7 @@ _FORM, _OF_NODES = "%9P %.5a %.10l %.6D %.6t %N", "%10N %.6D %.9P %6t"
 
 
 class NodeListing:
-    """What is to be shown, and how."""
+    """The nodes to show, and their format."""
 
     def __init__(self) -> None:
         self.form, self.heading, self.nodes = "", True, False
@@ -52,27 +52,27 @@ def _processors(group: NodeGroup) -> str:
 
 
 ROWS = (
-    flag("--noheader -h", lambda wishes, value: setattr(wishes, "heading", False)),
-    flag("--Node -N", lambda wishes, value: setattr(wishes, "nodes", True)),
-    SlurmOption("--format -o", lambda wishes, value: setattr(wishes, "form", value)),
-    SlurmOption("--partition -p", lambda wishes, value: wishes.partitions.extend(value.split(","))),
-    SlurmOption("--states -t", lambda wishes, value: wishes.states.extend(value.lower().split(","))),
+    flag("--noheader -h", lambda options, value: setattr(options, "heading", False)),
+    flag("--Node -N", lambda options, value: setattr(options, "nodes", True)),
+    SlurmOption("--format -o", lambda options, value: setattr(options, "form", value)),
+    SlurmOption("--partition -p", lambda options, value: options.partitions.extend(value.split(","))),
+    SlurmOption("--states -t", lambda options, value: options.states.extend(value.lower().split(","))),
 )
 
 
-def sinfo(words: list[str]) -> int:
-    """Print what is asked for; the exit status."""
-    wishes = NodeListing()
-    if rest := read_words(words, ROWS, wishes):
+def sinfo(arguments: list[str]) -> int:
+    """Print the nodes; the exit status."""
+    options = NodeListing()
+    if rest := read_options(arguments, ROWS, options):
         raise SlurmError(f"Unrecognized option: {rest[0]}")
     groups = [
         group
-        for group in _groups(wishes.nodes)
-        if (not wishes.partitions or group.partition in wishes.partitions)
-        and (not wishes.states or group.state in wishes.states or _LONG.get(group.state) in wishes.states)
+        for group in _groups(options.nodes)
+        if (not options.partitions or group.partition in options.partitions)
+        and (not options.states or group.state in options.states or _LONG.get(group.state) in options.states)
     ]
-    form = wishes.form or (_OF_NODES if wishes.nodes else _FORM)
-    program.show(layout.lines(form, COLUMNS, groups, wishes.heading))
+    form = options.form or (_OF_NODES if options.nodes else _FORM)
+    program.show(layout.lines(form, COLUMNS, groups, options.heading))
     return 0
 
 

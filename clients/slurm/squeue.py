@@ -1,13 +1,13 @@
-"""squeue: jobs that wait and run. Source: squeue(1) of 22.05; docs/slurm.md."""
+"""squeue: pending and running jobs. Source: squeue(1) of 22.05; docs/slurm.md."""
 
 import time
 
 from clients import program
 from clients.slurm import layout
+from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
-from clients.slurm.jobs import STATES, JobChoice, SlurmJob, add_me, add_states, parsed, read_jobs
+from clients.slurm.jobs import STATES, JobChoice, SlurmJob, add_me, add_states, parse_target, read_jobs
 from clients.slurm.values import date, duration
-from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _FORM = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 
 
 class JobListing(JobChoice):
-    """What is to be listed, and how."""
+    """The jobs to list, and their format."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,11 +25,11 @@ class JobListing(JobChoice):
 
 
 def _list(name: str) -> "Callable[[JobListing, str], None]":
-    return lambda wishes, value: getattr(wishes, name).extend(value.split(","))
+    return lambda options, value: getattr(options, name).extend(value.split(","))
 
 
 def _set(name: str, value: bool) -> "Callable[[JobListing, str], None]":
-    return lambda wishes, _: setattr(wishes, name, value)
+    return lambda options, _: setattr(options, name, value)
 
 
 ROWS = (
@@ -41,7 +41,7 @@ ROWS = (
     SlurmOption("--states -t", add_states),
     flag("--noheader -h", _set("heading", False)),
     flag("--array -r", _set("each_task", True)),
-    SlurmOption("--format -o", lambda wishes, value: setattr(wishes, "form", value)),
+    SlurmOption("--format -o", lambda options, value: setattr(options, "form", value)),
 )
 _NOW = time.time()
 COLUMNS = {
@@ -78,24 +78,24 @@ def _nodes(job: SlurmJob) -> int:
     return job.node_count or 1
 
 
-def squeue(words: list[str]) -> int:
-    """Print what is asked for; the exit status."""
-    wishes = JobListing()
-    if rest := read_words(words, ROWS, wishes):
+def squeue(arguments: list[str]) -> int:
+    """Print the jobs; the exit status."""
+    options = JobListing()
+    if rest := read_options(arguments, ROWS, options):
         raise SlurmError(f"Unrecognized option: {rest[0]}")
     jobs = read_jobs()
-    wanted = [parsed(target) for target in wishes.jobs]
-    if len(wanted) == 1 and not any(job.number == wanted[0][0] for job in jobs):
+    requested = [parse_target(target) for target in options.jobs]
+    if len(requested) == 1 and not any(job.number == requested[0][0] for job in jobs):
         program.complain("slurm_load_jobs error: Invalid job id specified")
         return 1
-    shown = [job for job in jobs if wishes.means(job) and (not wanted or any(_is(job, *one) for one in wanted))]
-    if wishes.each_task:
+    shown = [job for job in jobs if options.selects(job) and (not requested or any(_matches(job, *one) for one in requested))]
+    if options.each_task:
         shown = [part for job in shown for part in job.parts()]
-    program.show(layout.lines(wishes.form, COLUMNS, shown, wishes.heading))
+    program.show(layout.lines(options.form, COLUMNS, shown, options.heading))
     return 0
 
 
-def _is(job: SlurmJob, number: int, tasks: "set[int]") -> bool:
+def _matches(job: SlurmJob, number: int, tasks: "set[int]") -> bool:
     return job.number == number and (not tasks or not tasks.isdisjoint(job.tasks))
 
 

@@ -1,9 +1,9 @@
-"""Values as Slurm writes them, in seconds and bytes, and back. Raises SlurmError. Source: sbatch(1), squeue(1) of 22.05."""
+"""Conversion between Slurm's values and seconds and bytes. Raises SlurmError. Source: sbatch(1), squeue(1) of 22.05."""
 
 import re
 import time
 
-from clients.slurm.words import SlurmError
+from clients.slurm.arguments import SlurmError
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _SIZE = re.compile(r"(\d+)([KMGT]?)B?", re.IGNORECASE)
@@ -62,7 +62,7 @@ def moment(text: str, now: float) -> str:
         if "%y" in form.lower():
             return _date(time.mktime(read))
         at = time.mktime((*today[:3], *read[3:6], 0, 0, -1))
-        # what is over today is meant of tomorrow
+        # a time that has passed today is tomorrow's
         return _date(at if at > now else time.mktime((today[0], today[1], today[2] + 1, *read[3:6], 0, 0, -1)))
     raise SlurmError(f"Invalid time specification (pos=0): {text}")
 

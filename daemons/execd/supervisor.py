@@ -269,7 +269,7 @@ class ExecdSupervisor:
             self._news.set()
 
     def _note_message(self, message: str) -> None:
-        """Write the qmaster's refusal to a file, for the commands that start or check this host (`clients.admin.standing`)."""
+        """Write the qmaster's refusal to a file, for the commands that start or check this host (`clients.admin.membership`)."""
         if message == self._noted_message:
             return
         draft = self._spool / f"{MASTER_REPLY_FILE}.draft"

@@ -97,10 +97,10 @@ def test_with_the_ports_of_the_manual_alone_open_everything_works(testbed_cell: 
 def test_doctor_names_the_port_that_is_closed_and_the_direction(testbed_cell: TestbedCell) -> None:
     cell, host = testbed_cell, testbed_cell.hosts[1]
     rules(cell, cell.master, f"ip saddr {address(host)} tcp dport 6446 drop")
-    assert doctor(cell, host) == [f"from {host} to {cell.master}, port 6446 (ray_port): nothing comes back: a firewall drops it"]
+    assert doctor(cell, host) == [f"from {host} to {cell.master}, port 6446 (ray_port): no reply: a firewall drops it"]
     # not 6447, by which the head sees that a host is there: what is said of one that is lost is another thing
     rules(cell, host, "tcp dport 6462 reject with tcp reset", "tcp dport 6448 drop")
-    dropped = f"from {cell.master} to {host}, port 6448 (ray_ports): nothing comes back: a firewall drops it"
-    why = "refused: nobody listens there, or a firewall rejects it"
+    dropped = f"from {cell.master} to {host}, port 6448 (ray_ports): no reply: a firewall drops it"
+    why = "refused: no listener, or a firewall rejects it"
     refused = f"from {cell.master} to {host}, port 6462 (interactive sessions): {why}"
     assert doctor(cell, host)[1:] == doctor(cell, cell.master) == [dropped, refused]

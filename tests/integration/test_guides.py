@@ -56,7 +56,7 @@ def test_the_administrators_guide(cell: DemoCell) -> None:
 def test_uninstall_ends_what_runs_only_when_told_and_keeps_the_spool(cell: DemoCell) -> None:
     eventually("no task is left", lambda: "tasks run" not in cell.command("gridengine", "uninstall").stderr)
     refused = cell.command("gridengine", "uninstall", "--yes")
-    assert refused.returncode == 1 and refused.stderr == "gridengine: daemons run on this host: gridengine stop, or say --stop\n"
+    assert refused.returncode == 1 and refused.stderr == "gridengine: daemons run on this host: gridengine stop, or --stop\n"
     assert f"removes  {cell.common}\n" in refused.stdout and f"keeps    {cell.place}/spool/qmaster\n" in refused.stdout
     assert "runs     sge_qmaster (node0)" in refused.stdout
     asked = cell.command("gridengine", "uninstall", "--stop")

@@ -68,9 +68,9 @@ def row(cell: TestbedCell, *options: str) -> str:
 def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> None:
     token = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").strip()
     refused = joins(bare, "t1", token, "--name", BARE, "--root", "/opt/local/nothing")
-    assert refused.returncode == 1 and "asks: mend names" in refused.stderr
+    assert refused.returncode == 1 and "asks: correct the names" in refused.stderr
     seen = bare.on(BARE, "gridengine", "join", bare.master, "--token", token)
-    assert seen.returncode == 1 and "every user of this host sees what is on the command line" in seen.stderr
+    assert seen.returncode == 1 and "every user of this host can see the command line" in seen.stderr
     said = joins(bare, BARE, token, "--root", ROOT)
     assert said.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in said.stdout, said.stderr
     there(bare, "gridengine", "start")
@@ -113,7 +113,7 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     for words in known:
         at_master(bare, "gridengine", "token", "revoke", words[0])
     late = joins(bare, BARE, token, "--root", ROOT)
-    assert late.returncode == 1 and "takes no new hosts in" in late.stderr
+    assert late.returncode == 1 and "does not accept this host" in late.stderr
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
     assert "exited with exit code 0" in job.stdout, "the others take jobs again"
 

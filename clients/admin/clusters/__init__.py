@@ -1,1 +1,1 @@
-"""A cluster of a user's own (Ray, Dask) made of a parallel job: submitted here, built on its hosts, gone with the job."""
+"""A user's own cluster (Ray, Dask) in a parallel job: submitted here, built on the job's hosts, removed with the job."""

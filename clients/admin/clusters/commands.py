@@ -1,7 +1,7 @@
-"""`gridengine ray` and `gridengine dask`: submit a job that makes a cluster of its slots and runs a script in it.
+"""`gridengine ray` and `gridengine dask`: submit a parallel job that builds a cluster and runs a script in it.
 
-Owns the words of these commands, and which Python runs the script. The options of the job are those of qsub. Called by
-`clients.admin.program`. What happens in the job is `head`.
+Owns the output of these commands, and the choice of the Python that runs the script. The job takes the options of qsub. Called by
+`clients.admin.program`. `head` runs in the job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gridengine.api import Cell, GridError
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.submit import SUBMIT_OPTIONS
 
-#: words of qsub come first, in which a dash is not one of ours
+#: arguments of qsub come first; options among them are not options of this program
 SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
 _MODULES = {"ray": "ray", "dask": "distributed"}
 
@@ -45,11 +45,11 @@ def dask(context: typer.Context, python: Python = "", wait: Wait = False) -> Non
     raise typer.Exit(_submit("dask", context.args, python, wait))
 
 
-def _submit(kind: str, words: list[str], python: str, wait: bool) -> int:
-    """Submit the job; the exit status. Refusal: it cannot be."""
-    options, script = _divided(kind, words)
+def _submit(kind: str, arguments: list[str], python: str, wait: bool) -> int:
+    """Submit the job; the exit status. Refusal: the job cannot be submitted."""
+    options, script = _split_arguments(kind, arguments)
     command = ["-I", head.__file__, kind, python_with(kind, python), *script]
-    # what the user says comes later, and counts
+    # options of the user come later, and override these
     options = ["-cwd", "-N", Path(script[0]).name, *options]
     try:
         with Cell() as cell:
@@ -65,13 +65,13 @@ def _submit(kind: str, words: list[str], python: str, wait: bool) -> int:
     return end.exit_status or int(not end.ok)
 
 
-def _divided(kind: str, words: list[str]) -> tuple[list[str], list[str]]:
+def _split_arguments(kind: str, arguments: list[str]) -> tuple[list[str], list[str]]:
     """The options of the job, and the script with its arguments. Refusal: there is no parallel job, or no script."""
     try:
-        settings, script = read_options(words, options_of("qsub", SUBMIT_OPTIONS))
+        settings, script = read_options(arguments, options_of("qsub", SUBMIT_OPTIONS))
     except OptionError as error:
         raise Refusal(f"{kind}: {error}") from None
-    options = words[: len(words) - len(script)]
+    options = arguments[: len(arguments) - len(script)]
     if not any(option.name in ("-pe", "-alloc") for option, _, _ in settings):
         raise Refusal(f"{kind}: -pe NAME SLOTS is needed, a parallel environment whose control_slaves is true (qconf -spl)")
     if not script:
@@ -79,22 +79,22 @@ def _divided(kind: str, words: list[str]) -> tuple[list[str], list[str]]:
     path = Path(script[0])
     if not path.is_file():
         raise Refusal(f"{kind}: cannot read {path}: no such file")
-    return [word for word in options if word != "--"], [str(path.absolute()), *script[1:]]
+    return [argument for argument in options if argument != "--"], [str(path.absolute()), *script[1:]]
 
 
-def python_with(kind: str, wanted: str) -> str:
-    """The Python that runs the script: the one that was named, else the user's, for Ray else the installed one.
+def python_with(kind: str, requested: str) -> str:
+    """The Python that runs the script: the requested Python, else the user's own, else (for Ray) the installed Python.
 
-    Refusal: it lacks what a cluster of this kind needs.
+    Refusal: the Python lacks the library of this kind of cluster.
     """
     own = shutil.which("python3")
-    if wanted and not shutil.which(wanted):
-        raise Refusal(f"{kind}: {wanted} is no program that you may run")
-    for python in [wanted] if wanted else [*([own] if own else []), *([sys.executable] if kind == "ray" else [])]:
+    if requested and not shutil.which(requested):
+        raise Refusal(f"{kind}: {requested} is no program that you may run")
+    for python in [requested] if requested else [*([own] if own else []), *([sys.executable] if kind == "ray" else [])]:
         path = shutil.which(python)
         if path and _has(path, _MODULES[kind]):
             return os.path.abspath(path)
-    seen = wanted or own or "python3"
+    seen = requested or own or "python3"
     raise Refusal(f"{kind}: {seen} cannot import {_MODULES[kind]}: install it there ({seen} -m pip install {_MODULES[kind]}), "
                   "or name a Python that has it with --python")
 

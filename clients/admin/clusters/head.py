@@ -1,8 +1,8 @@
-"""What a job of `gridengine ray` and `gridengine dask` runs: it builds the cluster on the job's hosts, and runs the script in it.
+"""The program in a job of `gridengine ray` and `gridengine dask`: builds the cluster on the job's hosts, and runs the script.
 
-Owns the life of the cluster: it is there before the script begins, and gone when that has ended, also when a host fails to come
-up. Run as `python -I head.py KIND PYTHON SCRIPT [ARGUMENT ...]` in the master task, by the installed interpreter; what each
-kind is, is `kinds`; what happens on a host, `node`. Source: sge_pe(5) control_slaves; TI-1.
+Owns the life of the cluster: complete before the script begins, and removed after the script, also when a host fails to start.
+Run as `python -I head.py KIND PYTHON SCRIPT [ARGUMENT ...]` in the master task, by the installed interpreter; `kinds` describes
+the kinds of clusters; `node` runs on each host. Source: sge_pe(5) control_slaves; TI-1.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from clients.admin.clusters.kinds import KINDS, TRIES, ClusterHost, Part  # noqa
 
 _NODE = Path(node.__file__).resolve()
 _PORTS = 3
-#: s in which all hosts must have come up
+#: s in which all hosts must have started
 _READY_S = 300.0
-#: and gone again
+#: s in which all hosts must have ended
 _END_S = 30.0
 
 
 class ClusterFault(Exception):
-    """The cluster cannot be; the text is a line for the user."""
+    """The cluster cannot be built; the text is a line for the user."""
 
 
 def hosts_of_job() -> list[ClusterHost]:
-    """The job's hosts with their slots, the master's first. Raises ClusterFault."""
+    """The job's hosts with their slots, the master host first. Raises ClusterFault."""
     path = os.environ.get("PE_HOSTFILE", "")
     if not path:
         raise ClusterFault("this is no parallel job: -pe NAME SLOTS is needed")
@@ -49,7 +49,7 @@ def hosts_of_job() -> list[ClusterHost]:
 
 
 def address_of(hosts: list[ClusterHost]) -> str:
-    """Where the head listens: for other hosts only if there are any. Raises ClusterFault."""
+    """The address on which the head listens: the loopback address unless the job has other hosts. Raises ClusterFault."""
     if len(hosts) == 1:
         return "127.0.0.1"
     try:
@@ -59,7 +59,7 @@ def address_of(hosts: list[ClusterHost]) -> str:
 
 
 def free_ports(address: str, count: int) -> list[int]:
-    """Ports of this host that nobody has at this moment."""
+    """Ports of this host that are free at this moment."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -71,9 +71,10 @@ def free_ports(address: str, count: int) -> list[int]:
 
 
 def session_directory() -> str:
-    """Where Ray has its sockets, whose paths must be short; the same name is used on all hosts.
+    """The directory of Ray's sockets. Paths of sockets must be short, and the name is the same on all hosts.
 
-    The user alone may enter it. Ray opens the directory that it is given to everybody, so that one is inside.
+    The user alone may enter it. Ray makes its session directory accessible to all users, so that directory is inside this
+    directory.
     """
     own = tempfile.gettempdir()
     return tempfile.mkdtemp(prefix="r", dir=own if len(own) < 30 else "/tmp")
@@ -91,7 +92,7 @@ def start_other(host: ClusterHost, part: Part) -> subprocess.Popen[bytes]:
 
 
 def await_ready(others: dict[str, subprocess.Popen[bytes]]) -> None:
-    """Wait until every host has said that it is ready. Raises ClusterFault."""
+    """Wait until every host has reported `ready`. Raises ClusterFault."""
     deadline = time.monotonic() + _READY_S
     waiting: dict[Any, str] = {process.stdout: name for name, process in others.items()}
     while waiting:
@@ -102,7 +103,7 @@ def await_ready(others: dict[str, subprocess.Popen[bytes]]) -> None:
         for stream in readable:
             name = waiting.pop(stream)
             if stream.readline() != b"ready\n":
-                raise ClusterFault(f"host {name} has not come up")
+                raise ClusterFault(f"host {name} has not started")
 
 
 def run(kind: str, python: str, script: list[str]) -> int:
@@ -119,7 +120,7 @@ def run(kind: str, python: str, script: list[str]) -> int:
             try:
                 for part in cluster.daemons:
                     own.append(node.private_directory())
-                    daemons.append(node.started(part, own[-1]))
+                    daemons.append(node.start_part(part, own[-1]))
                 break
             except ChildProcessError:
                 if not left:
@@ -130,7 +131,7 @@ def run(kind: str, python: str, script: list[str]) -> int:
         node.write_files(private, cluster.files)
         environment = {**os.environ, **{n: value.replace("{private}", private) for n, value in cluster.environment.items()}}
         if cluster.check and subprocess.run([python, "-c", cluster.check], env=environment).returncode:
-            raise ClusterFault("not all of its workers have come up")
+            raise ClusterFault("not all of its workers have started")
         print(f"{kind} cluster: {', '.join(f'{host.name} {host.slots}' for host in hosts)}", file=sys.stderr, flush=True)
         status = subprocess.run([python, *script], env=environment).returncode
         return 128 - status if status < 0 else status
@@ -155,12 +156,12 @@ def _await_end(others: dict[str, Any]) -> None:
 
 
 def _terminated(number: int, _frame: object) -> NoReturn:
-    """qdel: the cluster is taken down in order, for as long as the shepherd lets us."""
+    """On qdel: stop the cluster in order, within the shepherd's grace period."""
     sys.exit(128 + number)
 
 
 def main() -> int:
-    """The exit status of the script, or 1 with a line that says why there is no cluster."""
+    """The exit status of the script, or 1 with the reason on stderr if there is no cluster."""
     signal.signal(signal.SIGTERM, _terminated)
     kind, python, *script = sys.argv[1:]
     try:

@@ -1,7 +1,8 @@
-"""What a cluster of each kind is: how its head and its other hosts are started, and how a program finds it.
+"""The kinds of clusters: the commands that start the head and the other hosts, and the variables by which a program finds the
+cluster.
 
-Owns the command lines of Ray and Dask, and their secrets: nobody but the job's user may use his cluster. Starts nothing itself.
-Called by `head`.
+Owns the command lines of Ray and Dask, and their secrets: only the job's user may use the cluster. Starts nothing itself. Called
+by `head`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import secrets
 from typing import Any, NamedTuple
 
 Part = dict[str, Any]
-"""What `node` is told."""
+"""The input of `node`, by field."""
 
 
-#: how often a host may try: Ray gives itself 30 s to come up, which a loaded host may need
+#: attempts of a host: Ray gives up after 30 s, which a loaded host may need
 TRIES = 3
 
 
@@ -27,7 +28,7 @@ class ClusterHost(NamedTuple):
 class ClusterPlan(NamedTuple):
     """`daemons`: parts on the master's host, in their order; `others`: a part for each other host. `environment`: of the script.
 
-    `check`: code for the user's Python that returns when all of it is there, "" for none.
+    `check`: code for the user's Python that returns when the cluster is complete, "" for none.
     """
 
     daemons: list[Part]
@@ -38,7 +39,7 @@ class ClusterPlan(NamedTuple):
 
 
 def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list[int], directory: str) -> ClusterPlan:
-    """A Ray cluster with a token of its own. `ports`: three free ones; `directory`: of its session, on all hosts."""
+    """A Ray cluster with its own token. `ports`: three free ports; `directory`: of its session, on all hosts."""
     environment = {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": "{private}/token",
@@ -47,11 +48,11 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
     files = {"token": secrets.token_hex(32)}
     port, agent, metrics = ports
     start = [python, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats"]
-    # worker ports of the system's choice: other clusters, and the cell's own Ray, may be on these hosts
+    # worker ports chosen by the system: other clusters, and the cell's own Ray, may run on these hosts
     common = ["--min-worker-port=0", "--max-worker-port=0"]
 
-    def part(words: list[str], slots: int, tries: int) -> Part:
-        command = [*start, *words, f"--num-cpus={slots}", *common]
+    def part(arguments: list[str], slots: int, tries: int) -> Part:
+        command = [*start, *arguments, f"--num-cpus={slots}", *common]
         known = {"files": files, "environment": environment, "returns": True, "closed": [directory], "remove": [directory]}
         return {**known, "command": command, "tries": tries}
 
@@ -69,7 +70,7 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
 
 
 def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list[int], directory: str) -> ClusterPlan:
-    """A Dask cluster whose parts believe one certificate, made for it alone. `ports`: a free one comes first."""
+    """A Dask cluster whose parts accept one certificate, made for this cluster alone. `ports`: the first must be free."""
     certificate, key = _certificate()
     files = {"tls.crt": certificate, "tls.key": key}
     tls = "DASK_DISTRIBUTED__COMM__TLS__"
@@ -78,14 +79,14 @@ def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: lis
         environment |= {f"{tls}{role}__CERT": "{private}/tls.crt", f"{tls}{role}__KEY": "{private}/tls.key"}
     scheduler = f"tls://{address}:{ports[0]}"
 
-    def part(words: list[str]) -> Part:
-        command = [python, "-m", *words, "--no-dashboard"]
+    def part(arguments: list[str]) -> Part:
+        command = [python, "-m", *arguments, "--no-dashboard"]
         known = {"files": files, "environment": environment, "returns": False, "closed": [], "remove": []}
         return {**known, "command": command, "tries": 1}
 
     def worker(slots: int) -> Part:
-        words = [scheduler, f"--nworkers={slots}", "--nthreads=1", "--local-directory={private}", "--death-timeout=300"]
-        return part(["distributed.cli.dask_worker", *words, "--protocol=tls"])
+        arguments = [scheduler, f"--nworkers={slots}", "--nthreads=1", "--local-directory={private}", "--death-timeout=300"]
+        return part(["distributed.cli.dask_worker", *arguments, "--protocol=tls"])
 
     first = part(["distributed.cli.dask_scheduler", f"--host={address}", f"--port={ports[0]}", "--protocol=tls"])
     slots = sum(host.slots for host in hosts)
@@ -100,7 +101,7 @@ def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: lis
 
 
 def _certificate() -> tuple[str, str]:
-    """A certificate that believes itself, for a month, and its key."""
+    """A self-signed certificate, valid for a month, and its key."""
     import datetime
 
     from cryptography import x509

@@ -1,9 +1,9 @@
-"""A host's part of a cluster that is made of a parallel job: a process, started by `qrsh -inherit`, that starts what it is told.
+"""A host's part of a cluster in a parallel job: a process, started by `qrsh -inherit`, that starts the given command.
 
-A program of its own, of the standard library alone, run as `python -I node.py`. It reads one line of JSON, {"files": {name:
-text}, "environment", "command", "returns": whether the command ends once its daemons are up, "tries": how often it may fail,
-"closed": directories that the user alone may enter, "remove": directories}, says `ready`, and ends when its input does: with it
-ends all that it has started. `{private}` stands for its own directory in the texts. Called by `head`.
+A separate program of the standard library alone, run as `python -I node.py`. Input: one line of JSON, {"files": {name: text},
+"environment", "command", "returns": whether the command ends once its daemons are up, "tries": attempts, "closed": directories
+that the user alone may enter, "remove": directories}. The program prints `ready`, and at the end of its input ends the command
+and itself. `{private}` in the texts stands for its own directory. Called by `head`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from contextlib import suppress
 from typing import Any
 
 _END_S = 5.0
-#: letters of what a command said that failed
-_SAID = 4000
+#: characters shown of the output of a failed command
+_OUTPUT_CHARACTERS = 4000
 
 
 def private_directory() -> str:
-    """A directory of the user alone, within the task's own, which goes with the task."""
+    """A directory of the user alone, within the task's directory, which is removed with the task."""
     return tempfile.mkdtemp(prefix="cluster-", dir=os.environ.get("TMPDIR") or "/tmp")
 
 
 def write_files(directory: str, files: dict[str, str]) -> None:
-    """Write what nobody else may read."""
+    """Write files that only the user may read."""
     for name, text in files.items():
         descriptor = os.open(os.path.join(directory, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -39,9 +39,9 @@ def write_files(directory: str, files: dict[str, str]) -> None:
 
 
 def make_closed(directory: str) -> None:
-    """Make a directory of the user alone, or find it so. Raises OSError where it is another user's: its name is known to all.
+    """Make a directory of the user alone, or check that it is. Raises OSError if it is another user's: its name is known to all.
 
-    So is the one above, which on the first host is the job's scratch directory and on others need not exist.
+    The same for its parent, which is the job's scratch directory on the first host and may not exist on other hosts.
     """
     above = os.path.dirname(directory)
     if not os.path.lexists(above):
@@ -55,27 +55,28 @@ def make_closed(directory: str) -> None:
         raise PermissionError(errno.EPERM, "is no closed directory of this user", directory)
 
 
-def started(part: dict[str, Any], directory: str) -> subprocess.Popen[bytes]:
-    """Start the part's command; it has ended if it `returns`. Raises OSError, and ChildProcessError with what it said."""
+def start_part(part: dict[str, Any], directory: str) -> subprocess.Popen[bytes]:
+    """Start the part's command, and wait for its end if it `returns`. Raises OSError, and ChildProcessError with its output."""
     for each in part["closed"]:
         make_closed(each)
     write_files(directory, part["files"])
     environment = {name: value.replace("{private}", directory) for name, value in part["environment"].items()}
-    command = [word.replace("{private}", directory) for word in part["command"]]
+    command = [argument.replace("{private}", directory) for argument in part["command"]]
     log = os.path.join(directory, "log")
     for _ in range(part["tries"]):
-        with open(log, "wb") as said:
+        with open(log, "wb") as output:
             child = subprocess.Popen(
-                command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         if not part["returns"] or child.wait() == 0:
             return child
     with open(log, errors="replace") as text:
-        raise ChildProcessError(f"{shlex.join(command)} has ended with status {child.returncode}:\n{text.read()[-_SAID:]}")
+        output_end = text.read()[-_OUTPUT_CHARACTERS:]
+        raise ChildProcessError(f"{shlex.join(command)} has ended with status {child.returncode}:\n{output_end}")
 
 
 def end(child: subprocess.Popen[bytes] | None, directories: list[str]) -> None:
-    """End a command that runs, and remove directories."""
+    """End a running command, and remove directories."""
     if child is not None and child.poll() is None:
         child.terminate()
         try:
@@ -87,10 +88,10 @@ def end(child: subprocess.Popen[bytes] | None, directories: list[str]) -> None:
 
 
 def main() -> int:
-    """Be a host's part; the exit status."""
+    """Run the part of a host; the exit status."""
     directory, child, part = private_directory(), None, json.loads(sys.stdin.readline())
     try:
-        child = started(part, directory)
+        child = start_part(part, directory)
         print("ready", flush=True)
         while sys.stdin.readline():
             pass

@@ -1,4 +1,4 @@
-"""`gridengine init`: defaults, and every wrong wish is refused before a file is written."""
+"""`gridengine init`: defaults, and every wrong option is refused before a file is written."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from clients.admin.cell_commands import _first_commands
-from clients.admin.cell_plan import RUN_DIR_BYTES, CellWishes, plan_cell
+from clients.admin.cell_plan import RUN_DIR_BYTES, CellOptions, plan_cell
 from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 
 MACHINE = Machine(processors=4, memory=8192, gpus=0)
 
 
-def wishes(**changes):
-    return CellWishes(**{"root": Path("/srv/ge"), "master_host": "localhost", **changes})
+def options(**changes):
+    return CellOptions(**{"root": Path("/srv/ge"), "master_host": "localhost", **changes})
 
 
 @pytest.mark.statement("GC-5")
 def test_bootstrap_says_what_the_daemons_read():
-    plan = plan_cell(wishes(cell="c1", spool_dir=Path("/srv/spool"), run_dir=Path("/run/c1"), qmaster_port=7000))
+    plan = plan_cell(options(cell="c1", spool_dir=Path("/srv/spool"), run_dir=Path("/run/c1"), qmaster_port=7000))
     assert plan.bootstrap == {
         "admin_user": plan.admin_user,
         "spooling_method": "sqlite",
@@ -39,32 +39,32 @@ def test_bootstrap_says_what_the_daemons_read():
 @pytest.mark.statement("GC-6")
 def test_a_user_gets_a_cell_without_places_that_only_root_can_write(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1)
-    plan = plan_cell(wishes())
+    plan = plan_cell(options())
     assert str(plan.spool_dir) == "/srv/ge/default/spool"
     assert str(plan.run_dir).startswith("/tmp/ge-1-")
 
 
 @pytest.mark.statement("GC-5", "GC-6")
-def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_unless_he_says_so(monkeypatch):
+def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_by_default(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert (plan_cell(wishes()).qmaster_port, plan_cell(wishes()).load_thresholds) == (6444, None), "root's"
+    assert (plan_cell(options()).qmaster_port, plan_cell(options()).load_thresholds) == (6444, None), "root's"
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     monkeypatch.setattr("clients.admin.cell_plan.free_cell_ports", lambda count: (7001, 7002, f"7003-{7002 + count}"))
-    plan = plan_cell(wishes())
+    plan = plan_cell(options())
     assert (plan.qmaster_port, plan.ray_port, plan.ray_ports, plan.load_thresholds) == (7001, 7002, "7003-7066", "NONE")
-    plan = plan_cell(wishes(qmaster_port=7000, load_thresholds="np_load_avg=2"))
+    plan = plan_cell(options(qmaster_port=7000, load_thresholds="np_load_avg=2"))
     assert (plan.qmaster_port, plan.ray_port, plan.ray_ports, plan.load_thresholds) == (7000, 6446, "6447-6510", "np_load_avg=2")
 
 
 @pytest.mark.statement("GC-6")
 def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     first = [". /srv/ge/default/common/settings.sh", "gridengine start"]
-    joining = "gridengine join (on each exec host, as that says)"
-    assert _first_commands(plan_cell(wishes())) == [*first, "gridengine token join", joining]
+    joining = "gridengine join (on each exec host, as printed)"
+    assert _first_commands(plan_cell(options())) == [*first, "gridengine token join", joining]
     monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
-    here = _first_commands(plan_cell(wishes(exec_hosts=["localhost"]), lambda: MACHINE))
+    here = _first_commands(plan_cell(options(exec_hosts=["localhost"]), lambda: MACHINE))
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
-    both = _first_commands(plan_cell(wishes(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
+    both = _first_commands(plan_cell(options(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
     assert both == [*first, "gridengine start (on h1)", "qhost"]
 
 
@@ -94,9 +94,9 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
         ({"memory": "0"}, "--memory"),
     ],
 )
-def test_wrong_wishes_are_refused_with_their_place(changes, place):
+def test_wrong_options_are_refused_by_name(changes, place):
     with pytest.raises(Refusal, match=place):
-        plan_cell(wishes(**changes))
+        plan_cell(options(**changes))
 
 
 def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
@@ -105,8 +105,8 @@ def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
 
     monkeypatch.setattr("socket.getaddrinfo", unknown)
     with pytest.raises(Refusal, match="--exec-host h1: the name does not resolve"):
-        plan_cell(wishes(aliases=["localhost=127.0.0.1"], exec_hosts=["h1"]))
-    plan = plan_cell(wishes(aliases=["localhost=127.0.0.1", "h1=127.0.0.2", "h1=h1.example"], exec_hosts=["h1", "h1"]))
+        plan_cell(options(aliases=["localhost=127.0.0.1"], exec_hosts=["h1"]))
+    plan = plan_cell(options(aliases=["localhost=127.0.0.1", "h1=127.0.0.2", "h1=h1.example"], exec_hosts=["h1", "h1"]))
     assert plan.exec_hosts == ("h1",)
     assert plan.aliases["h1"] == ["127.0.0.2", "h1.example"]
 
@@ -114,4 +114,4 @@ def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
 def test_only_root_makes_a_cell_for_another_user(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     with pytest.raises(Refusal, match="only root"):
-        plan_cell(wishes(admin_user="root"))
+        plan_cell(options(admin_user="root"))

@@ -11,7 +11,7 @@ import pytest
 from clients.admin.certificate import (
     VALIDITY,
     Signed,
-    belongs_together,
+    is_key_of,
     is_signed_by,
     make_authority,
     make_certificate,
@@ -31,8 +31,8 @@ def test_validity_is_read_back():
 
 def test_a_key_belongs_to_its_own_certificate_only():
     one, other = (make_certificate(AUTHORITY, "h1", [], NOW) for _ in range(2))
-    assert belongs_together(one.key, one.certificate)
-    assert not belongs_together(other.key, one.certificate)
+    assert is_key_of(one.key, one.certificate)
+    assert not is_key_of(other.key, one.certificate)
 
 
 def test_hosts_of_another_cell_are_strangers():

@@ -39,7 +39,7 @@ def test_each_host_gives_its_slots(clusters: list[ClusterPlan]) -> None:
 
 
 def test_rays_directory_lies_in_one_that_the_user_alone_enters(clusters: list[ClusterPlan]) -> None:
-    """Ray makes the directory that it is given writable for everybody."""
+    """Ray makes its session directory writable for all users."""
     for part in (*clusters[0].daemons, *clusters[0].others):
         for word in part["command"]:
             if word.startswith("--temp-dir="):

@@ -49,9 +49,9 @@ def _edit(path: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.statement("OB-2", "SP-5")
-def test_what_was_exported_changes_nothing(admin: Administrator, files: Path) -> None:
+def test_an_unchanged_export_changes_nothing(admin: Administrator, files: Path) -> None:
     assert admin("diff", files) == (0, "")
-    assert admin("plan", files) == (0, "the cell is as the directory says, nothing would change\n")
+    assert admin("plan", files) == (0, "the cell matches the directory, nothing would change\n")
     before = admin.cell.state.revision
     assert admin("apply", files)[0] == 0
     assert admin.cell.state.revision == before
@@ -59,7 +59,7 @@ def test_what_was_exported_changes_nothing(admin: Administrator, files: Path) ->
 
 
 @pytest.mark.statement("HG-8", "CQ-28", "CQ-12")
-def test_a_plan_says_what_becomes_of_instances(admin: Administrator, files: Path) -> None:
+def test_a_plan_shows_the_effect_on_instances(admin: Administrator, files: Path) -> None:
     job = admin.cell.submit(hard_queues=["all.q@h3"])
     admin.cell.cycle()
     _edit(files / "queues" / "all.q", "@allhosts", "@a h9")
@@ -113,7 +113,7 @@ def test_hosts_that_move_between_groups_keep_their_state(admin: Administrator, f
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply"])
-def test_a_refusal_is_said_once(admin: Administrator, files: Path, verb: str) -> None:
+def test_a_refusal_is_printed_once(admin: Administrator, files: Path, verb: str) -> None:
     _edit(files / "queues" / "all.q", "seq_no", "seq_no x #")
     status, text = admin(verb, files)
     assert status == 1 and text.count("is not an integer") == 1, text
@@ -179,7 +179,7 @@ def test_a_difference_is_shown_by_file(admin: Administrator, files: Path) -> Non
 
 
 @pytest.mark.statement("QF-37")
-def test_history_tells_who_changed_what_and_undo_takes_it_back(admin: Administrator) -> None:
+def test_history_shows_changes_with_their_users_and_undo_reverts_them(admin: Administrator) -> None:
     admin.cell.configure("project", "p", fshare="5")
     admin.cell.configure("cluster_queue", "all.q", slots="7")
     text = admin("history", "--limit", 2)[1]
@@ -196,7 +196,7 @@ def test_history_tells_who_changed_what_and_undo_takes_it_back(admin: Administra
     assert (status, "slots: 7 -> 4" in text, "back" in text) == (0, True, False)
     assert admin.cell.state.configs["all.q@h1"].slots == 4
     number = admin.cell.master.spool.history(2)[-1][0]
-    assert f"which took change {number} back: that is made again\n" in admin("undo")[1]
+    assert f"change {number}, which it undid, is applied again\n" in admin("undo")[1]
     assert admin.cell.state.configs["all.q@h1"].slots == 7, "an undo can be undone"
     number = admin.cell.master.spool.history(1, kind="project")[0][0]
     assert admin("undo", number)[0] == 0

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from clients.admin.cell import CellFiles, read_cell
-from clients.admin.cell_plan import CellWishes, plan_cell
-from clients.admin.certificate import belongs_together, is_signed_by, utc_now
+from clients.admin.cell_plan import CellOptions, plan_cell
+from clients.admin.certificate import is_key_of, is_signed_by, utc_now
 from clients.admin.creation import create_cell, settings_csh, settings_sh
 from clients.admin.installation import Installation
 from clients.admin.machine import Machine
@@ -51,7 +51,7 @@ def installation(tmp_path: Path) -> Installation:
 @pytest.fixture
 def plan(tmp_path: Path):
     return plan_cell(
-        CellWishes(
+        CellOptions(
             root=tmp_path / "cells",
             cell="c1",
             master_host="m",
@@ -109,7 +109,7 @@ def test_each_host_has_closed_keys_of_its_own(plan, installation):
     for directory in (masters / "keys", secrets / "h1", secrets / "h2"):
         assert all(path.stat().st_mode & 0o777 == 0o600 for path in directory.iterdir())
         certificate = (directory / "tls.crt").read_bytes()
-        assert belongs_together((directory / "tls.key").read_bytes(), certificate)
+        assert is_key_of((directory / "tls.key").read_bytes(), certificate)
         assert is_signed_by(certificate, plan.files.certificate.read_bytes())
     assert (secrets / "h1" / "gdi_key").read_text() != (secrets / "h2" / "gdi_key").read_text()
     assert cell_modes(plan.files) == {0o600, 0o644}  # the first of the database, whose settings may have a password
@@ -118,7 +118,7 @@ def test_each_host_has_closed_keys_of_its_own(plan, installation):
 def test_the_key_that_signs_stays_on_the_master_host(plan, installation):
     create_cell(plan, installation, utc_now())
     key = Path(plan.bootstrap["qmaster_spool_dir"]) / "authority" / "tls.key"
-    assert belongs_together(key.read_bytes(), plan.files.certificate.read_bytes())
+    assert is_key_of(key.read_bytes(), plan.files.certificate.read_bytes())
     shared = [path.read_bytes() for path in plan.files.root.rglob("*") if path.is_file()]
     assert key.read_bytes() not in shared
 
@@ -161,9 +161,9 @@ def first_objects(plan):
 @pytest.mark.statement("CX-5", "CX-40")
 def test_memory_and_gpus_are_counted_where_they_are_known(plan, installation):
     machine = Machine(processors=4, memory=8192, gpus=2)
-    wishes = CellWishes(plan.files.root, "c2", "m", exec_hosts=["m", "h1"], slots=4, memory="total")
-    wishes.spool_dir, wishes.run_dir, wishes.aliases = plan.spool_dir, plan.run_dir, ["m=127.0.0.1", "h1=127.0.0.2"]
-    counted = plan_cell(wishes, lambda: machine)
+    options = CellOptions(plan.files.root, "c2", "m", exec_hosts=["m", "h1"], slots=4, memory="total")
+    options.spool_dir, options.run_dir, options.aliases = plan.spool_dir, plan.run_dir, ["m=127.0.0.1", "h1=127.0.0.2"]
+    counted = plan_cell(options, lambda: machine)
     create_cell(counted, installation, utc_now())
     found = first_objects(counted)
     assert found["exec_host", "m"].complex_values == "h_vmem=8192M,gpu=2"
@@ -173,10 +173,10 @@ def test_memory_and_gpus_are_counted_where_they_are_known(plan, installation):
 
 
 def test_a_size_is_that_of_each_host_and_without_one_nothing_is_counted(plan, installation):
-    wishes = CellWishes(plan.files.root, "c2", "m", exec_hosts=["h1", "h2"], slots=3, memory="6G")
-    wishes.spool_dir, wishes.run_dir = plan.spool_dir, plan.run_dir
-    wishes.aliases = ["m=127.0.0.1", "h1=127.0.0.2", "h2=127.0.0.3"]
-    counted = plan_cell(wishes)
+    options = CellOptions(plan.files.root, "c2", "m", exec_hosts=["h1", "h2"], slots=3, memory="6G")
+    options.spool_dir, options.run_dir = plan.spool_dir, plan.run_dir
+    options.aliases = ["m=127.0.0.1", "h1=127.0.0.2", "h2=127.0.0.3"]
+    counted = plan_cell(options)
     create_cell(counted, installation, utc_now())
     found = first_objects(counted)
     assert {found["exec_host", host].complex_values for host in ("h1", "h2")} == {"h_vmem=6G"}

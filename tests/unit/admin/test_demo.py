@@ -36,7 +36,8 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda **_: str(tmp_path / "demo"))
     (tmp_path / "demo").mkdir()
-    for name, word in {"_serve_pages": "pages", "_submit_jobs": "submit", "_show_jobs": "show", "_stay": "stay"}.items():
+    steps = {"_serve_pages": "pages", "_submit_jobs": "submit", "_show_jobs": "show", "_run_until_interrupted": "stay"}
+    for name, word in steps.items():
         monkeypatch.setattr(demo.Demo, name, note(word))
     monkeypatch.setattr(demo.Demo, "_hosts_that_report", lambda _: set(demo.HOSTS))
     return noted
@@ -45,7 +46,7 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize(
     ("pages", "shown"), [(False, [*JOBS]), (True, ["pages", *JOBS, "stay"])], ids=["by itself", "with pages"]
 )
-def test_it_runs_jobs_and_stays_only_with_pages(done: list[str], tmp_path: Path, pages: bool, shown: list[str]) -> None:
+def test_the_demo_runs_jobs_and_waits_only_with_pages(done: list[str], tmp_path: Path, pages: bool, shown: list[str]) -> None:
     installation = Installation.__new__(Installation)
     demo.run_demo(installation, Progress(Console(file=io.StringIO()), steps=8), pages)
     assert done == ["create", "start sge_qmaster", *HOSTS, *shown, "stop", "end"]

@@ -1,4 +1,4 @@
-"""`gridengine doctor`: each fault is found, named and given a way to mend it."""
+"""`gridengine doctor`: each fault is found, and named with its fix."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_spool_that_is_missing_on_a_read_only_disk_is_not_to_be_made(cell, mon
     read_only_below(monkeypatch, cell.files.root)
     findings = list(doctor.check_spool(cell))
     assert f"{cell.qmaster_spool_dir} is mounted read-only" in wrong(findings)
-    assert not any("mkdir" in finding.mend for finding in findings)
+    assert not any("mkdir" in finding.fix for finding in findings)
 
 
 def test_an_open_secret_is_found(cell):
@@ -106,7 +106,7 @@ def test_an_open_password_of_the_database_is_found(cell):
 def test_a_missing_secret_is_found_and_the_command_that_makes_it(cell, name):
     (cell.execd_spool_dir / "h1/keys" / name).unlink()
     (finding,) = (finding for finding in doctor.check_secrets(cell, NOW) if finding.wrong)
-    assert name in finding.what and "gridengine host keys h1" in finding.mend
+    assert name in finding.what and "gridengine host keys h1" in finding.fix
 
 
 def test_an_empty_key_is_found(cell):
@@ -191,7 +191,7 @@ def test_backups_that_are_missing_or_old_are_found(cell, monkeypatch):
     os.utime(made, (now.timestamp(), now.timestamp()))
     assert str(next(doctor.check_backups(cell, now))) == "ok     the newest of 1 daily backups is 0 hours old"
     (finding,) = doctor.check_backups(cell, later)
-    assert finding.what == f"the newest backup in {backups} is 3 days old" and "qmaster/messages says why" in finding.mend
+    assert finding.what == f"the newest backup in {backups} is 3 days old" and "qmaster/messages says why" in finding.fix
     cell.settings["backup_keep"] = "0"
     assert list(doctor.check_backups(cell, later)) == []
 
@@ -237,10 +237,10 @@ def test_a_check_that_fails_is_a_finding(cell):
         raise KeyError("qmaster_port")
         yield
 
-    assert "the check of of something failed: KeyError" in wrong(doctor.found_by(check_of_something, cell))[0]
+    assert "the check of of something failed: KeyError" in wrong(doctor.findings_of(check_of_something, cell))[0]
 
 
-def test_what_runs_is_seen_whatever_the_files_say(cell, monkeypatch):
+def test_running_daemons_are_seen_independent_of_the_files(cell, monkeypatch):
     """A qmaster that runs here though act_qmaster names another host: in status, stop, uninstall and doctor."""
     elsewhere = InstalledCell(cell.files, cell.settings, "another")
     assert local_daemons.daemons_of_this_machine(elsewhere) == []

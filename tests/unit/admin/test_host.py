@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clients.admin.cell import read_cell
-from clients.admin.cell_plan import CellPlan, CellWishes, plan_cell
+from clients.admin.cell_plan import CellOptions, CellPlan, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.host_keys import authority_of
@@ -24,7 +24,7 @@ CONFIG = Path(__file__).parents[3] / "cluster-config"
 def plan(tmp_path: Path) -> CellPlan:
     """A cell on disk whose master host is this machine, with keys for h1."""
     found = plan_cell(
-        CellWishes(
+        CellOptions(
             root=tmp_path,
             spool_dir=tmp_path / "spool",
             run_dir=Path("/tmp/r"),
@@ -64,7 +64,7 @@ def test_a_new_host_is_all_that_hosts_are_and_has_keys(admin: Administrator, pla
 
 
 @pytest.mark.statement("IN-1")
-def test_it_gets_a_queue_of_its_own_a_place_in_one_or_groups(admin: Administrator) -> None:
+def test_a_new_host_joins_a_new_queue_an_existing_queue_or_groups(admin: Administrator) -> None:
     admin.cell.add("cluster_queue", "old.q", hostlist="NONE", slots="7")
     admin.cell.add("host_group", "@fast", hostlist="NONE")
     assert admin("add", "h8", "--new-queue", "h8.q", "--slots", 3)[0] == 0
@@ -80,7 +80,7 @@ def test_it_gets_a_queue_of_its_own_a_place_in_one_or_groups(admin: Administrato
         assert status == 1 and hint in said, said
 
 
-def test_what_it_reports_is_what_it_gets(admin: Administrator) -> None:
+def test_reported_processors_and_memory_are_configured(admin: Administrator) -> None:
     status, said = admin("add", "h9", "--memory", "total")
     assert status == 1 and "has not reported its memory" in said
     assert not admin.cell.state.has("exec_host", "h9")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin.cell_plan import CellWishes, plan_cell
+from clients.admin.cell_plan import CellOptions, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.installation import Installation
@@ -41,7 +41,7 @@ DIRECTORIES = {
 @pytest.fixture
 def admin(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Administrator:
     aliases = [f"{name}=127.0.0.{number}" for number, name in enumerate((*HOSTS, "node0"), 1)]
-    wishes = CellWishes(
+    options = CellOptions(
         root=tmp_path,
         spool_dir=tmp_path / "spool",
         run_dir=Path("/tmp/r"),
@@ -50,7 +50,7 @@ def admin(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         aliases=aliases,
         arco=False,
     )
-    create_cell(plan_cell(wishes), Installation(tmp_path / "bin", CONFIG), utc_now())
+    create_cell(plan_cell(options), Installation(tmp_path / "bin", CONFIG), utc_now())
     (tmp_path / "cell").mkdir()
     monkeypatch.setenv("SGE_ROOT", str(tmp_path))
     monkeypatch.setenv("SGE_CELL", "default")
@@ -81,7 +81,7 @@ def revision(admin: Administrator) -> int:
 
 
 @pytest.mark.statement("IN-4", "IN-5")
-def test_a_dry_run_says_all_of_it_and_changes_nothing(admin: Administrator) -> None:
+def test_a_dry_run_shows_all_changes_and_changes_nothing(admin: Administrator) -> None:
     before = revision(admin)
     status, said = admin("--dry-run", DATA)
     assert (status, revision(admin)) == (0, before), said
@@ -113,7 +113,7 @@ def test_every_object_is_as_it_was(admin: Administrator) -> None:
     assert state.kind("configuration")["node3"]["load_report_time"] == "00:00:20"
 
 
-def test_what_is_not_as_it_was_is_named(admin: Administrator, saved: Path) -> None:
+def test_differences_to_the_old_configuration_are_named(admin: Administrator, saved: Path) -> None:
     text = (saved / "configurations" / "global").read_text()
     (saved / "configurations" / "global").write_text(text.replace("/var/spool/gridengine/execd", "/old/spool"))
     status, said = admin(saved)
@@ -129,7 +129,7 @@ def test_what_is_not_as_it_was_is_named(admin: Administrator, saved: Path) -> No
         "ENABLE_ADDGRP_KILL has no",
     ):
         assert any(text in note for note in notes), (text, notes)
-    assert any("start_proc_args names something of the old installation" in note for note in notes)
+    assert any("start_proc_args names a path in the old installation" in note for note in notes)
     assert any(note.startswith("the file common/sge_request is not taken: copy it") for note in notes)
     assert "past usage of the share tree" in said and "jobs and reservations are not taken" in said
 
@@ -148,7 +148,7 @@ def test_a_second_time_there_is_nothing_left(admin: Administrator) -> None:
     assert admin.cell.state.snapshot() == before
 
 
-def test_what_only_this_cell_has_stays_and_is_named(admin: Administrator) -> None:
+def test_objects_of_this_cell_alone_stay_and_are_named(admin: Administrator) -> None:
     admin.cell.add("cluster_queue", "own.q", hostlist="node1")
     status, said = admin(DATA)
     assert status == 0 and "own.q" in admin.cell.state.kind("cluster_queue")
@@ -181,7 +181,7 @@ def test_queues_that_belong_together_by_a_pattern(admin: Administrator, saved: P
     for host in HOSTS:
         queue(f"{host}.q", hostlist=host, slots=host[-1])
     status, said = admin(saved)
-    assert status == 0 and "queues node1.q node2.q node3.q are of one host each: --merge NAME=PATTERN makes them one" in said
+    assert status == 0 and "queues node1.q node2.q node3.q are of one host each: --merge NAME=PATTERN merges them" in said
     assert admin("--merge", "batch.q=node*.q", saved)[0] == 0
     assert admin.cell.state.kind("cluster_queue")["batch.q"]["slots"] == "1,[node2=2],[node3=3]"
 
@@ -189,11 +189,11 @@ def test_queues_that_belong_together_by_a_pattern(admin: Administrator, saved: P
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        ("x=nothing*", "means 0 queues"),
+        ("x=nothing*", "selects 0 queues"),
         ("x=*.q", "is not a queue of one host"),
         ("x=*_node1", "two of these queues are of the host node1"),
         ("low.q=bulk_*", "there is a queue of this name"),
-        ("x", "say NAME=PATTERN"),
+        ("x", "give NAME=PATTERN"),
     ],
 )
 def test_a_pattern_that_makes_no_queue_is_refused(admin: Administrator, wish: str, why: str) -> None:
@@ -221,7 +221,7 @@ def test_a_rule_that_one_queue_cannot_be_asked_for_keeps_them_apart(
     status, said = admin(saved)
     assert status == 0, said
     assert ("bulk_node1" in admin.cell.state.kind("cluster_queue")) is stays
-    assert ('stay as they are: the resource quota set "mixed" has a rule about some of them' in said) is stays
+    assert ('stay as they are: the resource quota set "mixed" has a rule on some of them' in said) is stays
     assert admin.cell.state.kind("resource_quota")["mixed"]["limit"] == rule
 
 
@@ -241,7 +241,7 @@ def test_the_new_name_may_be_taken(admin: Administrator, saved: Path, queue: Cal
         ("schedconf", "halftime", "halftime 1\nhalftime", "scheduler", "is given twice"),
     ],
 )
-def test_what_cannot_be_read_stops_it_until_it_is_left_out(
+def test_an_unreadable_object_stops_the_import_until_it_is_left_out(
     admin: Administrator, saved: Path, file: str, old: str, new: str, wish: str, why: str
 ) -> None:
     text = (saved / file).read_text()
@@ -252,10 +252,10 @@ def test_what_cannot_be_read_stops_it_until_it_is_left_out(
     assert (status, revision(admin)) == (1, before)
     assert f"{saved / file}: " in said and why in said and "nothing was changed" in said, said
     status, said = admin("--leave-out", wish, saved)
-    assert status == 0 and "is left out, as you said" in said, said
+    assert status == 0 and "is left out, as requested" in said, said
 
 
-def test_what_only_the_qmaster_knows_stops_all_of_it(admin: Administrator, saved: Path, queue: Callable[..., None]) -> None:
+def test_a_refusal_of_the_qmaster_stops_the_whole_import(admin: Administrator, saved: Path, queue: Callable[..., None]) -> None:
     queue("x.q", hostlist="node7", pe_list="nowhere")
     before = revision(admin)
     status, said = admin(saved)
@@ -265,7 +265,7 @@ def test_what_only_the_qmaster_knows_stops_all_of_it(admin: Administrator, saved
     assert status == 0 and admin.cell.state.kind("cluster_queue")["x.q"]["hostlist"] == "NONE", said
 
 
-def test_wishes_for_what_is_not_there_are_refused(admin: Administrator) -> None:
+def test_options_with_unknown_names_are_refused(admin: Administrator) -> None:
     for wish in (["--leave-out", "cluster_queue/lo.q"], ["--without-host", "node77"]):
         status, said = admin(*wish, DATA)
         assert status == 1 and wish[1] in said and "nothing was changed" in said
@@ -316,7 +316,7 @@ def test_a_directory_without_a_configuration(admin: Administrator, tmp_path: Pat
     (tmp_path / "none").mkdir()
     assert admin(tmp_path / "none") == (
         1,
-        f"gridengine: {tmp_path / 'none'} holds no configuration: say a directory that save_sge_config.sh has made, or `live`\n",
+        f"gridengine: {tmp_path / 'none'} holds no configuration: give a directory made by save_sge_config.sh, or `live`\n",
     )
 
 
@@ -326,10 +326,10 @@ def test_the_accounting_file_comes_along_once(admin: Administrator, tmp_path: Pa
     file = tmp_path / "accounting"
     file.write_bytes(gzip.compress(text) if packed else text)
     status, said = admin("--accounting", file, DATA)
-    assert status == 0 and f"{file}: 6 records imported, 0 were there already, 2 lines are none\n" in said, said
+    assert status == 0 and f"{file}: 6 records imported, 0 were known, 2 lines are no records\n" in said, said
     assert "no records, the first of them: line 11, 12" in said
     status, said = admin("--accounting", file, DATA)
-    assert f"{file}: 0 records imported, 6 were there already, 2 lines are none\n" in said
+    assert f"{file}: 0 records imported, 6 were known, 2 lines are no records\n" in said
     found = admin.cell.master.spool.accounted.records([12])
     assert sorted(record.task_number for _, record in found) == ["1", "2", "3"]
     assert admin.cell.ask("submit", "alice", "node1", binary=True, script_file="/bin/true").data["job_id"] == 13

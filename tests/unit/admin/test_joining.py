@@ -13,8 +13,8 @@ import pytest
 
 from clients.admin import admission, host_keys
 from clients.admin.cell import InstalledCell, read_cell
-from clients.admin.cell_plan import CellWishes, plan_cell
-from clients.admin.certificate import belongs_together, is_signed_by, make_request, names_of, utc_now
+from clients.admin.cell_plan import CellOptions, plan_cell
+from clients.admin.certificate import is_key_of, is_signed_by, make_request, names_of, utc_now
 from clients.admin.creation import create_cell
 from clients.admin.host_keys import authority_of
 from clients.admin.installation import Installation
@@ -34,7 +34,7 @@ def cell(tmp_path: Path) -> InstalledCell:
     """A cell on disk whose master host is this machine; h1 has taken its keys, h2 has not yet."""
     aliases = [f"{socket.gethostname()}=127.0.0.1", *(f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10))), "h9=nine"]
     plan = plan_cell(
-        CellWishes(
+        CellOptions(
             *(tmp_path / "cells", "default"),
             spool_dir=tmp_path / "spool",
             run_dir=Path("/tmp/r"),
@@ -60,7 +60,7 @@ def admin(
 
 @pytest.fixture(autouse=True)
 def no_reverse_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Addresses of these hosts are made up: nobody is asked whose they are."""
+    """Addresses of these hosts are made up: no resolver is asked for their names."""
 
     def unknown(address: str) -> None:
         raise socket.herror(1, f"Unknown host {address}")
@@ -89,7 +89,7 @@ def test_gpus_of_a_host_that_joins_are_counted_and_its_memory_where_that_is_so(a
 def asks(cell: InstalledCell, token: JoinToken, host: str, address: str, **more: object) -> dict[str, Any]:
     """What the host at an address is given, whose token the qmaster has looked at. Each call has a key of its own."""
     request = {"token": token.number, "host": host, "request": make_request("any").certificate.decode()}
-    return admission.admitted(cell, {**request, "address": address, "processors": 12, "memory": 1024, **more})
+    return admission.admit_host(cell, {**request, "address": address, "processors": 12, "memory": 1024, **more})
 
 
 def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: Administrator, cell: InstalledCell) -> None:
@@ -157,7 +157,7 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_key_and_within_a_minute(
     assert record is not None and record.accepts(token, time.time())
     earlier = record.joined[0]._replace(at=time.time() - REPEAT_S - 1)
     authority_of(cell).keep_join(record._replace(joined=(earlier,)))
-    with pytest.raises(Refusal, match="over or used up"):
+    with pytest.raises(Refusal, match="expired or is used up"):
         asks(cell, token, "h9", "10.9.9.9", request=request)
     assert not record._replace(joined=(earlier,)).accepts(token, time.time()), "the port is closed again"
 
@@ -248,11 +248,11 @@ def test_a_host_joins_under_its_own_name_alone(
     assert [known.name for known in authority_of(cell).hosts()] == ["h1", "h2"]
 
 
-def test_one_that_was_named_or_has_not_taken_its_keys_gets_new_ones_and_stays_where_it_is(
+def test_a_named_host_or_a_host_without_its_keys_gets_new_keys_and_keeps_its_queues(
     admin: Administrator, cell: InstalledCell
 ) -> None:
     admin.cell.configure("host_group", "@allhosts", hostlist="h1")
-    assert asks(cell, made(admin, "h1"), "h1", "10.9.9.1")["replaced"], "it is said to the administrators"
+    assert asks(cell, made(admin, "h1"), "h1", "10.9.9.1")["replaced"], "it is reported to the administrators"
     assert not asks(cell, made(admin), "h2", "10.9.9.2")["replaced"]
     assert admin.cell.state.kind("host_group")["@allhosts"]["hostlist"] == "h1"
     assert not (cell.files.secrets / "h2").exists()
@@ -266,10 +266,10 @@ def test_tokens_are_shown_revoked_and_forgotten(admin: Administrator, cell: Inst
     authority_of(cell).keep_join(record._replace(until=time.time() - 1))
     status, said = admin("list")
     assert status == 0 and token.number in said and over.number not in said
-    with pytest.raises(Refusal, match="the token is over"):
+    with pytest.raises(Refusal, match="the token has expired"):
         asks(cell, over, "h8", "10.9.9.8")
     assert admin("revoke", token.number)[0] == 0 and admin("revoke", token.number)[0] == 1
-    with pytest.raises(Refusal, match="the token is over"):
+    with pytest.raises(Refusal, match="the token has expired"):
         asks(cell, token, "h8", "10.9.9.8")
     made(admin)
     assert over.number not in {known.number for known in authority_of(cell).joins()}
@@ -282,16 +282,16 @@ def test_the_name_in_the_request_counts_nothing(admin: Administrator, cell: Inst
         asks(cell, made(admin), "h8", "10.9.9.8", request="-----BEGIN")
 
 
-def test_what_is_given_is_written_where_the_daemon_finds_it(
+def test_the_files_of_a_host_are_written_where_the_daemon_finds_them(
     admin: Administrator, cell: InstalledCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = made(admin)
 
     def answered(master: str, shown: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
         assert (master, shown) == ("tm", token)
-        return admission.admitted(cell, {**fields, "token": shown.number, "address": "10.9.9.9"})
+        return admission.admit_host(cell, {**fields, "token": shown.number, "address": "10.9.9.9"})
 
-    monkeypatch.setattr("clients.admin.join._asked", answered)
+    monkeypatch.setattr("clients.admin.join._request_admission", answered)
     programs = Installation(tmp_path / "other", CONFIG)
     place = tmp_path / "elsewhere"
     here, name = join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
@@ -300,14 +300,14 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == dict.fromkeys(
         ("tls.key", "tls.crt", "gdi_key"), 0o600
     )
-    assert belongs_together((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
+    assert is_key_of((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
     assert f"{tmp_path}/other" in (here.files.common / "settings.sh").read_text()
     assert not (here.files.common / "secrets").exists()
     token = made(admin, "h9")
     join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
     (here.files.cell_id).write_text("cell_id another\n")
     token = made(admin, "h9")
-    with pytest.raises(Refusal, match=r"is of another cell.*; then join by another token \(gridengine token join h9\)"):
+    with pytest.raises(Refusal, match=r"belongs to another cell.*; then join by another token \(gridengine token join h9\)"):
         join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
 
 

@@ -1,4 +1,4 @@
-"""`gridengine doctor` asks the running cell: strays, standing of hosts, clocks, users, letters."""
+"""`gridengine doctor` checks the running cell: orphan tasks, membership of hosts, clocks, users, mail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clients.admin import live_checks, standing
+from clients.admin import live_checks, membership
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
@@ -49,46 +49,46 @@ def wrong(findings) -> list[str]:
     return [finding.what for finding in findings if finding.wrong]
 
 
-def word(cell: InstalledCell, text: str) -> None:
+def write_reply(cell: InstalledCell, text: str) -> None:
     (cell.execd_spool_dir / "h1" / MASTER_REPLY_FILE).write_text(text)
 
 
-def test_how_a_host_stands_with_the_master(cell: InstalledCell, answers: dict[str, Any]) -> None:
-    def told(just_begun: bool = False) -> tuple[str, str]:
-        return tuple(standing.standing(cell, "h1", just_begun))
+def test_membership_of_a_host_by_replies_and_by_the_master(cell: InstalledCell, answers: dict[str, Any]) -> None:
+    def state_of_host(just_begun: bool = False) -> tuple[str, str]:
+        return tuple(membership.membership(cell, "h1", just_begun))
 
     unanswered = ("waits", "h1 waits for the master host elsewhere, which has not answered it yet")
-    assert told(just_begun=True) == unanswered
-    assert told() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
+    assert state_of_host(just_begun=True) == unanswered
+    assert state_of_host() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
     answers |= {"ping": {"name": "execd"}, "status": {"queues": [{"total": 2}]}}
-    assert told(just_begun=True) == unanswered, "that was the daemon before"
-    assert told() == ("joined", "h1 has joined, 2 slots"), "one of an earlier release notes nothing"
+    assert state_of_host(just_begun=True) == unanswered, "that was the daemon before"
+    assert state_of_host() == ("joined", "h1 has joined, 2 slots"), "a daemon of an earlier release records no reply"
     answers["ping"] = {}
-    assert told() == unanswered
+    assert state_of_host() == unanswered
     answers.clear()
-    word(cell, 'denied: host "h1" is no execution host\n')
-    assert told() == ("refused", 'the master refuses h1: host "h1" is no execution host')
-    word(cell, "")
-    assert told() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
+    write_reply(cell, 'denied: host "h1" is no execution host\n')
+    assert state_of_host() == ("refused", 'the master refuses h1: host "h1" is no execution host')
+    write_reply(cell, "")
+    assert state_of_host() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
     answers["ping"] = {}
-    state, text = told()
-    assert state == "waits" and text.startswith("h1 is about to join; if it stays so, a firewall")
+    state, text = state_of_host()
+    assert state == "waits" and text.startswith("h1 is about to join; if this persists, a firewall")
     answers["ping"] = {"name": "execd"}
     answers["status"] = {"queues": [{"total": 3}, {"total": 1}]}
-    assert told() == ("joined", "h1 has joined, 4 slots")
+    assert state_of_host() == ("joined", "h1 has joined, 4 slots")
     answers["status"] = {"queues": [{"total": 1}]}
-    assert told() == ("joined", "h1 has joined, 1 slot")
+    assert state_of_host() == ("joined", "h1 has joined, 1 slot")
     answers["status"] = {"queues": []}
-    assert told()[1] == "h1 has joined, no queue has slots there yet (qconf -mq)"
+    assert state_of_host()[1] == "h1 has joined, no queue has slots there yet (qconf -mq)"
 
 
 def test_a_host_that_is_refused_is_found_with_what_to_do(cell: InstalledCell, answers: dict[str, Any], monkeypatch) -> None:
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: "process")
-    word(cell, "denied: no")
-    (finding,) = live_checks.check_standing(cell)
-    assert finding.what == "the master refuses h1: no" and "gridengine host add h1" in finding.mend
+    write_reply(cell, "denied: no")
+    (finding,) = live_checks.check_membership(cell)
+    assert finding.what == "the master refuses h1: no" and "gridengine host add h1" in finding.fix
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
-    assert not list(live_checks.check_standing(cell)), "a daemon that does not run is another finding"
+    assert not list(live_checks.check_membership(cell)), "a daemon that does not run is another finding"
 
 
 def test_clocks_that_are_apart_are_found(
@@ -140,12 +140,12 @@ def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
         'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
         'host h2 has task 78.2 of user "?" which this cell does not know',
     ]
-    assert "qdel -f 77.1" in next(iter(live_checks.check_orphans(cell))).mend
+    assert "qdel -f 77.1" in next(iter(live_checks.check_orphans(cell))).fix
     rows.clear()
     assert wrong(live_checks.check_orphans(cell)) == []
     refusal = live_checks.gdi.Answer(1, [["error", "internal error"]], None)
     monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: refusal)
-    assert wrong(live_checks.check_orphans(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
+    assert wrong(live_checks.check_orphans(cell)) == ["the qmaster does not report orphan tasks: internal error"]
 
 
 def test_orphans_are_not_reported_while_the_qmaster_does_not_answer(cell, monkeypatch):

@@ -70,7 +70,7 @@ def test_the_library_is_that_of_the_release_in_use(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "lib") == ["lx-amd64"]
 
 
-def test_what_is_not_whole_is_not_put_into_use(tmp_path: Path) -> None:
+def test_an_incomplete_release_is_not_put_into_use(tmp_path: Path) -> None:
     built(tmp_path, "1", "qsub")
     releases = Releases(tmp_path)
     releases.make_current("1")
@@ -98,7 +98,7 @@ def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path, share: C
 
 
 @pytest.mark.parametrize("module", [daemons.runtime.release, shepherd.release], ids=["daemon", "shepherd"])
-def test_who_may_only_read_a_release_keeps_nothing_from_starting(
+def test_a_reader_of_a_release_cannot_prevent_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
     (tmp_path / "lock").touch()
@@ -168,7 +168,7 @@ def test_a_release_from_before_there_were_dates_is_older_than_all_that_came_late
         Releases(tmp_path).read("1")
 
 
-def test_the_program_says_of_which_release_it_is(
+def test_the_program_shows_its_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(tmp_path, "0.1.0-abc", date=1_700_000_000)

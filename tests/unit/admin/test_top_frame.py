@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clients.admin.top_frame import Seen, frame, shares, wrongs
+from clients.admin.top_frame import Seen, find_problems, frame, share_lines
 
 QUIET: dict[str, Any] = {
     "hosts": [{"name": "global", "values": [None] * 10}],
@@ -71,19 +71,19 @@ def test_without_a_terminal_nothing_is_left_out() -> None:
     assert "h299" in text and "q19" in text and "more" not in text
 
 
-def test_what_is_wrong_comes_first() -> None:
+def test_problems_come_first() -> None:
     queues = [instance("h1", states="au"), instance("h2", states="E", E=["it takes no files"]), instance("h3")]
     broken = {"id": 3, "state": "E", "errors": ["host h1 is unknown"]}
     status = {**QUIET, "queues": queues, "reservations": {"reservations": [broken]}, "totals": {"tasks": {"error": 2}}}
-    assert list(wrongs(seen(status, here=["/spool has 5 MB left"], silent_s=72.0))) == [
-        "the qmaster has not answered for 1 min 12 s: what follows is as old",
-        "1 host lost: h1",
+    assert list(find_problems(seen(status, here=["/spool has 5 MB left"], silent_s=72.0))) == [
+        "the qmaster has not answered for 1 min 12 s: the data below is as old",
+        "1 host unreachable: h1",
         "/spool has 5 MB left",
         "all.q@h2 is in error: it takes no files",
         "reservation 3 is in state E: host h1 is unknown",
         "2 tasks in error: see Eqw in qstat -u '*'",
     ]
-    assert list(wrongs(seen(QUIET))) == []
+    assert list(find_problems(seen(QUIET))) == []
 
 
 @pytest.mark.parametrize(("order", "names"), [("n", "h3 h1 h2"), ("l", "h3 h2 h1"), ("s", "h3 h1 h2")])
@@ -95,7 +95,7 @@ def test_hosts_are_ordered_but_lost_ones_come_first(order: str, names: str) -> N
 
 
 def test_lines_are_shared_by_need() -> None:
-    assert shares(10, [3, 100, 1]) == [3, 6, 1]
-    assert shares(2, [5, 5, 5]) == [1, 1, 0]
-    assert shares(-3, [5]) == [0]
-    assert shares(50, [3, 4]) == [3, 4]
+    assert share_lines(10, [3, 100, 1]) == [3, 6, 1]
+    assert share_lines(2, [5, 5, 5]) == [1, 1, 0]
+    assert share_lines(-3, [5]) == [0]
+    assert share_lines(50, [3, 4]) == [3, 4]

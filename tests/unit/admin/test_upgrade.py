@@ -17,7 +17,7 @@ from tests.unit.admin.test_releases import built
 
 
 class World:
-    """A master with exec hosts and one shadow, all of release 1. `deaf`: hosts that do nothing when they are told."""
+    """A master with exec hosts and one shadow, all of release 1. `deaf`: hosts that ignore the request to restart."""
 
     def __init__(self, root: Path) -> None:
         for name in ("1", "2"):
@@ -28,7 +28,7 @@ class World:
         self.cell = InstalledCell(CellFiles(root, "c"), settings, "m")
         self.master: dict[str, Any] = {"release": "1", "protocol": 1, "spool": 2}
         self.hosts = [self.host("h1"), self.host("h2"), self.host("h3")]
-        self.seats = {"s": {"release": "1", "installed": "2", "protocol": 1}}
+        self.participants = {"s": {"release": "1", "installed": "2", "protocol": 1}}
         self.deaf: set[str] = set()
         self.steps: list[str] = []
 
@@ -50,10 +50,10 @@ class World:
             return {"in_sync": ["s"]}
         if fields["restart"]:
             self.steps.append(fields["restart"])
-            self.seats[fields["restart"]]["release"] = self.installation.releases().current().name
-        return {"releases": self.seats}
+            self.participants[fields["restart"]]["release"] = self.installation.releases().current().name
+        return {"releases": self.participants}
 
-    def go_on(self, daemon: Any, *_: Any) -> None:
+    def restart_on_release(self, daemon: Any, *_: Any) -> None:
         self.steps.append(daemon.program)
         self.master["release"] = self.installation.releases().current().name
 
@@ -66,18 +66,18 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     made = World(tmp_path)
     monkeypatch.setattr(upgrade.gdi, "call", made.call)
     monkeypatch.setattr(upgrade, "ask", made.ask)
-    monkeypatch.setattr(upgrade, "go_on", made.go_on)
+    monkeypatch.setattr(upgrade, "restart_on_release", made.restart_on_release)
     monkeypatch.setattr(upgrade, "shadow_masters", lambda cell: ["m", "s"])
     monkeypatch.setattr(upgrade, "process_of", lambda daemon: daemon if daemon.program == "sge_qmaster" else None)
-    monkeypatch.setattr(upgrade, "says_its_release", lambda program, release: "")
-    for name in ("_BACK_S", "_HEARD_S", "_TOLD_S"):
+    monkeypatch.setattr(upgrade, "release_mismatch", lambda program, release: "")
+    for name in ("_BACK_S", "_RECONNECT_S", "_INSTALL_REPORT_S"):
         monkeypatch.setattr(upgrade, name, 0.0)
     monkeypatch.setattr(upgrade, "_until", once)
     return made
 
 
 def once(what: str, condition: Any, _patience_s: float = 0.0, must: bool = True) -> None:
-    """Look once: nobody waits in these tests."""
+    """Check once: these tests do not wait."""
     if not condition() and must:
         raise Refusal(f"{what} is not back")
 
@@ -90,7 +90,7 @@ def test_shadows_come_first_then_the_master_then_one_exec_host_after_the_other(w
     assert len(world.steps) == 5, "what is of that release already is left alone"
 
 
-def test_it_stops_at_the_first_that_is_not_back_and_goes_on_there(world: World) -> None:
+def test_the_upgrade_stops_at_the_first_daemon_that_is_not_back_and_continues_there(world: World) -> None:
     world.deaf = {"h2"}
     with pytest.raises(Refusal, match="sge_execd of host h2 is not back"):
         world.upgrade().run()
@@ -110,8 +110,8 @@ def test_the_way_back_is_the_other_way_round(world: World) -> None:
     world.upgrade().run()
     world.steps.clear()
     world.installation.releases().make_current("1")
-    for word in (*world.hosts, *world.seats.values()):
-        word["installed"] = "1"
+    for report in (*world.hosts, *world.participants.values()):
+        report["installed"] = "1"
     world.upgrade(back=True).run()
     assert world.steps == ["h1", "h2", "h3", "sge_qmaster", "s"]
 
@@ -126,12 +126,12 @@ def test_hosts_that_are_chosen_are_the_only_ones_and_those_away_are_left_out(wor
 def test_daemons_of_before_are_named_after_all_others_are_done(world: World) -> None:
     world.hosts[0]["release"] = world.hosts[0]["installed"] = ""
     assert world.upgrade().problems() == []
-    with pytest.raises(Refusal, match="^host h1: its daemon is of a release that cannot be told"):
+    with pytest.raises(Refusal, match="^host h1: its daemon is from before versioned releases"):
         world.upgrade().run()
     assert world.steps == ["s", "sge_qmaster", "h2", "h3"]
 
 
-def test_what_is_in_the_way_is_said_before_anything_is_done(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_obstacles_are_reported_before_any_restart(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.master["spool"] = 3
     world.hosts[0]["installed"] = "1"
     world.hosts[1]["protocol"] = 3
@@ -141,17 +141,17 @@ def test_what_is_in_the_way_is_said_before_anything_is_done(world: World, monkey
         "release 2 reads spools of versions up to 2, a",
         f"the disk of {world.cell.qmaster_spool_dir}/spool.db"[:45],
         "host h1 has 1 installed, not 2: install that ",
-        "host h2 runs 1 of protocol 3, 2 is of 1: upgr",
+        "host h2 runs 1 of protocol 3, 2 has 1: upgrad",
     ]
 
 
 def test_back_is_refused_when_the_older_release_cannot_read_the_spool(world: World) -> None:
     world.master["spool"] = 3
     with pytest.raises(Refusal, match="release 1 reads spools of versions up to 2.*no way back"):
-        upgrade._go_back(world.installation)
+        upgrade._use_previous_release(world.installation)
     assert world.installation.releases().current().name == "2"
     world.master["spool"] = 2
-    upgrade._go_back(world.installation)
+    upgrade._use_previous_release(world.installation)
     assert world.installation.releases().current().name == "1"
 
 
@@ -167,16 +167,16 @@ def test_the_table_has_a_line_for_each_daemon(world: World) -> None:
 def test_to_a_release_of_before_daemons_are_not_sent(world: World) -> None:
     facts = world.installation.releases().prefix / "current" / "release.json"
     facts.write_text(facts.read_text().replace('"protocol": 1', '"protocol": 0'))
-    assert [text[:47] for text in world.upgrade().problems()] == ["release 2 is of before daemons went on: gridengi"[:47]]
+    assert [text[:47] for text in world.upgrade().problems()] == ["release 2 is from before in-place upgrades: grid"[:47]]
 
 
-def test_an_older_release_is_gone_on_as_only_when_that_is_meant(world: World) -> None:
+def test_an_older_release_is_used_only_on_request(world: World) -> None:
     for name, date in (("1", 1_800_000_000), ("2", 1_700_000_000)):
         facts = world.installation.releases().prefix / "releases" / name / "release.json"
         facts.write_text(facts.read_text().replace('"date": 0', f'"date": {date}'))
-    (said,) = world.upgrade().problems()
-    assert said.startswith("release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which the cell runs: ")
-    assert "gridengine upgrade --older" in said
+    (problem,) = world.upgrade().problems()
+    assert problem.startswith("release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which the cell runs: ")
+    assert "gridengine upgrade --older" in problem
     assert world.upgrade(back=True).problems() == []
     assert world.upgrade().dates() == ["release 1 of 2027-01-15 08:00 UTC", "release 2 of 2023-11-14 22:13 UTC"]
     world.upgrade(back=True).run()

@@ -36,15 +36,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("user", [0, 1500])
 def test_root_and_the_owner_start_it(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch, user: int) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    web.serve_pages(cell)
-    web.serve_here(cell)
+    web.start_server(cell)
+    web.become_server(cell)
     assert started == ["sge_web", "/bin/sge_web --foreground c"]
 
 
-def test_others_are_told_who_does(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_users_are_referred_to_the_owner(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1501)
     printing = (web.print_link, web.print_tokens, lambda cell: web.print_token(cell, 1, "all", ""))
-    for ask in (web.serve_pages, web.serve_here, *printing):
+    for ask in (web.start_server, web.become_server, *printing):
         with pytest.raises(Refusal, match="no web server .*: sge starts it with gridengine web"):
             ask(cell)
     assert started == []
@@ -57,5 +57,5 @@ def test_tokens_are_listed_with_scope_and_last_use(
     monkeypatch.setattr(web, "_ask", lambda cell, request: {"tokens": [one]} if request == "tokens" else {})
     web.print_tokens(cell)
     head, line = capsys.readouterr().out.splitlines()
-    assert head.split() == ["label", "scope", "made", "last", "used", "from", "good", "until"]
+    assert head.split() == ["label", "scope", "made", "last", "used", "from", "valid", "until"]
     assert line.split()[:2] == ["-", "read"] and "10.0.0.9" in line

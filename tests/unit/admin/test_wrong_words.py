@@ -1,4 +1,4 @@
-"""What the program says of a wrong word of its command line: the place and the reason, in words of its own."""
+"""The message on a wrong argument of the program: the option and the reason, in terms of this program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clients.admin.__main__ import main
         ("init --bogus", "No such option: --bogus"),
     ],
 )
-def test_a_wrong_word_is_named_with_the_reason(
+def test_a_wrong_argument_is_named_with_the_reason(
     words: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["gridengine", *words.split()])

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from clients.slurm import layout, squeue, values
-from clients.slurm.job_options import JOB_ROWS, SBATCH_ROWS, JobWishes, qsub_words
-from clients.slurm.jobs import JobChoice, SlurmJob, add_states, parsed
+from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
+from clients.slurm.job_options import JOB_ROWS, SBATCH_ROWS, JobOptions, qsub_arguments
+from clients.slurm.jobs import JobChoice, SlurmJob, add_states, parse_target
 from clients.slurm.sbatch import _directives
-from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
 from gridengine.options.hints import FOREIGN_OPTIONS
 from gridengine.slurm import node_list
 
@@ -21,19 +21,19 @@ NOTHING: dict[str, Any] = {"hard": [], "hard_queues": [], "predecessors": [], "a
 ALWAYS = ("-V", "-cwd", "-N n", "-ac slurm_array_offset=0", "-o slurm-$JOB_ID.out -j y")
 
 
-def words_for(text: str) -> str:
-    """What qsub is called with, but for what it is called with anyway."""
-    job = JobWishes()
-    assert read_words(text.split(), SBATCH_ROWS, job) == []
+def arguments_for(text: str) -> str:
+    """The arguments of qsub, without the arguments of every job."""
+    job = JobOptions()
+    assert read_options(text.split(), SBATCH_ROWS, job) == []
     job.name = job.name or "n"
-    words = " ".join(qsub_words(job))
+    arguments = " ".join(qsub_arguments(job))
     for each in ALWAYS:
-        words = words.replace(each, "", 1)
-    return " ".join(words.split())
+        arguments = arguments.replace(each, "", 1)
+    return " ".join(arguments.split())
 
 
-def test_what_is_always_said() -> None:
-    assert qsub_words(JobWishes()) == "-V -cwd -N  -ac slurm_array_offset=0 -o slurm-$JOB_ID.out -j y".split(" ")
+def test_arguments_of_every_job() -> None:
+    assert qsub_arguments(JobOptions()) == "-V -cwd -N  -ac slurm_array_offset=0 -o slurm-$JOB_ID.out -j y".split(" ")
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_what_is_always_said() -> None:
         ("-Q --open-mode=append", ""),
     ],
 )
-def test_what_options_mean(slurm: str, qsub: str) -> None:
-    assert words_for(slurm) == qsub
+def test_options_become_arguments_of_qsub(slurm: str, qsub: str) -> None:
+    assert arguments_for(slurm) == qsub
 
 
 def test_arrays_that_begin_at_0_are_moved_by_one_and_say_so() -> None:
     output = "-o slurm-$JOB_ID_$TASK_ID.out -j y"
-    assert words_for("-a 0-9%2") == f"-ac slurm_array_offset=1 -t 1-10 -tc 2 {output}"
-    assert words_for("--array=2-8:3") == f"-t 2-8:3 {output}"
-    assert words_for("-a 5") == f"-t 5-5 {output}"
+    assert arguments_for("-a 0-9%2") == f"-ac slurm_array_offset=1 -t 1-10 -tc 2 {output}"
+    assert arguments_for("--array=2-8:3") == f"-t 2-8:3 {output}"
+    assert arguments_for("-a 5") == f"-t 5-5 {output}"
 
 
 def test_files_environment_and_directory() -> None:
-    words = words_for("-o %x-%j_%a.%N -e err%%.%u --export=NONE,A=1 --chdir=/d -J x")
-    assert words == "-v A=1 -wd /d -N x -o $JOB_NAME-$JOB_ID_$TASK_ID.$HOSTNAME -e err%.$USER"
-    assert words_for("--export=ALL,B=2") == "-v B=2"
+    arguments = arguments_for("-o %x-%j_%a.%N -e err%%.%u --export=NONE,A=1 --chdir=/d -J x")
+    assert arguments == "-v A=1 -wd /d -N x -o $JOB_NAME-$JOB_ID_$TASK_ID.$HOSTNAME -e err%.$USER"
+    assert arguments_for("--export=ALL,B=2") == "-v B=2"
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_files_environment_and_directory() -> None:
         ("--nice=x", "from -1023 to 1023"),
     ],
 )
-def test_what_has_no_counterpart_is_refused_by_name(slurm: str, why: str) -> None:
+def test_options_without_a_counterpart_are_refused_by_name(slurm: str, why: str) -> None:
     with pytest.raises(SlurmError, match=r".*") as refusal:
-        words_for(slurm)
+        arguments_for(slurm)
     assert why in str(refusal.value)
 
 
@@ -121,7 +121,7 @@ def test_names_are_each_in_one_row() -> None:
     assert len(names) == len(set(names)) and set(JOB_ROWS) <= set(SBATCH_ROWS)
 
 
-def read(*words: str) -> tuple[list[tuple[str, str]], list[str]]:
+def read(*arguments: str) -> tuple[list[tuple[str, str]], list[str]]:
     rows = [
         SlurmOption("--alpha -a", lambda seen, value: seen.append(("a", value))),
         flag("--beta -b", lambda seen, value: seen.append(("b", value))),
@@ -129,7 +129,7 @@ def read(*words: str) -> tuple[list[tuple[str, str]], list[str]]:
         SlurmOption("--opt", lambda seen, value: seen.append(("o", value)), optional=True),
     ]
     seen: list[tuple[str, str]] = []
-    return seen, read_words(words, rows, seen)
+    return seen, read_options(arguments, rows, seen)
 
 
 def test_forms_of_options() -> None:
@@ -228,7 +228,7 @@ def test_rows() -> None:
         list(layout.lines("%Z", squeue.COLUMNS, [one], heading=False))
 
 
-def test_how_many_tasks_may_run_is_a_part_of_the_label() -> None:
+def test_the_limit_of_running_tasks_is_a_part_of_the_label() -> None:
     assert job("qw", True, "1-10", 1, 2).label == "12_[0-9%2]" and job("qw", True, "1-10", 1, 2).task_list == "0-9%2"
     assert job("qw", True, "4", 1, 2).label == job("r", False, "4", 1, 2).label == "12_3"
     assert job("qw", True).task_list == "N/A"
@@ -236,7 +236,7 @@ def test_how_many_tasks_may_run_is_a_part_of_the_label() -> None:
 
 def test_slots_of_a_parallel_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SGE_SLURM_PE", "mpi")
-    assert words_for("-N2 -n4").endswith("-pe mpi 4 -alloc 2 4") and "-pe" not in words_for("-J n")
+    assert arguments_for("-N2 -n4").endswith("-pe mpi 4 -alloc 2 4") and "-pe" not in arguments_for("-J n")
 
 
 def test_options_that_are_none_exit_as_in_slurm() -> None:
@@ -245,15 +245,16 @@ def test_options_that_are_none_exit_as_in_slurm() -> None:
     assert refusal.value.status == 255
 
 
-def test_who_is_meant() -> None:
+def test_jobs_are_selected_by_state_and_user() -> None:
     chosen = JobChoice()
     add_states(chosen, "running,PD")
-    assert chosen.means(job("r", False)) and chosen.means(job("qw", True)) and not chosen.means(job("s", False))
+    assert chosen.selects(job("r", False)) and chosen.selects(job("qw", True)) and not chosen.selects(job("s", False))
     chosen.users = ["bob"]
-    assert not chosen.means(job("r", False))
+    assert not chosen.selects(job("r", False))
     with pytest.raises(SlurmError, match="Invalid job state"):
         add_states(chosen, "R,WHAT")
-    assert parsed("12") == (12, set()) and parsed("12_3") == (12, {3}) and parsed("12_[0-2,7]") == (12, {0, 1, 2, 7})
+    assert parse_target("12") == (12, set()) and parse_target("12_3") == (12, {3})
+    assert parse_target("12_[0-2,7]") == (12, {0, 1, 2, 7})
     for wrong in ("x", "12_", "12_x", "12_[1-x]", "1.2"):
         with pytest.raises(SlurmError, match="Invalid job id"):
-            parsed(wrong)
+            parse_target(wrong)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
-from clients.admin.join import _asked
+from clients.admin.join import _request_admission
 from clients.admin.refusal import Refusal
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.joining import LARGEST, JoinRequests
@@ -86,7 +86,7 @@ class Master:
 
     def asks(self, token: JoinToken, **fields: Any) -> dict[str, Any]:
         body = {"token": str(token), "host": "h9", "request": "pem", **fields}
-        return _asked(f"127.0.0.1:{self.port}", token, body)
+        return _request_admission(f"127.0.0.1:{self.port}", token, body)
 
     def post(self, name: str, keys: Keys | None = None, body: bytes = b"{}") -> tuple[int, str]:
         """The answer to a caller with the key of a host, and with or without a certificate."""
@@ -163,7 +163,7 @@ def test_a_lost_answer_is_asked_for_again(master: Master, fingerprint: bytes, mo
 
 def test_without_a_good_token_nobody_gets_in_without_a_certificate(master: Master, fingerprint: bytes) -> None:
     token = master.token(time.time() - 1, fingerprint)
-    with pytest.raises(Refusal, match="the token is over, used up, or was revoked"):
+    with pytest.raises(Refusal, match="the token has expired, is used up, or was revoked"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
 
@@ -187,13 +187,13 @@ def test_a_wrong_secret_and_what_is_malformed_admit_nobody(master: Master, finge
     ):
         with pytest.raises(Refusal):
             master.while_open(lambda wrong=wrong, fields=fields: master.asks(wrong, **fields))
-    assert "takes no new hosts" in master.while_open(lambda: master.post("join", body=b" " * (LARGEST + 1)))[1]
+    assert "admits no new hosts" in master.while_open(lambda: master.post("join", body=b" " * (LARGEST + 1)))[1]
     assert master.join_requests.asked == []
 
 
 def test_another_master_is_told_nothing(master: Master) -> None:
     token = master.token(time.time() + 60, bytes(32))
-    with pytest.raises(Refusal, match="is not the master that made this token: nothing was told to it"):
+    with pytest.raises(Refusal, match="is not the master that made this token: nothing was sent to it"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
 

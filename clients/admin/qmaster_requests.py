@@ -1,6 +1,6 @@
-"""Requests of the administrator to the qmaster: what is wrong with one is the sentence with which the program gives up.
+"""Requests of the administrator to the qmaster: an error of a request ends the program with the error text.
 
-Owns how answers are printed. Called by `config`, `changes`, `host`, `admission` and `import_sge`.
+Owns the printing of answers. Called by `config`, `changes`, `host`, `admission` and `import_sge`.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ if TYPE_CHECKING:  # the types of all kinds of objects take long to import
     from clients.admin.cell_directory import Objects
 
 
-def mean_cell(files: CellFiles) -> None:
-    """Direct all requests of this process to a cell."""
+def select_cell(files: CellFiles) -> None:
+    """Select the cell for all requests of this process."""
     os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
 
 
-def objects_now() -> Objects:
+def read_objects() -> Objects:
     """All objects of the configuration. Refusal."""
     objects: Objects = read("config_export", {})
     return objects
 
 
 def read(name: str, body: dict[str, Any]) -> Any:
-    """The data of an answer, whose texts are printed. Refusal: there is none."""
-    return _printed(gdi.call, name, body).data
+    """Send a query and print the texts of the answer; return its data. Refusal: the answer has no data."""
+    return _send_and_print(gdi.call, name, body).data
 
 
 def carry_out(name: str, body: dict[str, Any]) -> int:
-    """Have something changed; the status of the answer, whose texts are printed. Refusal: nothing was changed."""
-    return _printed(gdi.change, name, body).status
+    """Send a change and print the texts of the answer; return its status. Refusal: nothing was changed."""
+    return _send_and_print(gdi.change, name, body).status
 
 
 def change(name: str, body: dict[str, Any]) -> Any:
-    """Have something changed whose answer is data; its texts are printed. Refusal: nothing was changed."""
-    return _printed(gdi.change, name, body).data
+    """Send a change and print the texts of the answer; return its data. Refusal: nothing was changed."""
+    return _send_and_print(gdi.change, name, body).data
 
 
-def _printed(ask: Callable[[str, object], gdi.Answer], name: str, body: dict[str, Any]) -> gdi.Answer:
+def _send_and_print(send_request: Callable[[str, object], gdi.Answer], name: str, body: dict[str, Any]) -> gdi.Answer:
     try:
-        answer = ask(name, body)
+        answer = send_request(name, body)
     except gdi.Unreachable as error:
         raise Refusal(str(error)) from None
     if answer.status and answer.data is None:
