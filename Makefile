@@ -64,7 +64,9 @@ $(VENV)/complete: pyproject.toml requirements.lock
 	  || { echo "$(PYTHON) is not Python 3.11 to 3.13: name one with make PYTHON=..."; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/$(PIP) --config-settings editable_mode=compat --editable '.[dev]'
+	# Debian's pip takes a minute of a processor to choose versions, a new one seconds; modules are compiled when they are imported
+	$(BIN)/$(PIP) --upgrade pip
+	$(BIN)/$(PIP) --no-compile --config-settings editable_mode=compat --editable '.[dev]'
 	# else the first fsync of a test's spool waits for all of these files to reach the disk
 	sync
 	touch $@
