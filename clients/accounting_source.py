@@ -1,7 +1,8 @@
-"""Where qacct has its records from: the qmaster's index in pages, or a file, line by line.
+"""The two sources of qacct's records: the qmaster's index in pages, or a file, line by line.
 
-Owns both ways; neither holds more records than a page. A file may be packed by gzip, be as old as the first versions, and have
-lines in it that are no records: these are counted and said. Called by qacct. Source: QA-5, QA-8; docs/gdi.md `accounting`.
+Owns the reading of both; neither holds more records in memory than a page. A file may be packed by gzip, be as old as the
+first versions, and contain lines that are no records: those lines are counted and reported. Called by qacct.
+Source: QA-5, QA-8; docs/gdi.md `accounting`.
 """
 
 import sys
@@ -19,31 +20,31 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 _GZIP = b"\x1f\x8b"
-LONGEST_LINE = 1 << 20
-#: so many lines that are no records are named
-_NAMED = 5
+MAX_LINE_BYTES = 1 << 20
+#: so many of the lines that are no records are reported by number
+_MAX_NAMED_LINES = 5
 
 
 class Index:
-    """The index of the qmaster, where a job is from the moment of its end."""
+    """The index of the qmaster, which contains a job from the moment of its end."""
 
-    def records(self, wanted: "Fields") -> "Iterator[AccountingRecord]":
-        """Those that the filter means (`gridengine.accounting.record_filter`), in the order of their end."""
-        for page in _pages(wanted):
+    def records(self, criteria: "Fields") -> "Iterator[AccountingRecord]":
+        """Records that match the criteria (`gridengine.accounting.record_filter`), in the order of their end."""
+        for page in _pages(criteria):
             yield from map(AccountingRecord, page["records"])
 
-    def fields(self, wanted: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
-        """These fields of those records, of two or more names; no others are sent."""
-        for page in _pages({**wanted, "fields": list(names)}):
+    def fields(self, criteria: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
+        """The named fields, at least two, of the matching records; the qmaster sends only these fields."""
+        for page in _pages({**criteria, "fields": list(names)}):
             yield from page["records"]
 
-    def sums(self, wanted: "Fields", group_by: "Sequence[str]") -> Sums:
-        """What those records have used, by these fields of them."""
-        found = Sums(group_by)
-        for page in _pages({**wanted, "group_by": list(group_by)}):
+    def sums(self, criteria: "Fields", group_by: "Sequence[str]") -> Sums:
+        """The usage of the matching records, summed by the fields `group_by`."""
+        sums = Sums(group_by)
+        for page in _pages({**criteria, "group_by": list(group_by)}):
             for key, row in page["sums"]:
-                found.add_row(key, row)
-        return found
+                sums.add_row(key, row)
+        return sums
 
 
 def _pages(body: "Fields") -> "Iterator[Fields]":
@@ -54,16 +55,16 @@ def _pages(body: "Fields") -> "Iterator[Fields]":
         except Unreachable as error:
             if not after:
                 raise
-            # what was printed must not come again from the file
+            # records that were printed must not be repeated from the file
             raise program.Failure(f"error: {error}", 1) from None
         yield page
         after = page["next"]
 
 
 class File:
-    """An accounting file, `-` for the standard input; what cannot be read ends the command.
+    """An accounting file, `-` for the standard input; a read error ends the command.
 
-    `faults`: lines that are no records, as far as it was read; `first_faults`: the numbers of the first of them.
+    `faults`: number of lines read so far that are no records; `first_faults`: the numbers of the first such lines.
     """
 
     def __init__(self, path: str) -> None:
@@ -71,50 +72,50 @@ class File:
         self.faults = 0
         self.first_faults: list[int] = []
 
-    def records(self, wanted: "Fields") -> "Iterator[AccountingRecord]":
-        """As of the index. Raises SyntaxFault before the file is touched, Failure when it cannot be read."""
-        return filter(record_filter(wanted), self._all())
+    def records(self, criteria: "Fields") -> "Iterator[AccountingRecord]":
+        """As of the index. Raises SyntaxFault before the file is opened, Failure when it cannot be read."""
+        return filter(record_filter(criteria), self._parse_records())
 
-    def fields(self, wanted: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
+    def fields(self, criteria: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
         """As of the index."""
-        return map(fields_getter(names), self.records(wanted))
+        return map(fields_getter(names), self.records(criteria))
 
-    def sums(self, wanted: "Fields", group_by: "Sequence[str]") -> Sums:
+    def sums(self, criteria: "Fields", group_by: "Sequence[str]") -> Sums:
         """As of the index."""
-        found = Sums(group_by)
-        for record in self.records(wanted):
-            found.add(record)
-        return found
+        sums = Sums(group_by)
+        for record in self.records(criteria):
+            sums.add(record)
+        return sums
 
-    def complain(self) -> None:
-        """Say on stderr how many lines were no records, and which."""
+    def report_faults(self) -> None:
+        """Report on stderr the number of lines that were no records, and the numbers of the first such lines."""
         if self.faults:
             more = ", …" if self.faults > len(self.first_faults) else ""
-            places = ", ".join(map(str, self.first_faults)) + more
-            program.complain(f"{self.path}: {self.faults} lines are no accounting records and were left out: line {places}")
+            numbers = ", ".join(map(str, self.first_faults)) + more
+            program.print_error(f"{self.path}: {self.faults} lines are no accounting records and were left out: line {numbers}")
 
-    def _all(self) -> "Iterator[AccountingRecord]":
+    def _parse_records(self) -> "Iterator[AccountingRecord]":
         number = 0
         try:
-            with opened(self.path) as file:
-                for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
+            with open_unpacked(self.path) as file:
+                for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                     record = parse_line(line.decode(errors="replace"))
                     if record is not None and is_valid_record(record):
                         yield record
                     elif record is not None or (line[:1] != b"#" and line.strip()):
-                        self._fault(number)
+                        self._note_fault(number)
         except (OSError, EOFError) as error:
             if not number and isinstance(error, OSError) and error.strerror:
                 raise program.Failure(f"{self.path}: {error.strerror}\nno jobs running since startup", 1) from None
             raise program.Failure(f"{self.path}: cannot be read behind line {number}: {plain_fault(error)}", 1) from None
 
-    def _fault(self, number: int) -> None:
+    def _note_fault(self, number: int) -> None:
         self.faults += 1
-        if len(self.first_faults) < _NAMED:
+        if len(self.first_faults) < _MAX_NAMED_LINES:
             self.first_faults.append(number)
 
 
-def opened(path: str) -> "BinaryIO":
+def open_unpacked(path: str) -> "BinaryIO":
     """The bytes of a file, unpacked if they are packed. Raises OSError."""
     file: Any = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     if file.peek(2)[:2] != _GZIP:

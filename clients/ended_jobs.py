@@ -1,7 +1,7 @@
-"""A hint below "does not exist": when and how jobs ended that are gone.
+"""A hint below "does not exist": the time and the outcome of jobs that ended.
 
-Deviation: 8.1.9 leaves it at that. Called by the commands that take numbers of jobs. Asks
-only after a command has failed, so that a success costs nothing more.
+Deviation: 8.1.9 prints no hint. Called by the commands that take numbers of jobs. A request is sent
+only after a command has failed, so a success costs nothing more.
 """
 
 from clients import gdi, program
@@ -10,18 +10,18 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MOST = 20
-_MOST_DIGITS = 7
+_MAX_JOBS = 20
+_MAX_DIGITS = 7
 
 
-def hint_at_ends(targets: "Iterable[str]") -> None:
-    """A line on stderr for each of the jobs named by number (`12`, `12.1-3`) that has ended. Silent where nobody can say."""
+def print_end_hints(targets: "Iterable[str]") -> None:
+    """Print a line on stderr for each job named by number (`12`, `12.1-3`) that has ended; nothing without a qmaster."""
     heads = [target.partition(".")[0] for target in targets]
-    numbers = [int(head) for head in heads if head.isdecimal() and len(head) <= _MOST_DIGITS]
+    numbers = [int(head) for head in heads if head.isdecimal() and len(head) <= _MAX_DIGITS]
     if not numbers:
         return
     try:
-        answer = gdi.call("job_ends", {"jobs": numbers[:_MOST]})
+        answer = gdi.call("job_ends", {"jobs": numbers[:_MAX_JOBS]})
     except gdi.Unreachable:
         return
     for text in answer.data["ends"] if answer.data else ():

@@ -53,7 +53,7 @@ def _connect(answer_s: float) -> "Socket":
 
 
 def _report_waiting(waited_s: float) -> None:
-    """Print a line on stderr, once, when there was no answer for a while: it is not the command that hangs (adr/0167).
+    """Print a line on stderr, once, when there was no answer for a while: not the command hangs, the qmaster does (adr/0167).
 
     Deviation: 8.1.9 prints the errors of its communication library.
     """
@@ -103,7 +103,7 @@ def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socke
     return connection, pieces
 
 
-def _patiently(
+def _exchange_with_retries(
     name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S
 ) -> "tuple[Socket, Iterator[bytes]]":
     """`_exchange`, repeated for a while when only the gateway answers."""
@@ -144,7 +144,7 @@ def change(name: str, body: object) -> Answer:
 
 
 def _call(name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S) -> Answer:
-    connection, pieces = _patiently(name, body, key, answer_s)
+    connection, pieces = _exchange_with_retries(name, body, key, answer_s)
     text = b"".join(pieces)
     connection.close()
     return wire.answer_of(name, text)
@@ -154,9 +154,9 @@ def stream(name: str, body: object, patience: float | None = None) -> "Iterator[
     """Send a request and yield the values of its answer, one JSON line each, as they come. Raises Unreachable.
 
     `patience`: s to wait for the next piece, forever if None. A broken connection is not reopened here: a client that waits
-    for a job does that.
+    for a job reopens its stream itself.
     """
-    connection, pieces = _patiently(name, json_text.encode(body))
+    connection, pieces = _exchange_with_retries(name, json_text.encode(body))
     connection.settimeout(patience)
     try:
         yield from wire.values(name, pieces)

@@ -1,4 +1,4 @@
-"""qrsh -inherit: start a task of the parallel job that this command runs in, on one of its hosts, and be its streams.
+"""qrsh -inherit: start a task of the parallel job that this command runs in, on one of its hosts, and connect its streams.
 
 Called by `interactive`. Source: sge_submit(1) qrsh -inherit, sge_pe(5) control_slaves; statements TI-1, TI-4.
 """
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 _FAILED = 1
 _SLOT_WAIT_S, _SLOT_PAUSE_S = 5.0, 0.1
-"""For a slot that is in use: of the end of a task its command is told first, and the qmaster a moment later."""
+"""For a slot that is in use: the command of a task learns of its end a moment before the qmaster does."""
 
 
 def run_inherited(job: ReadSubmission) -> int:
-    """`qrsh -inherit HOST [COMMAND [ARGUMENT ...]]`; the exit status: that of the task. Raises OptionError."""
+    """`qrsh -inherit HOST [COMMAND [ARGUMENT ...]]`; the exit status of the task. Raises OptionError."""
     if not job.operands:
         raise OptionError("-inherit: a host is expected, and a command for it")
     master, task_id = _this_job()
-    host, *words = job.operands
+    host, *arguments = job.operands
     request = job.target.request
-    answer = _started(
+    answer = _start_task(
         {
             "job_id": master,
             "task_id": task_id,
             "host": host,
-            "command": words[0] if words else "",
-            "args": words[1:],
+            "command": arguments[0] if arguments else "",
+            "args": arguments[1:],
             "cwd": request.get("cwd", ""),
             "environment": request.get("environment", {}),
             "no_shell": bool(request.get("no_shell")),
@@ -49,11 +49,11 @@ def run_inherited(job: ReadSubmission) -> int:
     try:
         return session.run()
     except Interrupted as interruption:
-        return session.interrupted(interruption.number)
+        return session.end_after_signal(interruption.number)
 
 
-def _started(request: "dict[str, Any]") -> gdi.Answer:
-    """Ask for a slave task, for a while also again; the last answer."""
+def _start_task(request: "dict[str, Any]") -> gdi.Answer:
+    """Request a slave task, and retry for a while when the slot is in use; the last answer."""
     end = time.monotonic() + _SLOT_WAIT_S
     while True:
         answer = gdi.change("start_slave", request)
@@ -63,7 +63,7 @@ def _started(request: "dict[str, Any]") -> gdi.Answer:
 
 
 def _this_job() -> tuple[int, int]:
-    """Job and task that this process belongs to."""
+    """Numbers of the job and the task that this process belongs to."""
     job, task = os.environ.get("JOB_ID", ""), os.environ.get("SGE_TASK_ID", "undefined")
     if not job.isdigit():
         raise program.Failure("-inherit works in a parallel job only: JOB_ID is not set", _FAILED)
@@ -71,7 +71,7 @@ def _this_job() -> tuple[int, int]:
 
 
 class _SlaveSession(InteractiveSession):
-    """The session of a slave task; its job goes on whatever happens here."""
+    """The session of a slave task; the end of this command does not end the job."""
 
     def __init__(self, key: list[int], terminal: Terminal, stdin: bool) -> None:
         super().__init__(key[0], terminal, verbose=False, stdin=stdin)
@@ -84,8 +84,8 @@ class _SlaveSession(InteractiveSession):
         program.show_answers(answer)
         return _FAILED
 
-    def interrupted(self, number: int) -> int:
+    def end_after_signal(self, number: int) -> int:
         """End the task."""
         self._terminal.restore()
-        self._pump.farewell()
+        self._pump.send_end()
         return 128 + number

@@ -1,6 +1,6 @@
-"""Interactive jobs as the user's side has them: submit, wait for the start, connect, and exit as the job does.
+"""Interactive jobs on the client side: submit, wait for the start, connect, and exit with the status of the job.
 
-Owns the course of qrsh, qlogin and qsh, and what they say. Source: sge_submit(1) qrsh, qlogin; IA, SO-22, SO-24, SO-29;
+Owns the steps of qrsh, qlogin and qsh, and their messages. Source: sge_submit(1) qrsh, qlogin; IA, SO-22, SO-24, SO-29;
 texts and exit codes as other programs parse them (O).
 """
 
@@ -25,7 +25,7 @@ _FAILED = 1
 
 
 def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[int, str] | int":
-    """Submit; the job's id and name, or the exit status of a command that has nothing more to do."""
+    """Submit; the job's id and name, or the exit status of a command without a job to wait for."""
     if job.settings.get("help"):
         return program.show_help(command)
     request = job.target.request
@@ -36,21 +36,21 @@ def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[i
             environment.setdefault(name, os.environ[name])
     request = submit_request(job, kind)
     if job.settings.get("verify"):
-        from clients.render.job_detail import would_be_job
+        from clients.render.job_detail import unsubmitted_job_text
 
-        program.show([would_be_job(request)])
+        program.show([unsubmitted_job_text(request)])
         return 0
     answer = gdi.change("submit", request)
     if answer.data is None:
         status = program.show_answers(answer)
-        asked = request.get("verify") in ("v", "p")
-        return status if asked and not any(level == "error" for level, _ in answer.answers) else status or _FAILED
+        is_verification = request.get("verify") in ("v", "p")
+        return status if is_verification and not any(level == "error" for level, _ in answer.answers) else status or _FAILED
     program.show_answers(answer)
     return answer.data["job_id"], answer.data["name"]
 
 
 def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
-    """qrsh or qlogin from the command line to its exit status. `kind_of(job)`: the kind of job that it asks for."""
+    """Run qrsh or qlogin; the exit status. `kind_of(job)`: the kind of job that the command line requests."""
     job = read_submission(command, arguments)
     if job.settings.get("inherit"):
         from clients.inherit import run_inherited
@@ -74,26 +74,26 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
             report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
     except Interrupted as interruption:
-        return session.interrupted(interruption.number) if session else 128 + interruption.number
+        return session.end_after_signal(interruption.number) if session else 128 + interruption.number
 
 
 def report_submission(job_id: int, name: str) -> None:
     print(f'Your job {job_id} ("{name}") has been submitted', flush=True)
-    program.complain("waiting for interactive job to be scheduled ...")
+    program.print_error("waiting for interactive job to be scheduled ...")
 
 
 def wait_for_start(command: str, job_id: int, verbose: bool) -> bool:
-    """Wait until the job has its place; whether it ever gets one (IA-4)."""
+    """Wait until the job is dispatched; whether it was, before it was deleted (IA-4)."""
     started = next((not record.get("deleted") for record in records_of(job_id)), False)
     if not started:
-        program.complain(f'Your "{command}" request could not be scheduled, try again later.')
+        program.print_error(f'Your "{command}" request could not be scheduled, try again later.')
     elif verbose:
-        program.complain(f"Your interactive job {job_id} has been successfully scheduled.")
+        program.print_error(f"Your interactive job {job_id} has been successfully scheduled.")
     return started
 
 
 def _attach(target: str) -> int:
-    """qrsh -attach: go on with a session that another client has left, or take it over."""
+    """qrsh -attach: continue a session that another client has left, or take it over."""
     from clients.terminal import Interrupted, Terminal
 
     if not target.isdigit():
@@ -104,11 +104,11 @@ def _attach(target: str) -> int:
     try:
         return session.run(attached=True)
     except Interrupted as interruption:
-        return session.interrupted(interruption.number)
+        return session.end_after_signal(interruption.number)
 
 
 class InteractiveSession:
-    """The session of a job that has its place; `_request` names it to the qmaster."""
+    """The session of a dispatched job; `_request` identifies it to the qmaster."""
 
     def __init__(self, job_id: int, terminal: "Terminal", verbose: bool, stdin: bool) -> None:
         from clients.session_pump import SessionPump
@@ -119,117 +119,117 @@ class InteractiveSession:
         self._stdin = stdin
         self._remote: RemoteCommand | None = None
         self._is_terminal = False
-        self._last_place: dict[str, Any] | None = None
+        self._last_location: dict[str, Any] | None = None
 
     def run(self, attached: bool = False) -> int:
-        """Connect, pump, connect again if need be; the exit status of the job."""
+        """Connect, pump, and reconnect when the connection breaks; the exit status of the job."""
         from clients.session_connection import SessionRefused, connect
-        from clients.session_pump import Dismissed
+        from clients.session_pump import SessionTakenOver
 
         lost = 0.0
         while True:
-            place = self._place(attached)
-            if place is None:
+            location = self._locate(attached)
+            if location is None:
                 return self._outcome_from_qmaster()
             try:
-                connection, answer = connect(place, self._pump.greeting())
+                connection, answer = connect(location, self._pump.greeting())
             except (OSError, SessionRefused) as error:
                 if isinstance(error, SessionRefused) and not error.again:
                     raise program.Failure(f"job {self._job_id}: {plain_fault(error)}", _FAILED) from None
                 lost = lost or time.monotonic()
                 if time.monotonic() - lost > PATIENCE_S:
                     raise program.Failure(
-                        f"cannot connect to job {self._job_id} on host {place['host']}: {plain_fault(error)}", _FAILED
+                        f"cannot connect to job {self._job_id} on host {location['host']}: {plain_fault(error)}", _FAILED
                     ) from None
                 time.sleep(_PAUSE_S)
                 continue
             lost, attached = 0.0, False
             self._is_terminal = bool(answer.get("terminal"))
-            self._use_method(place, answer["daemon"])
+            self._use_method(location, answer["daemon"])
             try:
                 if self._is_terminal:
                     self._terminal.raw()
                 outcome = self._pump.run(connection, answer)
             except program.Failure:
-                self._end()
+                self._end_job()
                 raise
-            except Dismissed:
+            except SessionTakenOver:
                 raise program.Failure(f"job {self._job_id}: another client has taken the session over", _FAILED) from None
             finally:
                 self._terminal.restore()
             if outcome is not None:
                 return self._exit_status(outcome) if self._remote is None else self._remote.exit_status()
 
-    def _use_method(self, place: "dict[str, Any]", daemon: str) -> None:
-        """Let the configured command take the place of this one, if there is one. Both ends must agree (IA-5)."""
-        command, method = place["command"], place["method"]
+    def _use_method(self, location: "dict[str, Any]", daemon: str) -> None:
+        """Hand the session over to the configured command, where the configuration has one. Both ends must agree (IA-5)."""
+        command, method = location["command"], location["method"]
         if (command.lower() == "builtin") != (daemon == "builtin"):
-            text = f"{method}_command of this host is {command}, but {method}_daemon of host {place['host']} is {daemon}"
-            self._end()
+            text = f"{method}_command of this host is {command}, but {method}_daemon of host {location['host']} is {daemon}"
+            self._end_job()
             raise program.Failure(f"job {self._job_id}: {text}", _FAILED)
         if daemon != "builtin" and self._remote is None:
             from clients.remote_command import RemoteCommand
 
-            self._remote = RemoteCommand(place, nostdin=not self._stdin)
+            self._remote = RemoteCommand(location, nostdin=not self._stdin)
             self._pump.output = self._remote.take_output
-            self._pump.leave_stdin()
+            self._pump.stop_reading_stdin()
 
-    def _place(self, attached: bool) -> "dict[str, Any] | None":
-        """Where the session is; None when the job is over. Without a qmaster the last place that is known."""
+    def _locate(self, attached: bool) -> "dict[str, Any] | None":
+        """The location of the session; None when the job has ended. Without a qmaster: the last known location."""
         begin = time.monotonic()
         while True:
             try:
                 answer = gdi.call("session", self._request)
             except gdi.Unreachable:
-                if self._last_place is None:
+                if self._last_location is None:
                     raise
-                return self._last_place
+                return self._last_location
             if answer.status:
                 if attached:
                     program.show_answers(answer)
                     raise program.CommandEnded(answer.status)
                 return None
-            place: dict[str, Any] = answer.data
-            if place["host"] and place["port"]:
+            location: dict[str, Any] = answer.data
+            if location["host"] and location["port"]:
                 if self._verbose:
-                    program.complain(f"Establishing {place['command']} session to host {place['host']} ...")
+                    program.print_error(f"Establishing {location['command']} session to host {location['host']} ...")
                     self._verbose = False
-                self._last_place = place
-                return place
+                self._last_location = location
+                return location
             if time.monotonic() - begin > PATIENCE_S:
-                raise program.Failure(f"job {self._job_id} has no session that could be connected to", _FAILED)
+                raise program.Failure(f"job {self._job_id} has no session to connect to", _FAILED)
             time.sleep(_PAUSE_S)
 
     def _outcome_from_qmaster(self) -> int:
-        """The end of a job to which no connection could be made (any more)."""
+        """The exit status of a job to which no connection can be made, or no longer."""
         if self._pump.has_been_connected:
-            program.complain(f"job {self._job_id} ended while there was no connection to it: some of its output may be lost")
+            program.print_error(f"job {self._job_id} ended while there was no connection to it: some of its output may be lost")
         for record in records_of(self._job_id):
             if "exit_status" in record:
                 return self._exit_status({"reason": "", **record})
-        program.complain(f"job {self._job_id} was ended before it could run")
+        program.print_error(f"job {self._job_id} was ended before it could run")
         return _FAILED
 
     def _exit_status(self, outcome: "dict[str, Any]") -> int:
         if outcome["exit_status"] or not outcome["failed"]:
             return int(outcome["exit_status"])
-        program.complain(f"job {self._job_id} failed: {outcome['reason'] or 'failed ' + str(outcome['failed'])}")
+        program.print_error(f"job {self._job_id} failed: {outcome['reason'] or 'failed ' + str(outcome['failed'])}")
         return _FAILED
 
-    def interrupted(self, number: int) -> int:
-        """End the job, for this command is to end. A terminal that was hung up is left as it is: the user may come back."""
+    def end_after_signal(self, number: int) -> int:
+        """End the job, since a signal ends this command. A session whose terminal was hung up stays: the user may reattach."""
         from clients.terminal import HUNG_UP
 
         self._terminal.restore()
         if not (self._is_terminal and number == HUNG_UP):
-            self._end()
+            self._end_job()
         return 128 + number
 
-    def _end(self) -> None:
-        """End the job, by the session as far as there is one, and as qdel does."""
-        farewell = self._pump.farewell()
+    def _end_job(self) -> None:
+        """End the job, by its session if there is a connection, and by a deletion as of qdel."""
+        is_sent = self._pump.send_end()
         try:
             gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
         except gdi.Unreachable:
-            if not farewell:
+            if not is_sent:
                 raise

@@ -1,6 +1,6 @@
 """The path aliases that a job takes along: of the cell's `sge_aliases` and of the user's.
 
-Owns their files. What the lines mean is `gridengine.path_aliases`. Called by the submitting commands and qalter.
+Owns their files; `gridengine.path_aliases` parses the lines. Called by the submitting commands and qalter.
 Source: sge_aliases(5); SB-10; O for the exit code.
 """
 
@@ -22,7 +22,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
     if not any(paths) or not any(map(os.path.exists, (cells, users))):
         return
     from clients.own_files import read_own
-    from clients.program import OPTIONS_MOST, read_limited
+    from clients.program import MAX_OPTIONS_SIZE, read_limited
     from gridengine.path_aliases import parse_aliases, select_aliases
 
     lines = []
@@ -32,7 +32,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
                 lines += parse_aliases(read_own(path) or "", path)
                 continue
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                lines += parse_aliases(read_limited(file, OPTIONS_MOST), path)
+                lines += parse_aliases(read_limited(file, MAX_OPTIONS_SIZE), path)
         except OSError as error:
             raise OptionError(f"cannot read {path}: {error.strerror}", exit_status=BAD_VALUE) from None
         except SyntaxFault as fault:

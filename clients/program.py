@@ -1,6 +1,6 @@
-"""What every q* command does around its own work: run, print answers, end with the right status, never a traceback.
+"""The frame of every q* command: run it, print answers, exit with the right status, never with a traceback.
 
-Owns the guard of the commands. Called by each `clients.qX.main`.
+Owns the handling of all errors of a command. Called by each `clients.qX.main`.
 """
 
 import gc
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     Command = Callable[[list[str]], int]
 
 EXIT_INTERRUPTED = 130
-#: what is read of a file of options, in bytes or characters
-OPTIONS_MOST = 1 << 20
-#: of a script, or of a file with configuration; the qmaster's own limits are lower by default (max_submit_size)
-SCRIPT_MOST = 1 << 26
-#: as the first word, of every command, with or without a cell
-_OF_ALL = ("-help", "--help", "-version", "--version")
+#: maximum size of a file of options, in bytes or characters
+MAX_OPTIONS_SIZE = 1 << 20
+#: maximum size of a script or a configuration file; the qmaster's own limits are lower by default (max_submit_size)
+MAX_SCRIPT_SIZE = 1 << 26
+#: accepted as the first argument of every command, with or without a cell
+_COMMON_OPTIONS = ("-help", "--help", "-version", "--version")
 
 
 def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> int:
     """Run `command(arguments) -> exit status`, without any with the arguments of this process, and end the process.
 
-    The process ends here, without the interpreter's own tidying up, which costs a command 2 ms.
+    The process ends here, without the interpreter's own clean-up, which costs a command 2 ms.
     """
     gc.disable()
     _ensure_standard_streams()
-    status = guarded(name, command, sys.argv[1:] if arguments is None else arguments)
+    status = run_guarded(name, command, sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -47,7 +47,7 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
 
 
 def _ensure_standard_streams() -> None:
-    """A stream that the caller has closed leads nowhere; its number must not become that of a file or a connection."""
+    """Open /dev/null for each standard stream that the caller closed: no file or connection may get its descriptor."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -58,26 +58,26 @@ def _ensure_standard_streams() -> None:
             setattr(sys, name, open(descriptor, "r" if descriptor == 0 else "w", closefd=False))
 
 
-def guarded(name: str, command: "Command", arguments: list[str]) -> int:
-    """The exit status of a command; whatever goes wrong becomes one line on stderr."""
+def run_guarded(name: str, command: "Command", arguments: list[str]) -> int:
+    """Run a command; the exit status. Every error becomes one line on stderr."""
     try:
-        status = _common(name, arguments) if arguments[:1] and arguments[0] in _OF_ALL else command(arguments)
+        status = _run_common_option(name, arguments) if arguments[:1] and arguments[0] in _COMMON_OPTIONS else command(arguments)
         sys.stdout.flush()
         return status
     except CommandEnded as end:
         return end.status
     except OptionError as error:
-        complain(f"{name}: {error.text}")
-        explain(name, error)
+        print_error(f"{name}: {error.text}")
+        print_option_hint(name, error)
         return error.exit_status
     except Failure as failure:
-        complain(failure.text)
+        print_error(failure.text)
         return failure.status
     except gdi.Unreachable as error:
-        complain(f"error: {error}")
+        print_error(f"error: {error}")
         return 1
     except (SyntaxFault, ConfigError) as error:
-        complain(f"{name}: {error}")
+        print_error(f"{name}: {error}")
         return 1
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -88,11 +88,11 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
             return handle_write_error(error)
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise
-        complain(f"{name}: internal error: {type(error).__name__}: {error}")
+        print_error(f"{name}: internal error: {type(error).__name__}: {error}")
         return 1
 
 
-def _common(name: str, arguments: list[str]) -> int:
+def _run_common_option(name: str, arguments: list[str]) -> int:
     return show_help(name) if arguments[0].endswith("help") else show_version()
 
 
@@ -107,7 +107,7 @@ def callers_environment() -> "Mapping[str, str]":
 
 
 def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
-    """Write pieces of a text for people, with their line ends, to stdout: nothing that a user wrote steers the terminal."""
+    """Write pieces of a text for people, with their line ends, to stdout. Control characters in users' texts are escaped."""
     to = file or sys.stdout
     for text in lines:
         if not text.replace("\n", "").isprintable():
@@ -117,13 +117,13 @@ def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
         to.write(text)
 
 
-def complain(text: str) -> None:
-    """A line on stderr."""
+def print_error(text: str) -> None:
+    """Print a line on stderr."""
     show([f"{text}\n"], sys.stderr)
 
 
 def show_answers(answer: gdi.Answer) -> int:
-    """Print the texts of an answer, info to stdout and the others to stderr; the exit status."""
+    """Print the texts of an answer, info to stdout and all other levels to stderr; the exit status."""
     for level, text in answer.answers:
         if level == "hint":
             hint(text)
@@ -148,7 +148,7 @@ def read(name: str, body: object, answer_s: float = gdi.ANSWER_S) -> "Any":
 
 
 def read_lines(name: str, body: object) -> "tuple[Any, Iterator[Any]]":
-    """A reading request that is answered in lines: the data of the first, and the others as they come.
+    """Send a reading request that is answered in lines: the data of the first line, and the further lines as they come.
 
     Errors of the qmaster are printed and end the command.
     """
@@ -167,32 +167,32 @@ def print_json(value: object) -> None:
     sys.stdout.write(json_text.encode(value).decode() + "\n")
 
 
-def read_limited(file: "IO[AnyStr]", most: int) -> "AnyStr":
-    """All that a file holds which a user named: a device without an end, or one of gigabytes by mistake, takes no memory.
+def read_limited(file: "IO[AnyStr]", limit: int) -> "AnyStr":
+    """The content of a file that a user named. The limit keeps endless devices and huge files out of memory.
 
-    Raises OSError, also when that is more than `most`.
+    Raises OSError, also when the content is larger than `limit`.
     """
-    found = file.read(most + 1)
-    if len(found) > most:
+    content = file.read(limit + 1)
+    if len(content) > limit:
         import errno
 
-        raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB")
-    return found
+        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
+    return content
 
 
 def file_text(path: str) -> str:
     """The text of a file that the user named. Raises SyntaxFault."""
     try:
         with open(path, encoding="utf-8", errors="strict") as file:
-            return read_limited(file, SCRIPT_MOST)
+            return read_limited(file, MAX_SCRIPT_SIZE)
     except OSError as error:
         raise SyntaxFault(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise SyntaxFault(f"cannot read {path}: it is no text in UTF-8") from None
+        raise SyntaxFault(f"cannot read {path}: not UTF-8 text") from None
 
 
 class Failure(Exception):
-    """The command ends with a line on stderr that is known as it is, without the command's name."""
+    """The command ends with a line on stderr that programs may parse: it has no prefix with the command's name."""
 
     def __init__(self, text: str, status: int) -> None:
         self.text = text
@@ -201,7 +201,7 @@ class Failure(Exception):
 
 
 class CommandEnded(Exception):
-    """The command has said what there was to say and ends with a status."""
+    """The command has printed all its messages and ends with a status."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -225,8 +225,8 @@ def simple_options(
     fields: dict[str, Any] = {"now": now} if now else {}
     try:
         settings, rest = read_options(arguments, options, mixed=True, operand=operand)
-        for option, values, place in settings:
-            option.apply(fields, values, place)
+        for option, values, location in settings:
+            option.apply(fields, values, location)
     except OptionError as error:
         error.exit_status = status or error.exit_status
         raise
@@ -237,43 +237,43 @@ def simple_options(
 
 
 def job_lists(fields: "dict[str, Any]") -> "list[dict[str, Any]]":
-    """The fields once for each list of jobs, which came with tasks of its own or without; once without any list for -u."""
+    """The fields once for each list of jobs, which may have its own tasks; once without a list for -u alone."""
     lists = fields.pop("lists", [])
     return [{**fields, **jobs} for jobs in lists] or ([{**fields, "targets": []}] if fields.get("users") else [])
 
 
 def requests_for_jobs(name: str, bodies: "list[dict[str, Any]]") -> int:
-    """Send changing requests for lists of jobs one after the other; the first exit status that is not 0.
+    """Send changing requests for lists of jobs in sequence; the first exit status that is not 0.
 
-    Below a refusal it is said how those jobs ended that are gone.
+    Below a refusal a hint is printed for each job that has ended.
     """
     status = 0
     for body in bodies:
         outcome = request(name, body)
         status = status or outcome
     if status:
-        from clients.ended_jobs import hint_at_ends
+        from clients.ended_jobs import print_end_hints
 
-        hint_at_ends(target for body in bodies for target in body["targets"])
+        print_end_hints(target for body in bodies for target in body["targets"])
     return status
 
 
-def misused(name: str, text: str) -> int:
-    """Report a call that cannot be meant so, and its form; exit 1."""
+def report_misuse(name: str, text: str) -> int:
+    """Report an invalid call, and print the form of the call; exit 1."""
     from gridengine.options.hints import usage_line
 
-    complain(text)
-    complain(usage_line(name))
+    print_error(text)
+    print_error(usage_line(name))
     return 1
 
 
 def hint(text: str) -> None:
-    """A line on stderr below a fault, with what may have been meant."""
-    complain(f"hint: {text}")
+    """Print a line on stderr below a fault, with a suggestion."""
+    print_error(f"hint: {text}")
 
 
 def show_help(name: str) -> int:
-    """The options of a command, in groups; exit 0."""
+    """Print the options of a command, in groups; exit 0."""
     from gridengine.options.help_text import help_text
 
     sys.stdout.write(help_text(name))
@@ -281,16 +281,16 @@ def show_help(name: str) -> int:
 
 
 def show_version() -> int:
-    """The version whose commands these are, and the one of this system; exit 0."""
+    """Print the version of Grid Engine that the commands follow, and the version of this system; exit 0."""
     print(f"{VERSION} (gridengine {__version__})")
     return 0
 
 
-def explain(name: str, error: OptionError) -> None:
-    """A line on stderr below the fault: what may have been meant, or the form of the call."""
+def print_option_hint(name: str, error: OptionError) -> None:
+    """Print a line on stderr below the fault: the option that was probably intended, or a hint."""
     if error.unknown:
         from gridengine.options.hints import unknown_option_hint
 
-        complain(unknown_option_hint(name, error.unknown))
+        print_error(unknown_option_hint(name, error.unknown))
     elif error.hint:
         hint(error.hint)

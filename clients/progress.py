@@ -1,6 +1,6 @@
-"""How a job that was submitted goes on: the `wait` stream of the qmaster, held through restarts of the qmaster.
+"""The progress of a submitted job: the `wait` stream of the qmaster, continued across restarts of the qmaster.
 
-Owns the asking again. Called by commands that wait for a job: qsub -sync, -now, qrsh and its family.
+Owns the reopening of the stream. Called by commands that wait for a job: qsub -sync, -now, qrsh and its family.
 """
 
 import time
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-#: seconds without a start, after which the command says where the reason is
+#: seconds without a start, after which the command names the command that explains the reason
 PENDING_S = 10.0
 
 __all__ = ("PATIENCE_S", "records_of")
 
 
 def records_of(job_id: int) -> "Iterator[dict[str, Any]]":
-    """What the qmaster tells of the job until its end; across restarts of the qmaster, each task once.
+    """The qmaster's records of the job until its end; across restarts of the qmaster, the end of each task once.
 
-    A line on stderr, once, if no task of it has started after `PENDING_S`. Deviation: 8.1.9 waits without a word.
+    A line on stderr, once, if no task of the job has started after `PENDING_S`. Deviation: 8.1.9 waits without a message.
     """
     import threading
 
     job_follower = JobFollower()
-    pending = threading.Timer(PENDING_S, program.complain, [f"job {job_id} is still pending: qexplain {job_id} says why"])
+    pending = threading.Timer(PENDING_S, program.print_error, [f"job {job_id} is still pending: qexplain {job_id} says why"])
     pending.daemon = True
     pending.start()
     try:
@@ -36,11 +36,11 @@ def records_of(job_id: int) -> "Iterator[dict[str, Any]]":
         pending.cancel()
 
 
-def _records(job_id: int, job_follower: JobFollower, begun: "Callable[[], None]") -> "Iterator[dict[str, Any]]":
+def _records(job_id: int, job_follower: JobFollower, on_record: "Callable[[], None]") -> "Iterator[dict[str, Any]]":
     while True:
         try:
             for record in gdi.stream("wait", {"job_id": job_id}):
-                begun()
+                on_record()
                 if job_follower.is_new(record) and "lost" not in record and "error" not in record:
                     yield record
                 if job_follower.is_finished:

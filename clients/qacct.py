@@ -1,6 +1,6 @@
-"""qacct: what jobs have used. Source: qacct(1); statements QA-1 … QA-8.
+"""qacct: the resource usage of jobs that ended. Source: qacct(1); statements QA-1 … QA-8.
 
-Owns what is asked for and in which form it is printed; where records come from is `accounting_source`'s.
+Owns the criteria of the records and the form of the output; `accounting_source` reads the records.
 """
 
 import os
@@ -36,54 +36,54 @@ def qacct(arguments: list[str]) -> int:
             fields["file"] = operand
     if fields.get("tasks") and not fields.get("job"):
         text = "qacct: -t is for the tasks of a job that -j names"
-        return program.misused("qacct", text)
+        return program.report_misuse("qacct", text)
     if "json" in fields and "csv" in fields:
-        return program.misused("qacct", "qacct: -csv and -json: one of them")
+        return program.report_misuse("qacct", "qacct: -csv and -json exclude each other")
     if "reserved" in fields and (not fields.get("ar") or "job" in fields):
         text = "qacct: -reserved is for the reservation that -ar names, without -j"
-        return program.misused("qacct", text)
+        return program.report_misuse("qacct", text)
     _set_period(fields)
-    wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
+    criteria = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
     source = File(fields["file"]) if "file" in fields else Index()
     if fields.get("requests"):
         # the instances that offer the resources now (QA-3)
-        wanted["instances"] = _instances({"requests": fields["requests"]})
-    if wanted.get("queue") and "@@" in wanted["queue"]:
-        named = _instances({"queues": wanted.pop("queue").split(",")})
-        wanted["instances"] = [name for name in wanted.get("instances", named) if name in named]
+        criteria["instances"] = _instances({"requests": fields["requests"]})
+    if criteria.get("queue") and "@@" in criteria["queue"]:
+        named = _instances({"queues": criteria.pop("queue").split(",")})
+        criteria["instances"] = [name for name in criteria.get("instances", named) if name in named]
     try:
-        status = _show(fields, source, wanted)
+        status = _show(fields, source, criteria)
     except gdi.Unreachable as error:
         path = f"{gdi.common_directory()}/accounting"
         if not os.access(path, os.R_OK):
             raise
-        program.complain(f"{error}\nthe records are those of {path}")
+        program.print_error(f"{error}\nthe records are those of {path}")
         source = File(path)
-        status = _show(fields, source, wanted)
+        status = _show(fields, source, criteria)
     sys.stdout.flush()
     if isinstance(source, File):
-        source.complain()
+        source.report_faults()
     return status
 
 
-def _show(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+def _show(fields: "Fields", source: "File | Index", criteria: "Fields") -> int:
     if "reserved" in fields:
-        return _show_reserved(fields, source, wanted)
+        return _show_reserved(fields, source, criteria)
     if "job" in fields:
-        return _show_records(fields, source.records(wanted))
-    return _show_totals(fields, source, wanted)
+        return _show_records(fields, source.records(criteria))
+    return _show_totals(fields, source, criteria)
 
 
-def _show_totals(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+def _show_totals(fields: "Fields", source: "File | Index", criteria: "Fields") -> int:
     from clients.render import accounting as render
 
-    summed = _summed_with_requests if fields.get("requests") else _summed
-    sums, ignored = summed(source, wanted, render.group_by(fields))
+    sum_records = _sum_with_requests if fields.get("requests") else _sum
+    sums, ignored = sum_records(source, criteria, render.group_by(fields))
     if "json" in fields:
         program.print_json({"totals": render.totals_by_group(sums, fields), "ignored_jobs": ignored})
         return 0
     if ignored:
-        program.complain(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.")
+        program.print_error(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.")
     if "csv" in fields:
         _print_csv(render.totals_titles(fields), render.totals_by_group(sums, fields))
     else:
@@ -91,10 +91,10 @@ def _show_totals(fields: "Fields", source: "File | Index", wanted: "Fields") -> 
     return 0
 
 
-def _show_reserved(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+def _show_reserved(fields: "Fields", source: "File | Index", criteria: "Fields") -> int:
     from clients.reserved_slots import reserved_slots
 
-    use = reserved_slots(source, wanted)
+    use = reserved_slots(source, criteria)
     if "json" in fields:
         program.print_json({"reservation": use})
     elif "csv" in fields:
@@ -106,21 +106,21 @@ def _show_reserved(fields: "Fields", source: "File | Index", wanted: "Fields") -
     return 0
 
 
-def _summed(source: "File | Index", wanted: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
-    return source.sums(wanted, group_by), 0
+def _sum(source: "File | Index", criteria: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
+    return source.sums(criteria, group_by), 0
 
 
-def _summed_with_requests(source: "File | Index", wanted: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
-    """The totals, and of how many records the queue instance is gone (QA-3)."""
-    chosen, known = frozenset(wanted.pop("instances")), frozenset(_instances({}))
-    found, ignored = Sums(group_by), 0
-    for (queue, host, *key), row in source.sums(wanted, ["qname", "hostname", *group_by]).rows():
+def _sum_with_requests(source: "File | Index", criteria: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
+    """The totals, and the number of records whose queue instance no longer exists (QA-3)."""
+    chosen, known = frozenset(criteria.pop("instances")), frozenset(_instances({}))
+    sums, ignored = Sums(group_by), 0
+    for (queue, host, *key), row in source.sums(criteria, ["qname", "hostname", *group_by]).rows():
         name = f"{queue}@{host}"
         if name in chosen:
-            found.add_row(key, row)
+            sums.add_row(key, row)
         elif name not in known:
             ignored += int(row[0])
-    return found, ignored
+    return sums, ignored
 
 
 def _set_period(fields: "Fields") -> None:
@@ -141,7 +141,7 @@ def _instances(select: "Fields") -> list[str]:
 
 
 def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
-    """A row of names, then a row each; what is not there is empty."""
+    """A row of names, then a row per record; a missing value is an empty cell."""
     import csv
 
     from gridengine.printable import printable
@@ -156,11 +156,11 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
     writer.writerows(map(printable, rows))
 
 
-def _show_records(fields: "Fields", found: "Iterator[AccountingRecord]") -> int:
-    """-j: the records; what is not there is said on stderr."""
+def _show_records(fields: "Fields", source_records: "Iterator[AccountingRecord]") -> int:
+    """-j: print the records; jobs without a record are reported on stderr."""
     seen: set[str] = set()
     used = Sums([])
-    records = _noted(found, seen, used)
+    records = _note_records(source_records, seen, used)
     if "json" in fields:
         from clients.render import json_records
 
@@ -176,19 +176,19 @@ def _show_records(fields: "Fields", found: "Iterator[AccountingRecord]") -> int:
         if not fields["job"]:
             program.show(totals(used, {}))
     sys.stdout.flush()
-    return _say_missing(fields, seen)
+    return _report_missing(fields, seen)
 
 
-def _noted(records: "Iterator[AccountingRecord]", seen: "set[str]", used: Sums) -> "Iterator[AccountingRecord]":
-    """The records; their job numbers are in `seen` then, and what they used in `used`."""
+def _note_records(records: "Iterator[AccountingRecord]", seen: "set[str]", used: Sums) -> "Iterator[AccountingRecord]":
+    """The records, unchanged; adds their job numbers to `seen` and their usage to `used`."""
     for record in records:
         seen.add(record.job_number)
         used.add(record)
         yield record
 
 
-def _say_missing(fields: "Fields", seen: "set[str]") -> int:
-    """Say which of the jobs that were named have no record; the exit status."""
+def _report_missing(fields: "Fields", seen: "set[str]") -> int:
+    """Report the jobs that were named and have no record; the exit status."""
     job = fields["job"]
     if not job:
         return 0
@@ -197,16 +197,16 @@ def _say_missing(fields: "Fields", seen: "set[str]") -> int:
 
         tasks = Ranges.parse(fields["tasks"])
         label = job if job.isdigit() else f'"{job}"'
-        program.complain(f"error: Job-array tasks {label}.{tasks.first}-{tasks.last}:{tasks.step} not found")
+        program.print_error(f"error: Job-array tasks {label}.{tasks.first}-{tasks.last}:{tasks.step} not found")
         return 1
     ids = [part for part in job.split(",") if part.isdigit()]
     if not ids:
         if not seen:
-            program.complain(f"error: job name {job} not found")
+            program.print_error(f"error: job name {job} not found")
         return 0 if seen else 1
     missing = [number for number in ids if number not in seen]
     for number in missing:
-        program.complain(f"error: job id {number} not found")
+        program.print_error(f"error: job id {number} not found")
     return 1 if missing else 0
 
 

@@ -17,15 +17,15 @@ _JOBS = ("lists", "tasks", "users")
 def qalter(arguments: list[str]) -> int:
     """Change the jobs named; the exit status."""
     options = options_of("qalter", SUBMIT_OPTIONS)
-    words, new_arguments = arguments, None
+    option_arguments, new_arguments = arguments, None
     if "--" in arguments:
         cut = arguments.index("--")
-        words, new_arguments = arguments[:cut], arguments[cut + 1 :]
+        option_arguments, new_arguments = arguments[:cut], arguments[cut + 1 :]
     options["-t"] = _TASKS
-    settings, _ = read_options(words, options, operand=JOB_LIST)
+    settings, _ = read_options(option_arguments, options, operand=JOB_LIST)
     target = Submission("qalter", program.callers_environment(), os.getcwd(), time.time())
-    for option, values, place in settings:
-        option.apply(target.settings if option in (JOB_LIST, _TASKS) else target, values, place)
+    for option, values, location in settings:
+        option.apply(target.settings if option in (JOB_LIST, _TASKS) else target, values, location)
     if target.settings.get("help"):
         return program.show_help("qalter")
     changes = dict(target.request)
@@ -39,7 +39,7 @@ def qalter(arguments: list[str]) -> int:
         body["verify"] = changes.pop("verify")
     bodies = program.job_lists({**body, **{name: target.settings[name] for name in _JOBS if name in target.settings}})
     if not bodies:
-        return program.misused("qalter", "qalter: no jobs are named")
+        return program.report_misuse("qalter", "qalter: no jobs are named")
     return program.requests_for_jobs("alter_jobs", bodies)
 
 

@@ -1,6 +1,6 @@
 """qconf: show and change the configuration. Source: qconf(1); statements QF-1 … QF-38.
 
-Owns the order of things: every option of a call is carried out, one after the other.
+Owns the order: the options of a call are carried out in sequence.
 """
 
 
@@ -20,16 +20,16 @@ def qconf(arguments: list[str]) -> int:
     target: dict[str, Any] = {}
     try:
         settings, rest = read_options(arguments, options, mixed=True)
-        for option, values, place in settings:
-            option.apply(target, values, place)
+        for option, values, location in settings:
+            option.apply(target, values, location)
         if rest:
             raise OptionError(f'invalid option argument "{rest[0]}"', unknown=rest[0])
     except OptionError as error:
-        program.complain(f"error: {error.text}")
-        program.explain("qconf", error)
+        program.print_error(f"error: {error.text}")
+        program.print_option_hint("qconf", error)
         return 1
     if not settings:
-        return program.misused("qconf", "qconf: no option is given")
+        return program.report_misuse("qconf", "qconf: no option is given")
     if "json" in target:
         from clients.configure import as_json
 
@@ -40,8 +40,8 @@ def qconf(arguments: list[str]) -> int:
     return status
 
 
-#: what carries a verb out, given kind and values; a row loads its module when it is called
-_CARRIED_OUT: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
+#: verb -> the function that carries it out, given kind and values; a row loads its module when it is called
+_HANDLERS: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
     "show": lambda: configure.show.show,
     "list": lambda: configure.show.show_list,
     "tree": lambda: configure.show.show_group_tree,
@@ -80,7 +80,7 @@ def _carry_out(verb: str, kind: str, values: list[str]) -> int:
     if kind in ("attribute", "attribute_file"):
         attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)
-    return _CARRIED_OUT[verb]()(kind, values)
+    return _HANDLERS[verb]()(kind, values)
 
 
 def main() -> int:

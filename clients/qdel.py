@@ -9,7 +9,7 @@ def qdel(arguments: list[str]) -> int:
     fields, _ = program.simple_options("qdel", CONTROL_OPTIONS, arguments, operand=JOB_LIST)
     bodies = program.job_lists(fields)
     if not bodies:
-        return program.misused("qdel", "qdel: no jobs are named")
+        return program.report_misuse("qdel", "qdel: no jobs are named")
     return program.requests_for_jobs("delete_jobs", bodies)
 
 

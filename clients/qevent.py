@@ -1,7 +1,7 @@
 """qevent: print the events of the system, or run programs when jobs and tasks end. Source: qevent(1); EV-9.
 
-Owns the two modes. A program is started directly, never through a shell, and waited for, so that ends are told in order.
-A stream that breaks is taken up again; what ended meanwhile is found by comparing the lists of jobs.
+Owns the two modes. A program is started directly, never through a shell, and waited for, so that ends are reported in order.
+A broken stream is reopened; a comparison of the lists of jobs finds the jobs that ended meanwhile.
 """
 
 import os
@@ -24,15 +24,15 @@ _TRIGGERS = {"JB_END": ("JOB", "DEL"), "JB_TASK_END": ("JATASK", "DEL")}
 
 
 def qevent(arguments: list[str]) -> int:
-    """Follow the events until the qmaster or the user ends it."""
+    """Follow the events until the qmaster or the user ends the command."""
     fields, operands = program.simple_options("qevent", EVENT_OPTIONS, arguments)
     subscribe, as_json, triggers = "subscribe" in fields, "json" in fields, fields.get("triggers", [])
     if operands:
-        return _misused(f'"{operands[0]}" is not understood')
+        return _report_misuse(f'"{operands[0]}" is not understood')
     if as_json and not subscribe:
-        return _misused("-json goes with -sm")
+        return _report_misuse("-json goes with -sm")
     if subscribe == bool(triggers):
-        return _misused("either -sm or -trigger is needed")
+        return _report_misuse("either -sm or -trigger is needed")
     with open(PID_FILE, "w") as file:
         file.write(f"{os.getpid()}\n")
     try:
@@ -44,8 +44,8 @@ def qevent(arguments: list[str]) -> int:
             pass  # the exit status is that of the events
 
 
-def _misused(reason: str) -> int:
-    return program.misused("qevent", f"qevent: {reason}")
+def _report_misuse(reason: str) -> int:
+    return program.report_misuse("qevent", f"qevent: {reason}")
 
 
 def _records(types: list[str]) -> "Iterator[Record]":
@@ -55,7 +55,7 @@ def _records(types: list[str]) -> "Iterator[Record]":
             registered = False
             for record in gdi.stream("events", {"name": "qevent", "types": types}):
                 if "refused" in record or "end" in record:
-                    program.complain(record.get("refused") or f"qevent: the qmaster has ended the events: {record['end']}")
+                    program.print_error(record.get("refused") or f"qevent: the qmaster has ended the events: {record['end']}")
                     raise program.CommandEnded(1)
                 registered = True
                 if "number" in record:
@@ -84,23 +84,23 @@ def _print_all(as_json: bool) -> int:
 
 
 def _run_triggers(triggers: list[tuple[str, str]]) -> int:
-    """Run the scripts of the events that come, and of those that came while the stream was broken."""
+    """Run the scripts of all events, including events while the stream was broken."""
     running: set[tuple[str, int, int]] | None = None
-    wanted = {_TRIGGERS[event] for event, _ in triggers}
-    for record in _records(sorted({kind for kind, _ in wanted})):
+    trigger_events = {_TRIGGERS[event] for event, _ in triggers}
+    for record in _records(sorted({kind for kind, _ in trigger_events})):
         kind, action = record["type"], record["action"]
         if action == "LIST":
             listed = {_key(kind, each) for each in record["data"]}
             of_kind = {key for key in running or () if key[0] == kind}
             for key in sorted(of_kind - listed):
-                _trigger(triggers, key)
+                _run_scripts(triggers, key)
             running = {key for key in running or () if key[0] != kind} | listed
             continue
         assert running is not None
         key = _key(kind, record["data"])
-        if (kind, action) in wanted:
+        if (kind, action) in trigger_events:
             running.discard(key)
-            _trigger(triggers, key)
+            _run_scripts(triggers, key)
         elif action != "DEL":
             running.add(key)
     return 0
@@ -110,15 +110,15 @@ def _key(kind: str, data: "Record") -> tuple[str, int, int]:
     return (kind, data["job_id"], data.get("task_id", 0))
 
 
-def _trigger(triggers: list[tuple[str, str]], key: tuple[str, int, int]) -> None:
-    """Run every script that waits for this end."""
+def _run_scripts(triggers: list[tuple[str, str]], key: tuple[str, int, int]) -> None:
+    """Run every script that is registered for this end."""
     kind, job_id, task_id = key
     for event, script in triggers:
         if _TRIGGERS[event][0] == kind:
             try:
                 os.waitpid(spawn([script, event, str(job_id), str(task_id)]), 0)
             except OSError as error:
-                program.complain(f"qevent: cannot run {script}: {error.strerror}")
+                program.print_error(f"qevent: cannot run {script}: {error.strerror}")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""qexplain: why jobs are pending, what would let them start, and when they may; what runs, how they ended, what happened.
+"""qexplain: pending reasons of jobs, the smallest change that lets them start, expected starts, running tasks, and histories.
 
 Beyond Grid Engine; see `qstat -j`.
 """
@@ -43,70 +43,70 @@ if TYPE_CHECKING:
 
 
 def qexplain(arguments: list[str]) -> int:
-    """Explain the jobs named by number, name or pattern; 1 if one of them does not exist."""
+    """Explain the jobs named by number, name or pattern; exit 1 if a named job does not exist."""
     options, operands = program.simple_options("qexplain", EXPLAIN_OPTIONS, arguments)
     targets = [target for operand in operands for target in operand.split(",") if target]
     if not targets:
-        return program.misused("qexplain", "qexplain: no jobs are named")
+        return program.report_misuse("qexplain", "qexplain: no jobs are named")
     if options.get("story"):
-        return _stories(targets, bool(options.get("json")))
+        return _show_histories(targets, bool(options.get("json")))
     data = program.read("explain_job", {"jobs": targets})
     if options.get("json"):
         from clients.render import json_records
 
         program.print_json(json_records.explanations(data))
     else:
-        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in explained(job))
+        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in explanation_lines(job))
     for target in data["unknown"]:
-        program.complain(f'job "{target}" does not exist')
+        program.print_error(f'job "{target}" does not exist')
     if data["unknown"]:
-        from clients.ended_jobs import hint_at_ends
+        from clients.ended_jobs import print_end_hints
 
-        hint_at_ends(data["unknown"])
+        print_end_hints(data["unknown"])
     return 1 if data["unknown"] else 0
 
 
-def _stories(targets: "list[str]", json: bool) -> int:
-    """Print what happened to jobs; 1 if nothing is known of one of them."""
+def _show_histories(targets: "list[str]", json: bool) -> int:
+    """Print the histories of jobs; exit 1 if a job has no history."""
     for target in targets:
         if not target.isdecimal() or len(target) > 7:
-            program.complain(f'-story takes job numbers, and "{target}" is not one')
+            program.print_error(f'-story expects job numbers, "{target}" is no job number')
             return 1
     data = program.read("job_story", {"jobs": [int(target) for target in targets]})
     if json:
         from clients.render import json_records
 
-        program.print_json(json_records.stories(data))
+        program.print_json(json_records.histories(data))
     else:
-        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in told(job))
+        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in history_lines(job))
     for target in data["unknown"]:
-        program.complain(f'nothing is known of job "{target}"')
+        program.print_error(f'no history of job "{target}"')
     return 1 if data["unknown"] else 0
 
 
-def told(job: "dict[str, Any]") -> "Iterator[str]":
-    """The lines of a job's story."""
-    yield f"job {job['id']}{', the last that happened to it' if job['cut'] else ''}"
+def history_lines(job: "dict[str, Any]") -> "Iterator[str]":
+    """The lines of a job's history."""
+    yield f"job {job['id']}{', latest events' if job['cut'] else ''}"
     many = any(task > 1 for _, task, _, _ in job["events"])
     for time, task, event, cause in job["events"]:
-        what = EVENTS.get(event, event)
-        what = f"{what} (task {task})" if many and task else what
-        yield f"  {iso_date(time)}  {f'{what:<26} {cause}' if cause else what}"
+        event_text = EVENTS.get(event, event)
+        event_text = f"{event_text} (task {task})" if many and task else event_text
+        yield f"  {iso_date(time)}  {f'{event_text:<26} {cause}' if cause else event_text}"
 
 
-def explained(job: "dict[str, Any]") -> "Iterator[str]":
+def explanation_lines(job: "dict[str, Any]") -> "Iterator[str]":
     """The lines about one job."""
     head = f'job {job["id"]} ("{job["name"]}")'
-    yield from _pending(job, head) if job["pending"] else (f"{head} is not pending",)
+    yield from _pending_lines(job, head) if job["pending"] else (f"{head} is not pending",)
     for text in job["tasks"]:
         yield f"  {text}"
 
 
-def _pending(job: "dict[str, Any]", head: str) -> "Iterator[str]":
-    """The lines about the tasks that have no place."""
+def _pending_lines(job: "dict[str, Any]", head: str) -> "Iterator[str]":
+    """The lines about the pending tasks."""
     tasks = f", tasks {job['pending']}" if job["array"] else ""
     if not job["causes"]:
-        yield f"{head} is pending{tasks}: nothing keeps it, the next scheduling cycle will look at it"
+        yield f"{head} is pending{tasks}: it waits for the next scheduling cycle"
         return
     state = "is in error state" if job["causes"][0]["kind"] == "error" and not job["array"] else "is pending"
     yield f"{head} {state}{tasks}, because"
@@ -119,7 +119,7 @@ def _pending(job: "dict[str, Any]", head: str) -> "Iterator[str]":
             yield f"       and {cause['count'] - len(reasons)} more"
         holders = cause.get("holders", [])
         if holders:
-            yield "     who has it:"
+            yield "     in use by:"
         for holder in holders:
             yield f"       {holder}"
         if cause.get("holder_count", 0) > len(holders):

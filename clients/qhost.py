@@ -11,9 +11,9 @@ def qhost(arguments: list[str]) -> int:
     """Print the host table; the exit status."""
     fields, operands = program.simple_options("qhost", STATUS_OPTIONS, arguments)
     if operands:
-        return program.misused("qhost", f'qhost: invalid option argument "{operands[0]}"')
+        return program.report_misuse("qhost", f'qhost: invalid option argument "{operands[0]}"')
     if "users" in fields:
-        # whose jobs: so jobs are meant
+        # -u selects jobs by owner, so it implies -j
         fields["jobs"] = True
     hosts = {
         "hosts": fields.get("hosts", []),

@@ -7,7 +7,7 @@ from gridengine.options.option import OptionError
 
 
 def qlogin(arguments: list[str]) -> int:
-    """The exit status: that of the shell."""
+    """Run the login shell; its exit status."""
     return run_session("qlogin", arguments, _kind)
 
 

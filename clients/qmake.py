@@ -1,8 +1,9 @@
-"""qmake: GNU make whose commands run on the hosts of a parallel job, or as jobs of their own. Source: qmake(1); statement QK-1.
+"""qmake: GNU make that runs its commands on the hosts of a parallel job, or as separate jobs. Source: qmake(1); statement QK-1.
 
-Owns the way from `make` to a host. Make itself is the one of the system, which reads one makefile more, behind all others: it
-puts this program before the shell of each command (`qmake -rule SHELL … COMMAND`), so that `SHELL` and `.SHELLFLAGS` of the
-makefile stay as they are, and names it as `$(MAKE)`, so that a make below goes the same way. Such a command runs where make runs.
+Owns the dispatch of commands from `make` to a host. The system's make reads one additional makefile after all others. This
+makefile puts this program before the shell of each command (`qmake -rule SHELL … COMMAND`), so `SHELL` and `.SHELLFLAGS` of the
+user's makefile keep their values. The makefile also names this program as `$(MAKE)`, so a recursive make is handled alike; its
+command runs on the host of the first make.
 
 Deviation: 8.1.9 brings a make of its own, and warns where SGE_ARCH is not set.
 """
@@ -20,138 +21,139 @@ from gridengine.options.make import MAKE_OPTIONS
 from gridengine.options.option import options_of, read_options
 
 _RULE = "-rule"
-_SLOTS = "QMAKE_SLOTS"  # directory with a file for each granted slot, `INDEX.HOST`; whoever has locked it has the slot
-_OPTIONS = "QMAKE_OPTIONS"  # what each job of a command asks for, where there is no parallel job
+_SLOTS = "QMAKE_SLOTS"  # directory with a file for each granted slot, `INDEX.HOST`; the process that locks it uses the slot
+_OPTIONS = "QMAKE_OPTIONS"  # options of the job of each command, where there is no parallel job
 _RREQ = re.compile(r"""\s*SGE_RREQ=("[^"]*"|'[^']*'|\S*)\s""")
-_BEHIND_ALL = "SHELL := {qmake} -rule $(SHELL)\nMAKE := {qmake} -inherit --\n"
+_LAST_MAKEFILE = "SHELL := {qmake} -rule $(SHELL)\nMAKE := {qmake} -inherit --\n"
 
 
 def qmake(arguments: list[str]) -> int:
-    """The exit status is make's."""
+    """Run make; its exit status."""
     if arguments[:1] == [_RULE]:
         return _run_rule(arguments[1:])
-    own, make_words = _divided(arguments)
+    own, make_arguments = _split_arguments(arguments)
     settings, operands = read_options(own, options_of("qmake", MAKE_OPTIONS))
     if operands:
-        return program.misused("qmake", f'qmake: "{operands[0]}" is no option: what is for make follows "--"')
+        return program.report_misuse("qmake", f'qmake: "{operands[0]}" is no option: arguments for make follow "--"')
     names = {option.name for option, _, _ in settings}
-    words = [word for word in own if word != "-inherit"]
+    options = [argument for argument in own if argument != "-inherit"]
     if "-inherit" in names:
-        return _run_make(words, make_words)
+        return _run_make(options, make_arguments)
     if "-l" not in names and os.environ.get("SGE_ARCH"):
-        words += ["-l", f"arch={os.environ['SGE_ARCH']}"]
-    inherited = [] if "-pe" in names else words
-    return _become([_beside("qrsh"), *words, "-noshell", _beside("qmake"), "-inherit", *inherited, "--", *make_words])
+        options += ["-l", f"arch={os.environ['SGE_ARCH']}"]
+    inherited = [] if "-pe" in names else options
+    return _become([_beside("qrsh"), *options, "-noshell", _beside("qmake"), "-inherit", *inherited, "--", *make_arguments])
 
 
-def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is before the first `--`, and what is behind it."""
+def _split_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments before the first `--`, and the arguments behind it."""
     if "--" not in arguments:
         return arguments, []
-    place = arguments.index("--")
-    return arguments[:place], arguments[place + 1 :]
+    end = arguments.index("--")
+    return arguments[:end], arguments[end + 1 :]
 
 
 # --- make -----------------------------------------------------------------------------------------------------------
 
 
-def _run_make(options: list[str], make_words: list[str]) -> int:
-    """Become make, in a job, with the makefile behind all others. `options`: of the jobs of its commands."""
+def _run_make(options: list[str], make_arguments: list[str]) -> int:
+    """Become make, in a job, with the additional makefile as the last one. `options`: for the jobs of its commands."""
     if not os.environ.get("JOB_ID", "").isdigit():
         raise program.Failure("qmake: -inherit works in a job only: JOB_ID is not set", 1)
     make = shutil.which("gmake") or shutil.which("make")
     if make is None:
         raise program.Failure(f"qmake: there is no GNU make on host {os.environ.get('HOSTNAME', '')}", 1)
-    files = _makefiles(make_words)
+    files = _makefile_options(make_arguments)
     jobs: list[str] = []
     if _SLOTS not in os.environ and _OPTIONS not in os.environ:
-        jobs = _begin(options, any(word.startswith(("-j", "--jobs")) for word in make_words))
-    behind_all = os.path.join(_private(), f"behind.{os.getpid()}")
-    with open(behind_all, "w") as file:
-        file.write(_BEHIND_ALL.format(qmake=_beside("qmake")))
-    return _become([make, *jobs, *make_words, *files, "-f", behind_all])
+        jobs = _export_slots(options, any(argument.startswith(("-j", "--jobs")) for argument in make_arguments))
+    last_makefile = os.path.join(_private_directory(), f"behind.{os.getpid()}")
+    with open(last_makefile, "w") as file:
+        file.write(_LAST_MAKEFILE.format(qmake=_beside("qmake")))
+    return _become([make, *jobs, *make_arguments, *files, "-f", last_makefile])
 
 
-def _begin(options: list[str], told: bool) -> list[str]:
-    """Say to the commands of this make, and of all below it, where they run; how many may run at a time, unless it was said."""
-    hosts = _granted()
+def _export_slots(options: list[str], is_limit_given: bool) -> list[str]:
+    """Export the granted slots, or the job options, to the commands of this make and of recursive ones. Returns the `-j` option
+    for make, unless the user gave a limit."""
+    hosts = _granted_hosts()
     if not hosts:
         os.environ[_OPTIONS] = shlex.join(options)
         return []
-    place = os.path.join(_private(), "slots")
-    os.mkdir(place, 0o700)
+    directory = os.path.join(_private_directory(), "slots")
+    os.mkdir(directory, 0o700)
     for index, host in enumerate(hosts):
-        open(os.path.join(place, f"{index}.{host}"), "w").close()
-    os.environ[_SLOTS] = place
-    return [] if told else ["-j", str(len(hosts))]
+        open(os.path.join(directory, f"{index}.{host}"), "w").close()
+    os.environ[_SLOTS] = directory
+    return [] if is_limit_given else ["-j", str(len(hosts))]
 
 
-def _granted() -> list[str]:
-    """The host of each slot of the parallel job, the first of each host before the second of one; none in another job."""
+def _granted_hosts() -> list[str]:
+    """The host of each slot of the parallel job: the first slots of all hosts before the second slots. [] outside such a job."""
     try:
         with open(os.environ.get("PE_HOSTFILE", "")) as file:
             rows = [line.split() for line in file if line.strip()]
     except OSError:
         return []
-    slots = [(number, place, row[0]) for place, row in enumerate(rows) for number in range(int(row[1]))]
+    slots = [(number, order, row[0]) for order, row in enumerate(rows) for number in range(int(row[1]))]
     return [host for _, _, host in sorted(slots)]
 
 
-def _makefiles(words: list[str]) -> list[str]:
-    """`-f FILE` for the makefile that make would have found by itself, unless the words name one."""
+def _makefile_options(argv: list[str]) -> list[str]:
+    """`-f FILE` for the makefile that make would have found by itself, unless the arguments name a makefile."""
     directory = "."
-    for index, word in enumerate(words):
-        if word.startswith(("-f", "--file", "--makefile")):
+    for index, argument in enumerate(argv):
+        if argument.startswith(("-f", "--file", "--makefile")):
             return []
-        if word in ("-C", "--directory") and index + 1 < len(words):
-            directory = os.path.join(directory, words[index + 1])
-        elif word.startswith("-C"):
-            directory = os.path.join(directory, word[2:])
-        elif word.startswith("--directory="):
-            directory = os.path.join(directory, word.partition("=")[2])
+        if argument in ("-C", "--directory") and index + 1 < len(argv):
+            directory = os.path.join(directory, argv[index + 1])
+        elif argument.startswith("-C"):
+            directory = os.path.join(directory, argument[2:])
+        elif argument.startswith("--directory="):
+            directory = os.path.join(directory, argument.partition("=")[2])
     for name in ("GNUmakefile", "makefile", "Makefile"):
         if os.path.exists(os.path.join(directory, name)):
             return ["-f", name]
     return []
 
 
-def _private() -> str:
-    """A directory of this job's own that goes with it."""
-    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"qmake.{os.environ['JOB_ID']}")
+def _private_directory() -> str:
+    """A private directory of this job, removed with it."""
+    directory = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"qmake.{os.environ['JOB_ID']}")
     try:
-        os.mkdir(place, 0o700)
+        os.mkdir(directory, 0o700)
     except FileExistsError:
-        if os.stat(place).st_uid != os.geteuid():
-            raise program.Failure(f"qmake: {place} is somebody else's", 1) from None
-    return place
+        if os.stat(directory).st_uid != os.geteuid():
+            raise program.Failure(f"qmake: {directory} belongs to another user", 1) from None
+    return directory
 
 
 # --- a command of a rule --------------------------------------------------------------------------------------------
 
 
 def _run_rule(shell: list[str]) -> int:
-    """Run a command, `[SHELL, FLAG …, COMMAND]`, where a slot is free, or as a job; the exit status is the command's."""
+    """Run a command, `[SHELL, FLAG …, COMMAND]`, in a free slot, or as a job; its exit status."""
     command = shell[-1]
     if f"{_beside('qmake')} -inherit" in command:
         return _become(shell)
     if _SLOTS in os.environ:
-        host = _free_slot(os.environ[_SLOTS])
+        host = _lock_slot(os.environ[_SLOTS])
         if host == os.environ.get("HOSTNAME"):
             return _become(shell)
         return _become([_beside("qrsh"), "-inherit", "-noshell", "-nostdin", "-cwd", "-V", host, *shell])
-    asked = shlex.split(os.environ.get(_OPTIONS, ""))
-    wish = _RREQ.match(command)
-    more = shlex.split(wish[1].strip("\"'")) if wish else []
-    now = [] if "-now" in asked else ["-now", "n"]
-    return _become([_beside("qrsh"), *asked, *more, *now, "-nostdin", "-cwd", "-V", "-noshell", *shell])
+    options = shlex.split(os.environ.get(_OPTIONS, ""))
+    requested = _RREQ.match(command)
+    more = shlex.split(requested[1].strip("\"'")) if requested else []
+    now = [] if "-now" in options else ["-now", "n"]
+    return _become([_beside("qrsh"), *options, *more, *now, "-nostdin", "-cwd", "-V", "-noshell", *shell])
 
 
-def _free_slot(place: str) -> str:
-    """Lock a slot until this process, which becomes the command, ends; its host. Waits while all are in use."""
-    names = sorted(os.listdir(place), key=lambda name: int(name.partition(".")[0]))
+def _lock_slot(directory: str) -> str:
+    """Lock a slot until this process, which becomes the command, ends; its host. Waits while all slots are in use."""
+    names = sorted(os.listdir(directory), key=lambda name: int(name.partition(".")[0]))
     for wait in (False, True):
         for name in names if not wait else [names[os.getpid() % len(names)]]:
-            descriptor = os.open(os.path.join(place, name), os.O_RDWR)
+            descriptor = os.open(os.path.join(directory, name), os.O_RDWR)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
@@ -159,19 +161,19 @@ def _free_slot(place: str) -> str:
                 continue
             os.set_inheritable(descriptor, True)
             return name.partition(".")[2]
-    raise AssertionError("the last one was waited for")
+    raise AssertionError("the second round waits for a lock")
 
 
 def _beside(name: str) -> str:
-    """Another command of this installation."""
+    """The path of another command of this installation."""
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name)
 
 
-def _become(words: list[str]) -> int:
+def _become(argv: list[str]) -> int:
     try:
-        execute(shutil.which(words[0]) or words[0], words, os.environ)
+        execute(shutil.which(argv[0]) or argv[0], argv, os.environ)
     except OSError as error:
-        raise program.Failure(f"qmake: cannot run {words[0]}: {error.strerror}", 127) from None
+        raise program.Failure(f"qmake: cannot run {argv[0]}: {error.strerror}", 127) from None
 
 
 def main() -> int:

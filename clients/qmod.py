@@ -9,10 +9,10 @@ def qmod(arguments: list[str]) -> int:
     fields, operands = program.simple_options("qmod", CONTROL_OPTIONS, arguments)
     changes = fields.pop("changes", [])
     if not changes:
-        return program.misused("qmod", "qmod: no change is asked for")
+        return program.report_misuse("qmod", "qmod: no change is requested")
     if operands:
-        # words behind -t or another option belong to the list that came before
-        changes[-1]["targets"] += [name for word in operands for name in word.replace(",", " ").split()]
+        # names behind -t or another option belong to the list before that option
+        changes[-1]["targets"] += [name for operand in operands for name in operand.replace(",", " ").split()]
     status = 0
     for change in changes:
         status = program.request("change_states", {**change, **fields}) or status

@@ -1,4 +1,4 @@
-"""qquota: what is in use under resource quotas. Source: qquota(1); statement RQ-7."""
+"""qquota: the usage under resource quotas. Source: qquota(1); statement RQ-7."""
 
 from clients import program
 from clients.render import output_of
@@ -15,10 +15,10 @@ def qquota(arguments: list[str]) -> int:
     """Print the rules that the options select; the exit status."""
     given, operands = program.simple_options("qquota", QUOTA_OPTIONS, arguments)
     if operands:
-        return program.misused("qquota", f'error: invalid option argument "{operands[0]}"')
+        return program.report_misuse("qquota", f'error: invalid option argument "{operands[0]}"')
     fields: dict[str, Any] = {}
-    for option, values, place in default_settings("sge_qquota", options_of("qquota", QUOTA_OPTIONS)):
-        option.apply(fields, values, place)
+    for option, values, location in default_settings("sge_qquota", options_of("qquota", QUOTA_OPTIONS)):
+        option.apply(fields, values, location)
     fields.update(given)
     output = output_of(fields)
     for name in ("xml", "json", "help"):

@@ -10,13 +10,13 @@ from gridengine.options.submission import Submission
 
 
 def qralter(arguments: list[str]) -> int:
-    """Change what is named; the exit status."""
+    """Change the named reservations; the exit status."""
     options = options_of("qralter", RESERVATION_OPTIONS)
     target = Submission("qralter", os.environ, "", time.time())
     try:
         settings, operands = read_options(arguments, options, mixed=True)
-        for option, values, place in settings:
-            option.apply(target, values, place)
+        for option, values, location in settings:
+            option.apply(target, values, location)
     except OptionError as error:
         error.exit_status = 1
         raise
@@ -24,8 +24,8 @@ def qralter(arguments: list[str]) -> int:
         return program.show_help("qralter")
     targets = [name for operand in operands for name in operand.replace(",", " ").split()]
     if not targets or not target.request:
-        what = "no changes" if targets else "no reservations"
-        return program.misused("qralter", f"qralter: {what} are named")
+        missing = "no changes" if targets else "no reservations"
+        return program.report_misuse("qralter", f"qralter: {missing} are named")
     if users := target.request.get("users"):
         from clients.reserving import check_users
 

@@ -5,11 +5,11 @@ from gridengine.options.reservation import RESERVATION_OPTIONS
 
 
 def qrdel(arguments: list[str]) -> int:
-    """Delete what is named; the exit status."""
+    """Delete the named reservations; the exit status."""
     fields, operands = program.simple_options("qrdel", RESERVATION_OPTIONS, arguments)
     targets = [target for operand in operands for target in operand.replace(",", " ").split()]
     if not targets and not fields.get("users"):
-        return program.misused("qrdel", "qrdel: no reservations are named")
+        return program.report_misuse("qrdel", "qrdel: no reservations are named")
     body = {"targets": targets, "users": fields.get("users", [])}
     body |= {name: True for name in ("force", "series") if name in fields}
     return program.request("delete_reservations", body)

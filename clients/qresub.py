@@ -14,13 +14,13 @@ def qresub(arguments: list[str]) -> int:
     options = options_of("qresub", SUBMIT_OPTIONS)
     settings, operands = read_options(arguments, options, mixed=True)
     target = Submission("qresub", os.environ, "/", time.time())
-    for option, values, place in settings:
-        option.apply(target, values, place)
+    for option, values, location in settings:
+        option.apply(target, values, location)
     if target.settings.get("help"):
         return program.show_help("qresub")
     targets = [name for operand in operands for name in operand.split(",") if name]
     if not targets:
-        return program.misused("qresub", "qresub: no jobs are named")
+        return program.report_misuse("qresub", "qresub: no jobs are named")
     return program.requests_for_jobs("resubmit_jobs", [{"targets": targets, "holds": target.request.get("holds", "")}])
 
 

@@ -6,7 +6,7 @@ from clients.submission import ReadSubmission
 
 
 def qrsh(arguments: list[str]) -> int:
-    """The exit status: that of the command."""
+    """Run the command; its exit status."""
     return run_session("qrsh", arguments, _kind)
 
 

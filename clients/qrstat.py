@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def qrstat(arguments: list[str]) -> int:
-    """Print what the options ask for; the exit status."""
+    """Print the selected reservations; the exit status."""
     given, operands = program.simple_options("qrstat", RESERVATION_OPTIONS, arguments)
     if operands:
-        return program.misused("qrstat", f'error: invalid option argument "{operands[0]}"')
+        return program.report_misuse("qrstat", f'error: invalid option argument "{operands[0]}"')
     fields: dict[str, Any] = {}
-    for option, values, place in default_settings("sge_qrstat", options_of("qrstat", RESERVATION_OPTIONS)):
-        option.apply(fields, values, place)
+    for option, values, location in default_settings("sge_qrstat", options_of("qrstat", RESERVATION_OPTIONS)):
+        option.apply(fields, values, location)
     fields.update(given)
     body = {"targets": fields.get("reservations"), "users": fields.get("users", [])}
     data = program.read("status", {"reservations": body})["reservations"]
@@ -28,27 +28,27 @@ def qrstat(arguments: list[str]) -> int:
     output.write(output.reservations(data, fields))
     if body["targets"]:
         sys.stdout.flush()
-        for one in data["reservations"]:
-            _hint_at_lost_hosts(one)
+        for reservation in data["reservations"]:
+            _hint_at_lost_hosts(reservation)
     if data["unknown"]:
         sys.stdout.flush()
-        program.complain("Following advance reservations do not exist:")
-        program.complain(", ".join(data["unknown"]))
+        program.print_error("Following advance reservations do not exist:")
+        program.print_error(", ".join(data["unknown"]))
     return 1 if data["unknown"] and not data["reservations"] else 0
 
 
-def _hint_at_lost_hosts(one: "dict[str, Any]") -> None:
-    """A line on stderr about a reservation whose host is lost: what becomes of it. Deviation: 8.1.9 leaves it at "is unknown"."""
-    if not any(text.endswith(" is unknown") for text in one["errors"]):
+def _hint_at_lost_hosts(reservation: "dict[str, Any]") -> None:
+    """Print the remedy for a reservation with a lost host on stderr. Deviation: 8.1.9 only reports "is unknown"."""
+    if not any(text.endswith(" is unknown") for text in reservation["errors"]):
         return
-    bound = [f"{name}={value}" for name, value in one["hard"] if name == "hostname"]
-    if bound:
-        way_out = f"its request {bound[0]} leaves no other host"
-    elif one["heal"]:
-        way_out = "its slots move to other hosts as soon as these have room"
+    host_requests = [f"{name}={value}" for name, value in reservation["hard"] if name == "hostname"]
+    if host_requests:
+        remedy = f"its request {host_requests[0]} leaves no other host"
+    elif reservation["heal"]:
+        remedy = "its slots move to other hosts as soon as they have free slots"
     else:
-        way_out = f"qralter -heal y {one['id']} moves its slots to other hosts"
-    program.hint(f"reservation {one['id']}: a host of it is lost (qhost); {way_out}")
+        remedy = f"qralter -heal y {reservation['id']} moves its slots to other hosts"
+    program.hint(f"reservation {reservation['id']}: one of its hosts is lost (qhost); {remedy}")
 
 
 def main() -> int:

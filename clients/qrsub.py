@@ -1,4 +1,4 @@
-"""qrsub: reserve slots and resources for a time to come. Source: qrsub(1); statements AR-1 … AR-27."""
+"""qrsub: reserve slots and resources for a future time. Source: qrsub(1); statements AR-1 … AR-27."""
 
 import os
 import sys
@@ -12,21 +12,21 @@ from gridengine.options.submission import Submission
 
 
 def qrsub(arguments: list[str]) -> int:
-    """Ask for a reservation; the exit status."""
+    """Request a reservation; the exit status."""
     options = options_of("qrsub", RESERVATION_OPTIONS)
     if not arguments:
-        return program.misused("qrsub", "qrsub: no options are given")
+        return program.report_misuse("qrsub", "qrsub: no options are given")
     target = Submission("qrsub", os.environ, "", time.time())
     try:
         settings, operands = read_options(arguments, options, mixed=True)
         if operands:
-            return program.misused("qrsub", f'error: invalid option argument "{operands[0]}"')
+            return program.report_misuse("qrsub", f'error: invalid option argument "{operands[0]}"')
         for level, source in enumerate((default_settings("sge_ar_request", options), settings)):
             target.level = level
-            for option, values, place in source:
-                option.apply(target, values, place)
+            for option, values, location in source:
+                option.apply(target, values, location)
     except OptionError as error:
-        # qrsub knows one exit code for whatever is wrong with its options
+        # qrsub has a single exit code for all faults of its options
         error.exit_status = 1
         raise
     if target.settings.get("help"):
@@ -41,7 +41,7 @@ def qrsub(arguments: list[str]) -> int:
 
 
 def _list_windows(target: Submission) -> int:
-    """-find: the windows that would fit."""
+    """-find: print the windows in which the reservation would fit."""
     from clients.render.reservations import windows
 
     answer = gdi.call("reserve", target.request)

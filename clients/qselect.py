@@ -6,10 +6,10 @@ from gridengine.options.status import STATUS_OPTIONS
 
 
 def qselect(arguments: list[str]) -> int:
-    """Print the names, one a line; 1 when nothing is selected (QS-5)."""
+    """Print a name per line; exit 1 when nothing is selected (QS-5)."""
     fields, operands = program.simple_options("qselect", STATUS_OPTIONS, arguments)
     if operands:
-        return program.misused("qselect", f'qselect: invalid option argument "{operands[0]}"')
+        return program.report_misuse("qselect", f'qselect: invalid option argument "{operands[0]}"')
     data = program.read("status", {"queues": {"select": instance_selection(fields)}})
     if "json" in fields:
         program.print_json({"queue_instances": [row["name"] for row in data["queues"]]})

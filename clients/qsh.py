@@ -1,6 +1,6 @@
 """qsh: an xterm on an exec host, on the display of the user. Source: sge_submit(1) qsh, -display; IA-3, SO-10.
 
-The window is the job's own: this command ends when the job has its place.
+The window belongs to the job: this command ends when the job has been dispatched.
 """
 
 import os
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def qsh(arguments: list[str]) -> int:
-    """The exit status: 0 when the window was started."""
+    """Submit the job; exit 0 when the window was started."""
     job = read_submission("qsh", arguments)
     if not (job.settings.get("help") or job.settings.get("verify")):
         _check_display(job)
-    from clients.waiting import interruptible
+    from clients.waiting import run_interruptible
 
-    return interruptible(lambda waiting: _submit(job, waiting))
+    return run_interruptible(lambda waiting: _submit(job, waiting))
 
 
 def _submit(job: ReadSubmission, waiting: "WaitingCommand") -> int:
@@ -35,7 +35,7 @@ def _submit(job: ReadSubmission, waiting: "WaitingCommand") -> int:
 
 
 def _check_display(job: ReadSubmission) -> None:
-    """There must be a display that the exec host can reach: one with a host's name. Raises Failure."""
+    """Check that the display has the name of a host, so that the exec host can reach it. Raises Failure."""
     environment = job.target.request.setdefault("environment", {})
     display = environment.setdefault("DISPLAY", os.environ.get("DISPLAY", ""))
     if not display:

@@ -1,6 +1,6 @@
 """qstat: the state of jobs and queue instances. Source: qstat(1); statements ST-1 … ST-35.
 
-Owns the choice of what is asked of the qmaster and which format prints it; forms are in `clients.render`.
+Owns the contents of the request and the choice of the output form; `clients.render` has the forms.
 """
 
 import os
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def qstat(arguments: list[str]) -> int:
-    """Print what the options ask for; the exit status."""
+    """Print the selected jobs and queues; the exit status."""
     defaults = _default_fields()
     table = STATUS_OPTIONS + (DEBUG_OPTIONS if "MORE_INFO" in os.environ else ())
     fields, operands = program.simple_options("qstat", table, arguments)
     if operands:
-        return program.misused("qstat", f'qstat: invalid option argument "{operands[0]}"')
+        return program.report_misuse("qstat", f'qstat: invalid option argument "{operands[0]}"')
     fields = {**defaults, **fields}
     if "jobs" in fields:
         return _job_details(fields)
@@ -38,19 +38,19 @@ def qstat(arguments: list[str]) -> int:
 
 def _default_fields() -> "Fields":
     """Options of the cell's sge_qstat and of ~/.sge_qstat; the command line overrides each (ST-30)."""
-    found: Fields = {}
+    merged: Fields = {}
     of_file: Fields = {}
     last = ""
-    for option, values, place in default_settings("sge_qstat", options_of("qstat", STATUS_OPTIONS)):
-        file = place.rpartition(",")[0]
+    for option, values, location in default_settings("sge_qstat", options_of("qstat", STATUS_OPTIONS)):
+        file = location.rpartition(",")[0]
         if file != last:
-            found, of_file, last = {**found, **of_file}, {}, file
-        option.apply(of_file, values, place)
-    return {**found, **of_file}
+            merged, of_file, last = {**merged, **of_file}, {}, file
+        option.apply(of_file, values, location)
+    return {**merged, **of_file}
 
 
 def _jobs_and_queues(fields: "Fields", full: bool) -> int:
-    """The job list, and with -f the queue instances; one question, so that both are of the same moment."""
+    """The job list, and with -f the queue instances; a single request, so both show the same moment."""
     select = instance_selection(fields)
     extended = any(name in fields for name in ("ext", "urg", "pri"))
     details = ["shares"] * extended + ["requests"] * ("requested" in fields) + ["slaves"] * ("task_usage" in fields)
@@ -63,7 +63,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
         body["queues"] = {"select": select, "explain": fields.get("explain", ""), "resources": fields.get("resources")}
         body["queues"]["load"] = os.environ.get("SGE_LOAD_AVG", "")
     elif select:
-        # whether the criteria select anything decides on the exit status
+        # the exit status depends on whether the criteria select an instance
         body["queues"] = {"select": select}
     if "dump_jobs" in fields or "dump_queues" in fields:
         return _dump(program.read("status", body), fields)
@@ -77,7 +77,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
 
 
 def _dump(data: "Fields", fields: "Fields") -> int:
-    """-dj, -dq: what the qmaster answered, as it is (ST-35)."""
+    """-dj, -dq: the qmaster's answer, unchanged (ST-35)."""
     import json
 
     parts = {"jobs": "dump_jobs", "queues": "dump_queues"}
@@ -95,19 +95,19 @@ def _cluster_queues(fields: "Fields") -> int:
 
 
 def _job_details(fields: "Fields") -> int:
-    """-j: everything about jobs; unknown ones are reported at the end. Exit 1 if none is known, but 0 as XML."""
+    """-j: all details of jobs; unknown jobs are reported at the end. Exit 1 if all jobs are unknown, but 0 with XML."""
     data = program.read("status", {"job_detail": {"jobs": fields["jobs"]}})["job_detail"]
     output = output_of(fields)
     output.write(output.job_details(data, fields))
     if not output.FOR_PEOPLE or "reasons" in data or not data["unknown"]:
         return 0
-    from clients.ended_jobs import hint_at_ends
+    from clients.ended_jobs import print_end_hints
 
     sys.stdout.flush()
-    program.complain("Following jobs do not exist: ")
+    program.print_error("Following jobs do not exist: ")
     for target in data["unknown"]:
-        program.complain(target)
-    hint_at_ends(data["unknown"])
+        program.print_error(target)
+    print_end_hints(data["unknown"])
     return 0 if data["jobs"] else 1
 
 

@@ -23,50 +23,50 @@ def qsub(arguments: list[str]) -> int:
     if job.settings.get("verify"):
         return _verify(request)
     if job.settings.get("sync") or job.target.request.get("now"):
-        from clients.waiting import interruptible
+        from clients.waiting import run_interruptible
 
-        return interruptible(lambda waiting: _submit(job, request, waiting))
+        return run_interruptible(lambda waiting: _submit(job, request, waiting))
     return _submit(job, request, None)
 
 
 def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
-    """Submit, and wait where that was asked for; the exit status."""
+    """Submit, and wait if the options request it; the exit status."""
     try:
         answer = gdi.change("submit", request)
     except gdi.Unreachable as error:
-        return _not_submitted(gdi.Answer(1, [["error", str(error)]], None), asked=False)
+        return _report_refusal(gdi.Answer(1, [["error", str(error)]], None), is_verification=False)
     if answer.data is None:
-        return _not_submitted(answer, asked=request.get("verify") in ("v", "p"))
+        return _report_refusal(answer, is_verification=request.get("verify") in ("v", "p"))
     if not sys.stderr.isatty():  # scripts read what is printed: hints are for people
         answer.answers = [entry for entry in answer.answers if entry[0] != "hint"]
     program.show_answers(answer)
-    return _submitted(job, answer.data, waiting)
+    return _finish_submission(job, answer.data, waiting)
 
 
 def _verify(request: "dict[str, Any]") -> int:
-    from clients.render.job_detail import would_be_job
+    from clients.render.job_detail import unsubmitted_job_text
 
-    program.show([would_be_job(request)])
+    program.show([unsubmitted_job_text(request)])
     return 0
 
 
-def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
+def _report_refusal(answer: gdi.Answer, is_verification: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
-    if asked and not answer.status:
+    if is_verification and not answer.status:
         return program.show_answers(answer)
     texts = [text for level, text in answer.answers if level != "hint"]
-    program.complain(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
+    program.print_error(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
     for text in texts[1:]:
-        program.complain(text)
-    program.complain("Exiting.")
+        program.print_error(text)
+    program.print_error("Exiting.")
     for level, text in answer.answers:
         if level == "hint":
             program.hint(text)
     return answer.status or 1
 
 
-def _submitted(job: ReadSubmission, data: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
-    """Say the number of the job, then wait for it where that was asked for."""
+def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
+    """Print the number of the job, then wait for the job if the options request it; the exit status."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
     label = f"{job_id}.{tasks}" if tasks else str(job_id)
     if job.settings.get("terse"):
@@ -78,76 +78,76 @@ def _submitted(job: ReadSubmission, data: "dict[str, Any]", waiting: "WaitingCom
         waiting.submitted(job_id)
     if sys.stderr.isatty():
         sys.stdout.flush()
-        _say_what_it_waits_for(job_id)
+        _print_pending_reason(job_id)
     if waiting is None:
         return 0
     settings, immediate = job.settings, bool(job.target.request.get("now"))
     return _wait(job_id, label, bool(settings.get("sync")), immediate, terse=bool(settings.get("terse")))
 
 
-#: what its owner has asked for himself, and need not be told
-_HIS_OWN_WISH = ("hold", "dependency", "start_time", "reservation", "limit")
+#: kinds of causes that the owner requested, which need no message
+_REQUESTED_CAUSES = ("hold", "dependency", "start_time", "reservation", "limit")
 
 
-def _say_what_it_waits_for(job_id: int) -> None:
-    """A line on a terminal, never for scripts, when nothing can take the job now: why, and where there is more.
+def _print_pending_reason(job_id: int) -> None:
+    """Print on a terminal, never for scripts, the reason why a job cannot start now, and the command for details.
 
-    Deviation: 8.1.9 is silent.
+    Deviation: 8.1.9 prints nothing.
     """
     try:
         answer = gdi.call("explain_job", {"jobs": [str(job_id)]})
         causes = answer.data["jobs"][0]["causes"]
     except (gdi.Unreachable, LookupError, TypeError):
         return
-    told = [cause for cause in causes if cause["kind"] not in _HIS_OWN_WISH]
-    if told:
-        first = told[0].get("reasons", [])[:1]
-        program.complain(f"job {job_id} cannot start now: {': '.join([told[0]['text'], *first])} (qexplain {job_id})")
+    reported = [cause for cause in causes if cause["kind"] not in _REQUESTED_CAUSES]
+    if reported:
+        first = reported[0].get("reasons", [])[:1]
+        program.print_error(f"job {job_id} cannot start now: {': '.join([reported[0]['text'], *first])} (qexplain {job_id})")
 
 
 def _wait(job_id: int, label: str, sync: bool, immediate: bool, terse: bool) -> int:
     """Follow the job to its end, or with -now alone to its start; the exit status of -sync (SO-34)."""
     if immediate:
-        program.complain("Waiting for immediate job to be scheduled.")
+        program.print_error("Waiting for immediate job to be scheduled.")
     status, ended = 0, False
     for record in records_of(job_id):
         if immediate and record.get("deleted"):
             break
         if immediate:
-            program.complain(f"Your immediate job {label} has been successfully scheduled.")
+            program.print_error(f"Your immediate job {label} has been successfully scheduled.")
             immediate = False
             if not sync:
                 return 0
         if "exit_status" in record or record.get("deleted"):
-            outcome = _report(f"{job_id}.{record['task_id']}" if "." in label else label, record, terse)
+            outcome = _report_end(f"{job_id}.{record['task_id']}" if "." in label else label, record, terse)
             status, ended = status or outcome, True
     if immediate:
-        # also when it was given up before this command began to listen
-        program.complain('Your "qsub" request could not be scheduled, try again later.')
+        # also when the job was deleted before this command opened the stream
+        program.print_error('Your "qsub" request could not be scheduled, try again later.')
         return 1
     if not ended:
-        status = _report(str(job_id), {"deleted": True}, terse)
+        status = _report_end(str(job_id), {"deleted": True}, terse)
     return status
 
 
-def _report(label: str, record: "dict[str, Any]", terse: bool) -> int:
-    """Report the end of a task: a success on stdout, where -terse leaves it out, all else on stderr; the exit status for it."""
+def _report_end(label: str, record: "dict[str, Any]", terse: bool) -> int:
+    """Report the end of a task: a success on stdout, unless -terse, a failure on stderr; the exit status for it."""
     if record.get("deleted"):
-        program.complain(f"Job {label} never ran.")
+        program.print_error(f"Job {label} never ran.")
         return EXIT_SYNC_FAILED
     code, failed = record["exit_status"], record.get("failed", 0)
-    # 100: the job died of a signal; 37: it exceeded a limit, and its shell may have told of that by its exit status
+    # 100: the job died of a signal; 37: it exceeded a limit, which its shell may have reported by its exit status
     signal = record.get("signal") or (code - 128 if code > 128 and failed in (37, 100) else 0)
     if signal:
-        program.complain(f"Job {label} received signal {_signal_name(signal)}.")
+        program.print_error(f"Job {label} received signal {_signal_name(signal)}.")
         return 1
     if failed:
         from gridengine.failed import TEXTS
 
-        program.complain(f"Job {label} failed: {TEXTS.get(failed, 'unknown reason')} (failed {failed}).")
+        program.print_error(f"Job {label} failed: {TEXTS.get(failed, 'unknown reason')} (failed {failed}).")
         return EXIT_SYNC_FAILED
     if code:
-        program.complain(f"Job {label} exited with exit code {code}.")
+        program.print_error(f"Job {label} exited with exit code {code}.")
     elif not terse:
         print(f"Job {label} exited with exit code 0.", flush=True)
     return int(code)

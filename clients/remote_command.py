@@ -1,4 +1,4 @@
-"""The configured command (`ssh` …) that takes the place of the builtin way to a job: what it is called with, and running it.
+"""The configured command (`ssh` …) that replaces the builtin connection to a job: its arguments, and running it.
 
 Called by `interactive` when the configuration says so. Source: remote_startup(5), sge_conf(5) rsh_command …; IA-5.
 """
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 
 class RemoteCommand:
-    """The client of the daemon that the job has become; it is started when the session has told port and script."""
+    """The client of the daemon that the job has become; started when the session has sent port and script."""
 
-    def __init__(self, place: "dict[str, Any]", nostdin: bool) -> None:
-        self._place, self._nostdin = place, nostdin
-        self._said = b""
+    def __init__(self, location: "dict[str, Any]", nostdin: bool) -> None:
+        self._location, self._nostdin = location, nostdin
+        self._output = b""
         self._process: subprocess.Popen[bytes] | None = None
 
     def take_output(self, descriptor: int, data: bytes) -> None:
-        """What the session says: `PORT SCRIPT` first; complaints of the daemon are passed on."""
+        """Take output of the session: `PORT SCRIPT` first; error messages of the daemon are passed on."""
         if descriptor == 2 or self._process is not None:
             sys.stderr.buffer.write(data)
             sys.stderr.flush()
             return
-        self._said += data
-        if b"\n" in self._said:
-            port, _, script = self._said.decode().strip().partition(" ")
+        self._output += data
+        if b"\n" in self._output:
+            port, _, script = self._output.decode().strip().partition(" ")
             self._start(port, script)
 
     def _start(self, port: str, script: str) -> None:
-        command = self._place["command"].split()
-        words = arguments(self._place["method"], self._place["host"], port, script, self._nostdin)
+        command = self._location["command"].split()
+        method_arguments = arguments(self._location["method"], self._location["host"], port, script, self._nostdin)
         try:
-            self._process = start(subprocess.Popen, [*command, *words])
+            self._process = start(subprocess.Popen, [*command, *method_arguments])
         except OSError as error:
-            text = f"cannot run {command[0]} ({self._place['method']}_command of this host): {error.strerror}"
+            text = f"cannot run {command[0]} ({self._location['method']}_command of this host): {error.strerror}"
             raise Failure(text, 1) from None
 
     def exit_status(self) -> int:
-        """The command's, when it has ended, as the job has."""
+        """The exit status of the command, which ends with the job."""
         if self._process is None:
             return 1
         status = self._process.wait()

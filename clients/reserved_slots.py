@@ -1,7 +1,7 @@
-"""`qacct -ar ID -reserved`: what an advance reservation held and what its jobs used of it, as plain data.
+"""`qacct -ar ID -reserved`: the slots that an advance reservation held, and their use by its jobs, as plain data.
 
-Owns the bringing together: what it held is the qmaster's to say, its jobs are in the accounting records. Called by qacct.
-Source: AR-124; adr/0127; docs/gdi.md `held_slots`.
+Owns the join of two sources: the qmaster knows the slots of a reservation, the accounting records contain its jobs. Called by
+qacct. Source: AR-124; adr/0127; docs/gdi.md `held_slots`.
 """
 
 import time
@@ -22,14 +22,14 @@ _FIELDS = ("start_time", "end_time", "slots")
 _STATES = {"x": "ended", "d": "deleted"}
 
 
-def reserved_slots(source: "File | Index", wanted: "Fields") -> "Fields":
-    """The reservation `ar` of the filter, and its use by the jobs that the filter means. Raises Failure if nobody knows it."""
-    number = int(wanted["ar"])
+def reserved_slots(source: "File | Index", criteria: "Fields") -> "Fields":
+    """The reservation `ar` of the criteria, and its use by the jobs that match them. Raises Failure if it is unknown."""
+    number = int(criteria["ar"])
     rows = program.read("held_slots", {"ar": number})["held"]
     if not rows:
         raise program.Failure(f"error: advance reservation {number} not found", 1)
     last = rows[-1]
-    use = ReservationUtilisation(_held(rows), _had(source, wanted))
+    use = ReservationUtilisation(_reserved_intervals(rows), _used_intervals(source, criteria))
     return {
         "ar_id": number,
         **{name: last[name] for name in ("owner", "name", "account")},
@@ -47,21 +47,21 @@ def reserved_slots(source: "File | Index", wanted: "Fields") -> "Fields":
     }
 
 
-def _held(rows: "list[Fields]") -> "Iterator[tuple[float, float, int]]":
-    """When it held how many slots: what a row says holds from its time until the next one's, the first since the start.
+def _reserved_intervals(rows: "list[Fields]") -> "Iterator[tuple[float, float, int]]":
+    """(begin, end, slots) of each interval: a row is valid from its time until the next row's time, the first from the start.
 
-    Whole seconds, as records have them: else a job would seem to begin before its reservation.
+    Whole seconds, as in accounting records: otherwise a job would seem to begin before its reservation.
     """
     until = [row["time"] for row in rows[1:]] + [time.time()]
     for at, (row, end) in enumerate(zip(rows, until, strict=True)):
         if not row["over"]:
             yield int(max(row["start_time"], row["time"])), int(end), row["slots"]
-        elif not at:  # of one that an earlier version granted, its end alone is known
+        elif not at:  # of a reservation that an earlier version granted only the end is known
             yield int(row["start_time"]), int(row["time"]), row["slots"]
 
 
-def _had(source: "File | Index", wanted: "Fields") -> "Iterator[tuple[float, float, int]]":
-    """When its jobs had how many slots. The record of a parallel job has those of all its slave tasks."""
-    for start, end, slots in source.fields({**wanted, "master_only": True}, _FIELDS):
+def _used_intervals(source: "File | Index", criteria: "Fields") -> "Iterator[tuple[float, float, int]]":
+    """(begin, end, slots) of each job. The record of a parallel job includes the slots of all its slave tasks."""
+    for start, end, slots in source.fields({**criteria, "master_only": True}, _FIELDS):
         if float(start):
             yield float(start), float(end), int(slots)

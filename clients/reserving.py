@@ -1,6 +1,6 @@
-"""What qrsub and qralter check of a reservation before they ask for it.
+"""Checks of qrsub and qralter before they send a reservation.
 
-Owns what only the caller's host can tell. Called by both. Source: qrsub(1) -u; O.
+Owns the checks for which the caller's host is needed. Called by qrsub and qralter. Source: qrsub(1) -u; O.
 """
 
 import pwd
@@ -9,7 +9,7 @@ from clients.program import Failure
 
 
 def check_users(names: list[str]) -> None:
-    """Users of -u must be known on this host: nobody could use what a slip of the pen reserves. Raises program.Failure."""
+    """Check that users of -u exist on this host, since a misspelt user could not use the reservation. Raises program.Failure."""
     for name in (item.removeprefix("!") for item in names):
         if not name.startswith("@") and name != "$user" and not is_user(name):
             raise Failure(f"error: {name} is not known as a user", 1)

@@ -1,4 +1,4 @@
-"""What the selecting options of qstat and qselect mean in the request `status`.
+"""The selecting options of qstat and qselect as fields of the request `status`.
 
 Owns the translation of option fields. Called by qstat, qselect and qacct.
 """

@@ -1,6 +1,6 @@
 """The connection of a client to the session of its job: TLS to the exec host, a greeting with the ticket.
 
-Owns the addresses of hosts and the trust: only the cell's own authority. Called by `interactive`.
+Owns the addresses of hosts, and the trust in the cell's own certificate authority alone. Called by `interactive`.
 Source: docs/interactive.md, adr/0060.
 """
 
@@ -22,7 +22,7 @@ _LINE_BYTES = 4096
 
 
 class SessionRefused(Exception):
-    """The session does not let this client in. `again`: a retry, at the address that the qmaster gives then, may succeed."""
+    """The session refuses this client. `again`: a retry, at the address that the qmaster then gives, may succeed."""
 
     def __init__(self, reason: str, again: bool) -> None:
         self.again = again
@@ -32,13 +32,13 @@ class SessionRefused(Exception):
 def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.SSLSocket, dict[str, Any]]":
     """A connection that does not block, and the session's greeting. `location`: the qmaster's answer to `session`.
 
-    Raises Refused, or OSError when the host cannot be reached.
+    Raises SessionRefused, or OSError when the host cannot be reached.
     """
     plain = socket.create_connection((_address(location["host"]), location["port"]), timeout=_CONNECT_S)
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connection = _trusted().wrap_socket(plain, server_hostname=location["host"])
+        connection = _tls_context().wrap_socket(plain, server_hostname=location["host"])
         connection.settimeout(_ANSWER_S)
         line = json.dumps({"task": location["task"], "ticket": location["ticket"], **greeting}) + "\n"
         connection.sendall(line.encode())
@@ -56,7 +56,7 @@ def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ss
     return connection, answer
 
 
-def _trusted() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """Trusts only the cell's authority to identify hosts."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -69,7 +69,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 def _line(connection: ssl.SSLSocket) -> bytes:
-    """A line, byte by byte: what follows it belongs to the frames."""
+    """A line, read byte by byte: the bytes behind it belong to the frames."""
     line = b""
     while not line.endswith(b"\n") and len(line) < _LINE_BYTES:
         byte = connection.recv(1)

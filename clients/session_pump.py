@@ -1,7 +1,7 @@
-"""Bytes between the standard streams of this process and the session of a job, over one connection after another.
+"""Bytes between the standard streams of this process and the session of a job, across reconnections.
 
-Owns what must not be lost when a connection breaks: input that the session has not taken, the count of what was
-printed. Called by `interactive`. Source: gridengine/session.py; IA-1, IA-2, IA-9.
+Owns the state that survives a broken connection: unacknowledged input, and the count of printed bytes.
+Called by `interactive`. Source: gridengine/session.py; IA-1, IA-2, IA-9.
 """
 
 import json
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _READ, _WRITE = select.POLLIN, select.POLLOUT
 #: seconds for the last frames of a client that ends
-_FAREWELL_S = 2.0
+_END_S = 2.0
 
 
-class Dismissed(Exception):
+class SessionTakenOver(Exception):
     """Another client has taken the session over."""
 
 
 class SessionPump:
-    """One session, until the job's outcome. `stdin`: whether to read it; without, the job finds its input at the end.
+    """One session, until the job's outcome. `stdin`: whether to read it; otherwise the job's input is at its end.
 
-    `output(descriptor, data)`: what takes the output, these streams unless it is set to something else.
+    `output(descriptor, data)`: the function that takes the output, by default the writer to the standard streams.
     """
 
     def __init__(self, terminal: Terminal, stdin: bool) -> None:
@@ -39,7 +39,7 @@ class SessionPump:
         self._client: int | None = None
         self._outbox, self._inbox = Outbox(session.INPUT_WINDOW), Inbox()
         self._stdin_open = stdin
-        self._stdin_there = True  # not while this process is in the background of its terminal
+        self._is_stdin_readable = True  # not while this process is in the background of its terminal
         if not stdin:
             self._outbox.put(session.INPUT, b"")
         self._connection: ssl.SSLSocket | None = None
@@ -61,7 +61,7 @@ class SessionPump:
         try:
             self._begin(connection, answer)
             while self._outcome is None:
-                self._turn(connection)
+                self._pump_once(connection)
             self._send(connection)
         except (BrokenSession, ConnectionError, ssl.SSLError, TimeoutError):
             pass
@@ -81,39 +81,39 @@ class SessionPump:
         self._receive(connection)  # what came together with the greeting makes no descriptor readable
         self._send(connection)
 
-    def leave_stdin(self) -> None:
-        """Somebody else reads it."""
+    def stop_reading_stdin(self) -> None:
+        """Stop reading standard input: another program reads it."""
         self._stdin_open = False
 
-    def farewell(self) -> bool:
-        """Tell the session that the task is to end; whether that was possible."""
+    def send_end(self) -> bool:
+        """Send the session the request to end the task; whether that was possible."""
         if self._connection is None:
             return False
         try:
-            self._connection.settimeout(_FAREWELL_S)
+            self._connection.settimeout(_END_S)
             self._connection.sendall(self._unsent_bytes + session.encode_frame(session.END))
         except OSError:
             return False
         return True
 
-    def _turn(self, connection: ssl.SSLSocket) -> None:
+    def _pump_once(self, connection: ssl.SSLSocket) -> None:
         poll = select.poll()
         poll.register(connection, _READ | (_WRITE if self._unsent_bytes else 0))
         poll.register(self._terminal.attention, _READ)
-        if self._stdin_open and self._stdin_there and self._outbox.has_capacity:
+        if self._stdin_open and self._is_stdin_readable and self._outbox.has_capacity:
             poll.register(0, _READ)
         events = dict(poll.poll())
         if self._terminal.attention in events:
-            self._attend()
+            self._handle_attention()
         if 0 in events:
             self._read_stdin(hung_up=bool(events[0] & select.POLLHUP))
         if connection.fileno() in events:
             self._receive(connection)
         self._send(connection)
 
-    def _attend(self) -> None:
-        self._terminal.attended()
-        self._stdin_there = True
+    def _handle_attention(self) -> None:
+        self._terminal.clear_attention()
+        self._is_stdin_readable = True
         if size := self._terminal.size:
             self._unsent_bytes += session.encode_window_size(size)
 
@@ -125,7 +125,7 @@ class SessionPump:
         except OSError:
             data = b""
             if not hung_up:
-                self._stdin_there = False  # until the process is in the foreground again
+                self._is_stdin_readable = False  # until the process is in the foreground again
                 return
         if not data and self._terminal.is_raw:
             raise Interrupted(HUNG_UP)  # no key means the end of a terminal in raw mode
@@ -141,11 +141,11 @@ class SessionPump:
             if not data:
                 raise ConnectionError
             for kind, content in self._inbox.feed(data):
-                self._take(kind, content)
+                self._handle_frame(kind, content)
             if not connection.pending():
                 return
 
-    def _take(self, kind: bytes, content: bytes) -> None:
+    def _handle_frame(self, kind: bytes, content: bytes) -> None:
         if kind == session.OUTPUT:
             self.output(1, content)
             self._printed += len(content)
@@ -157,16 +157,16 @@ class SessionPump:
         elif kind == session.EXIT:
             self._outcome = json.loads(content)
         elif kind == session.SUPERSEDED:
-            raise Dismissed
+            raise SessionTakenOver
         if self._printed >= session.ACKNOWLEDGE_AFTER or self._outcome is not None:
             self._unsent_bytes += session.encode_acknowledgement(self._inbox.count)
             self._printed = 0
 
     def _send(self, connection: ssl.SSLSocket) -> None:
-        """Send what can be sent now; the outcome's acknowledgement in any case."""
+        """Send as many bytes as the connection takes; the acknowledgement of the outcome completely."""
         self._unsent_bytes += self._outbox.take_unsent()
         if self._outcome is not None:
-            connection.settimeout(_FAREWELL_S)
+            connection.settimeout(_END_S)
         while self._unsent_bytes:
             try:
                 self._unsent_bytes = self._unsent_bytes[connection.send(self._unsent_bytes[: session.CHUNK]) :]
@@ -175,7 +175,7 @@ class SessionPump:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """All of it, also to a pipe that somebody made not to block."""
+    """Write all data, also to a pipe that another process made non-blocking."""
     while data:
         try:
             data = data[os.write(descriptor, data) :]

@@ -1,4 +1,4 @@
-"""sge_share_mon: the share tree as it is, once or again and again.
+"""sge_share_mon: the current share tree, once or repeatedly.
 
 Owns the lines. Source: sge_share_mon(1), O for the formats; statement PR-11.
 """

@@ -1,7 +1,7 @@
-"""From the words of a submitting command to a request: sources of options in their order, the script, the environment.
+"""From the arguments of a submitting command to a request: sources of options in their order, the script, the environment.
 
-Owns the reading of request files, `-@` files and scripts, and the variables that a job takes along. What an option
-means is the option table's. Called by qsub and its relatives. Source: statements SB-1 … SB-5, SB-9, EN-3.
+Owns the reading of request files, `-@` files and scripts, and the variables that a job inherits. The option table defines the
+options. Called by qsub and its relatives. Source: statements SB-1 … SB-5, SB-9, EN-3.
 """
 
 import os
@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import OPTIONS_MOST, SCRIPT_MOST, Failure, callers_environment, hint, read_limited
+from clients.program import MAX_OPTIONS_SIZE, MAX_SCRIPT_SIZE, Failure, callers_environment, hint, read_limited
 from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class ReadSubmission:
-    """A submission read: the folded options, the operands, and the script where one is sent along.
+    """A submission that was read: the folded options, the operands, and the script to send.
 
-    `script`: its text, None for a program; `script_bytes` instead when it is no UTF-8.
+    `script`: its bytes, None for a program.
     """
 
     def __init__(self, target: Submission, operands: list[str], script: bytes | None) -> None:
@@ -46,28 +46,28 @@ class ReadSubmission:
         return self.target.settings
 
 
-def read_submission(command: str, arguments: list[str], read_already: "bytes | None" = None) -> ReadSubmission:
-    """All options of a submission, folded in their order (SB-3), its operands and script. `read_already`: the script, where
+def read_submission(command: str, arguments: list[str], script_read: "bytes | None" = None) -> ReadSubmission:
+    """All options of a submission, folded in their order (SB-3), its operands and script. `script_read`: the script, where
     the caller has read it for lines of its own. Raises OptionError."""
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
     given, operands = read_options(arguments, options)
     command_line = with_option_files(given, options, _read)
     fold_sources(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
-    files = _of_request_files(target.cwd, options)
+    files = _request_file_settings(target.cwd, options)
     sources = [[with_option_files(line, options, _read) for line in source] for source in files]
-    quick: dict[str, str] = {}
+    last_values: dict[str, str] = {}
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
-            quick[option.name] = values[0] if values else ""
-    # of the others only qrsh can send a script
-    binary = quick.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
+            last_values[option.name] = values[0] if values else ""
+    # besides qsub only qrsh can send a script
+    binary = last_values.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
     script = None
-    if not binary and "-help" not in quick and (operands or command == "qsub"):
-        script = _read_script(operands) if read_already is None else read_already
-        if read_already is None:
-            _note_foreign_lines(script)
-        prefix = quick.get("-C", PREFIX)
+    if not binary and "-help" not in last_values and (operands or command == "qsub"):
+        script = _read_script(operands) if script_read is None else script_read
+        if script_read is None:
+            _hint_at_foreign_lines(script)
+        prefix = last_values.get("-C", PREFIX)
         if prefix:
             sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
     fold_sources(target, [*sources, [command_line]])
@@ -81,14 +81,14 @@ def _working_directory() -> str:
         raise OptionError(f"the working directory cannot be used: {error.strerror}") from None
 
 
-def _of_request_files(cwd: str, options: "dict[str, Option]") -> "list[Source]":
+def _request_file_settings(cwd: str, options: "dict[str, Option]") -> "list[Source]":
     """The settings of the default request files that exist: of the cell, the caller, the working directory, in this order."""
     cells, home = f"{gdi.common_directory()}/sge_request", os.environ.get("HOME") or "/"
-    found = [file_settings(_read(cells), cells, options)] if os.path.exists(cells) else []
+    sources = [file_settings(_read(cells), cells, options)] if os.path.exists(cells) else []
     for path in dict.fromkeys(f"{directory}/.sge_request" for directory in (home, cwd)):
         if os.path.lexists(path) and (text := _read_own(path)) is not None:
-            found.append(file_settings(text, path, options))
-    return found
+            sources.append(file_settings(text, path, options))
+    return sources
 
 
 def _read_own(path: str) -> str | None:
@@ -104,7 +104,7 @@ def _read_own(path: str) -> str | None:
 def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return read_limited(file, OPTIONS_MOST)
+            return read_limited(file, MAX_OPTIONS_SIZE)
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
 
@@ -113,7 +113,7 @@ def _read_script(operands: list[str]) -> bytes:
     """The script named by the first operand, or the standard input for none and for `-`."""
     if not operands or operands[0] == "-":
         try:
-            script: bytes = read_limited(sys.stdin.buffer, SCRIPT_MOST)
+            script: bytes = read_limited(sys.stdin.buffer, MAX_SCRIPT_SIZE)
         except OSError as error:
             raise Failure(f"Unable to read script file because of error: {error.strerror}", NO_INPUT) from None
         if not script:
@@ -121,24 +121,25 @@ def _read_script(operands: list[str]) -> bytes:
         return script
     try:
         with open(operands[0], "rb") as file:
-            return read_limited(file, SCRIPT_MOST)
+            return read_limited(file, MAX_SCRIPT_SIZE)
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
         raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
 
 
-def _note_foreign_lines(script: bytes) -> None:
-    """Say that lines for another batch system are none for this one, where the script has none that are."""
+def _hint_at_foreign_lines(script: bytes) -> None:
+    """Print a hint if a script has option lines of another batch system and no `#$` lines."""
     if PREFIX.encode() in script:
         return
     for mark, system in ((b"#SBATCH", "Slurm"), (b"#PBS", "PBS")):
         if number := sum(line.startswith(mark) for line in script.split(b"\n")):
             lines = "1 line" if number == 1 else f"{number} lines"
-            hint(f'{lines} of the script for {system} ({mark.decode()}) not read; one that is read: "{PREFIX} -l h_rt=1:0:0"')
+            example = f'example of a line that is read: "{PREFIX} -l h_rt=1:0:0"'
+            hint(f"{lines} of the script for {system} ({mark.decode()}) not read; {example}")
 
 
 def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]":
-    """The body of the request `submit`. Raises OptionError for what no request can carry."""
+    """The body of the request `submit`. Raises OptionError for arguments that no request can carry."""
     request = job.target.request
     arguments = job.operands[1:]
     if kind != "batch":
@@ -162,14 +163,14 @@ def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]"
             request["script_encoding"] = "base64"
     request["args"] = arguments
     for argument in job.operands:
-        if "\0" in argument or any("\ud800" <= letter <= "\udfff" for letter in argument):
+        if "\0" in argument or any("\ud800" <= character <= "\udfff" for character in argument):
             raise OptionError(f"the argument {argument!a} is not text in UTF-8")
     add_origin(request, job.target.cwd)
     add_path_aliases(request)
     if job.settings.get("jsv"):
-        from clients.verifiers import verified
+        from clients.verifiers import verify_request
 
-        request = verified(job.target.command, request, job.settings["jsv"])
+        request = verify_request(job.target.command, request, job.settings["jsv"])
     return request
 
 

@@ -1,6 +1,6 @@
-"""The user's terminal, or whatever the standard streams of this process are, while a session runs in it.
+"""The user's terminal, or the standard streams of this process, during a session.
 
-Owns raw mode and its undoing, the window's size, the signals that concern a session. Called by `interactive`.
+Owns raw mode and its restoration, the window's size, the signals that concern a session. Called by `interactive`.
 """
 
 import os
@@ -11,9 +11,9 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-#: signals that end the command and what it has started, unless the terminal has gone away from a session in a terminal
+#: signals that end the command and its job, unless the terminal of a session was hung up
 HUNG_UP = signal.SIGHUP
-# what tcgetattr gives, and what of it cfmakeraw(3) switches off
+# fields of the result of tcgetattr, and the flags that cfmakeraw(3) clears
 _INPUT, _OUTPUT, _CONTROL, _LOCAL, _CHARACTERS = 0, 1, 2, 3, 6
 _INPUT_FLAGS = (
     termios.IGNBRK
@@ -25,11 +25,11 @@ _INPUT_FLAGS = (
     | termios.ICRNL
     | termios.IXON
 )
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Interrupted(Exception):
-    """A signal wants this command to end."""
+    """A signal ends this command."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -46,15 +46,15 @@ class Terminal:
         self._saved: list[Any] | None = None
 
     def watch_signals(self) -> None:
-        """From now on ending signals raise Interrupted, wherever this process is."""
-        for number in _ENDING:
+        """Install the handlers: ending signals raise Interrupted at any point of this process."""
+        for number in _ENDING_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, _interrupt)
         signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read fails instead of stopping everything
         for number in (signal.SIGWINCH, signal.SIGCONT):
-            signal.signal(number, self._attend)
+            signal.signal(number, self._handle_signal)
 
-    def _attend(self, number: int, frame: object) -> None:
+    def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCONT and self._saved is not None:
             self.raw()
         try:
@@ -62,7 +62,7 @@ class Terminal:
         except BlockingIOError:
             pass
 
-    def attended(self) -> None:
+    def clear_attention(self) -> None:
         """Clear `attention`."""
         try:
             while os.read(self.attention, 512):
@@ -81,7 +81,7 @@ class Terminal:
         return None
 
     def raw(self) -> None:
-        """Every key goes to the job, as it is; nothing is done with standard input that is no terminal."""
+        """Pass every key to the job unchanged. No effect if standard input is no terminal."""
         try:
             attributes = termios.tcgetattr(0)
         except (termios.error, OSError):

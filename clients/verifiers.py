@@ -1,6 +1,6 @@
 """Job submission verifiers of the submitting side: -jsv on the command line and in request files.
 
-Owns their processes. What is said is `gridengine.jsv`. Called by the submitting commands, only when there are any.
+Owns their processes; `gridengine.jsv` is the protocol. Called by the submitting commands, only when there are verifiers.
 Source: sge_submit(1) -jsv, sge_jsv(1); JV-1, JV-6, SO-17; O for texts and exit codes.
 """
 
@@ -28,8 +28,8 @@ TIMEOUT_S = 10.0
 _QUIT_S = 0.5
 
 
-def verified(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int, str]]") -> "dict[str, Any]":
-    """The request as all verifiers want it. `verifiers`: (level of the source, URL); the strongest source goes first.
+def verify_request(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int, str]]") -> "dict[str, Any]":
+    """The request as modified by all verifiers. `verifiers`: (level of the source, URL); the strongest source is first.
 
     Raises OptionError or Failure.
     """
@@ -45,42 +45,42 @@ def verified(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int
             raise OptionError(reason, exit_status=EXIT_NO_VERIFIER)
         if not (os.path.isfile(path) and os.access(path, os.X_OK)):
             raise OptionError(f'JSV "{path}" is either not a file or not executable', exit_status=EXIT_NO_VERIFIER)
-        request = _ask(command, path, request)
+        request = _run_verifier(command, path, request)
     return request
 
 
-def _ask(command: str, path: str, request: "dict[str, Any]") -> "dict[str, Any]":
+def _run_verifier(command: str, path: str, request: "dict[str, Any]") -> "dict[str, Any]":
     import grp
     import pwd
 
     user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
-    talk = Conversation(request, "client", command, user, group)
+    conversation = Conversation(request, "client", command, user, group)
     try:
-        _converse(path, talk)
-        outcome = talk.outcome()
+        _converse(path, conversation)
+        outcome = conversation.outcome()
     except (VerifierFault, SyntaxFault, OSError) as fault:
         raise program.Failure(f"Unable to run job: JSV {path}: {plain_fault(fault)}\nExiting.", EXIT_REJECTED) from None
-    for level, text in talk.logs:
+    for level, text in conversation.logs:
         program.show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
-    if talk.rejected:
-        raise program.Failure(f"Unable to run job: {talk.message or 'rejected by JSV'}\nExiting.", EXIT_REJECTED)
+    if conversation.rejected:
+        raise program.Failure(f"Unable to run job: {conversation.message or 'rejected by JSV'}\nExiting.", EXIT_REJECTED)
     return outcome
 
 
-def _converse(path: str, talk: Conversation) -> None:
-    """Run the script until its verdict; it is ended then. Raises VerifierFault or OSError."""
+def _converse(path: str, conversation: Conversation) -> None:
+    """Run the script until its verdict, then end it. Raises VerifierFault or OSError."""
     script = _Script(path, _timeout_s())
     try:
-        lines = talk.open()
-        while not talk.state:
-            script.say("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
-            lines = talk.receive(script.line().decode("utf-8", "surrogateescape"))
+        lines = conversation.open()
+        while not conversation.state:
+            script.send("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+            lines = conversation.receive(script.read_line().decode("utf-8", "surrogateescape"))
     finally:
         script.end()
 
 
 class _Script:
-    """The process of a verifier. After `patience_s` nothing is waited for: a child of it may hold its pipes, or fill them."""
+    """The process of a verifier. Every wait ends after `patience_s`: a child of the process may hold or fill its pipes."""
 
     def __init__(self, path: str, patience_s: float) -> None:
         self._deadline = time.monotonic() + patience_s
@@ -91,41 +91,41 @@ class _Script:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         os.set_blocking(self._stdin.fileno(), False)
-        self._heard, self._unsent = bytearray(), b""
+        self._received, self._unsent = bytearray(), b""
 
-    def say(self, text: bytes) -> None:
-        """Send it, as far as it can be taken; the rest goes while a line is waited for."""
+    def send(self, text: bytes) -> None:
+        """Send as many bytes as the pipe takes; `read_line` sends the rest."""
         self._unsent += text
         self._send()
 
-    def line(self) -> bytes:
-        """The next line that it says. Raises VerifierFault."""
+    def read_line(self) -> bytes:
+        """The next line of output. Raises VerifierFault."""
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._stdout, selectors.EVENT_READ)
             if self._unsent:
                 pipes.register(self._stdin, selectors.EVENT_WRITE)
-            while b"\n" not in self._heard:
+            while b"\n" not in self._received:
                 ready = pipes.select(max(0.0, self._deadline - time.monotonic()))
                 if not ready:
                     raise VerifierFault("it does not answer")
                 for key, _ in ready:
                     if key.fileobj is self._stdout:
-                        self._hear()
+                        self._receive()
                     elif not self._send():
                         pipes.unregister(self._stdin)
-        line, _, self._heard = self._heard.partition(b"\n")
+        line, _, self._received = self._received.partition(b"\n")
         return bytes(line)
 
-    def _hear(self) -> None:
-        heard = os.read(self._stdout.fileno(), 65536)
-        if not heard:
+    def _receive(self) -> None:
+        received = os.read(self._stdout.fileno(), 65536)
+        if not received:
             raise VerifierFault("it ended before its verdict")
-        self._heard += heard
-        if len(self._heard) > LINE_LIMIT and b"\n" not in self._heard:
+        self._received += received
+        if len(self._received) > LINE_LIMIT and b"\n" not in self._received:
             raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes")
 
     def _send(self) -> bool:
-        """Send what the pipe takes; whether something is left. One that listens no more may still have said its verdict."""
+        """Send as many bytes as the pipe takes; whether bytes are left. A script that closed its input may have a verdict."""
         try:
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
@@ -136,8 +136,8 @@ class _Script:
         return bool(self._unsent)
 
     def end(self) -> None:
-        """Tell it to end, and end it when it does not."""
-        self.say(b"QUIT\n")
+        """Ask the process to quit, and kill it if it does not."""
+        self.send(b"QUIT\n")
         self._stdin.close()
         try:
             self._process.wait(_QUIT_S)

@@ -1,6 +1,6 @@
 """Signals of a command that waits for the job that it has submitted: qsub -sync, -now, qsh.
 
-Owns what becomes of the job. qrsh and its family, whose terminal is the job's, have `terminal`. Source: SO-34; O.
+Owns the deletion of the job. `terminal` is the counterpart for qrsh and its family. Source: SO-34; O.
 """
 
 import signal
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 _EXIT_TERMINATED = 1
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-#: a terminal that is gone, and a key that ends programs, leave the job and this command alone, as in 8.1.9
-_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: a closed terminal and the quit key have no effect on the job and this command, as in 8.1.9
+_IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGQUIT)
 
 
 class WaitingCommand:
-    """While it lasts SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further ones are
-    ignored.
+    """In this context SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further signals
+    are ignored.
 
-    The first of them has effect when the number of the job is known: a job must not stay that nobody waits for. A second one has
-    effect at once. `job_id`: 0 until then; `terminated`: SIGTERM came.
+    The first signal takes effect when the number of the job is known, so that the job can be deleted. A second signal takes
+    effect at once. `job_id`: 0 until the job is submitted; `terminated`: SIGTERM was received.
     """
 
     def __init__(self) -> None:
@@ -33,15 +33,15 @@ class WaitingCommand:
         self._handlers: dict[int, Any] = {}
 
     def submitted(self, job_id: int) -> None:
-        """The job has this number. Raises KeyboardInterrupt if a signal came before."""
+        """Note the number of the job. Raises KeyboardInterrupt if a signal was received before."""
         self.job_id = job_id
         if self._pending:
             self._end()
 
     def __enter__(self) -> "WaitingCommand":
-        for number in _ENDING:
+        for number in _ENDING_SIGNALS:
             self._handlers[number] = signal.signal(number, self._interrupt)
-        for number in _IGNORED:
+        for number in _IGNORED_SIGNALS:
             self._handlers[number] = signal.signal(number, signal.SIG_IGN)
         return self
 
@@ -62,8 +62,8 @@ class WaitingCommand:
                 signal.signal(number, handler)
 
 
-def interruptible(work: "Callable[[WaitingCommand], int]") -> int:
-    """The exit status of `work`, which submits a job and waits for it; a signal that ends it deletes the job.
+def run_interruptible(work: "Callable[[WaitingCommand], int]") -> int:
+    """The exit status of `work`, which submits a job and waits for it; a signal deletes the job.
 
     Deviation: 130 after SIGINT, as shells have it; 8.1.9 exits with 1.
     """
@@ -72,9 +72,9 @@ def interruptible(work: "Callable[[WaitingCommand], int]") -> int:
         with waiting:
             return work(waiting)
     except KeyboardInterrupt:
-        program.complain("\nInterrupted!")
+        program.print_error("\nInterrupted!")
         if waiting.job_id:
             program.request("delete_jobs", {"targets": [str(waiting.job_id)]})
         else:
-            program.complain("it is not known whether the job was submitted")
+            program.print_error("it is not known whether the job was submitted")
         return _EXIT_TERMINATED if waiting.terminated else program.EXIT_INTERRUPTED

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clients.accounting_source import LONGEST_LINE, opened
+from clients.accounting_source import MAX_LINE_BYTES, open_unpacked
 from clients.admin.qmaster_requests import change
 from clients.admin.refusal import Refusal
 from gridengine.accounting import parse_line
@@ -70,8 +70,8 @@ def raise_job_numbers(last_job: int) -> None:
 def _pages(file: Path) -> Iterator[Page]:
     page: Page = []
     size = 0
-    with opened(str(file)) as source:
-        for number, raw in enumerate(iter(lambda: source.readline(LONGEST_LINE), b""), 1):
+    with open_unpacked(str(file)) as source:
+        for number, raw in enumerate(iter(lambda: source.readline(MAX_LINE_BYTES), b""), 1):
             line = raw.decode(errors="replace").rstrip("\n").replace("\0", "?")
             if line.startswith("#") or not line.strip():
                 continue

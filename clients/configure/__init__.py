@@ -1,6 +1,6 @@
-"""What qconf carries out. A module of it is loaded when it is first asked for: a call of qconf needs one or two of them.
+"""The actions of qconf. A module is loaded at its first use: a call of qconf needs few modules.
 
-Type checkers see plain imports, so that the name of a module or function that is not there is found by `make types`.
+Type checkers see plain imports, so `make types` finds the name of a module or function that does not exist.
 """
 
 import sys

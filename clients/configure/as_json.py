@@ -1,6 +1,6 @@
 """qconf -s… -json: configuration objects and lists of names as plain data.
 
-Owns which showing options have this form and its names, which docs/schemas publishes. Called by `clients.qconf`.
+Owns the list of showing options with this form, and its field names, which docs/schemas publishes. Called by `clients.qconf`.
 """
 
 from clients import gdi, program
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def show(actions: "list[Action]") -> int:
-    """Print one object for all options: `shown`, an entry an option; the exit status."""
+    """Print one object for all options: `shown`, an entry per option; the exit status."""
     for verb, _, _ in actions:
         if verb not in _SHOWN:
-            program.complain("error: -json goes with options that show something")
+            program.print_error("error: -json goes with options that show something")
             return 1
     if not actions:
-        program.complain("error: -json needs an option that says what to show")
+        program.print_error("error: -json needs an option that shows an object")
         return 1
     status = 0
     shown = []
@@ -41,16 +41,16 @@ def _objects(kind: str, values: list[str]) -> "tuple[Fields, int]":
     if kind == "cluster_queue" and names:
         data = program.read("status", {"queue_configurations": {"queues": names}})["queue_configurations"]
         for phrase in data["unknown"]:
-            program.complain(f'No cluster queue or queue instance matches the phrase "{phrase}"')
+            program.print_error(f'No cluster queue or queue instance matches the phrase "{phrase}"')
         return {"kind": kind, "objects": data["found"]}, 1 if data["unknown"] else 0
     if kind == "configuration" and not names:
         names = ["global"]
     if kind == "cluster_queue":
-        found = [{"name": "template", "attributes": program.read("config_template", {"kind": kind})}]
-        return {"kind": kind, "objects": found}, 0
+        template = {"name": "template", "attributes": program.read("config_template", {"kind": kind})}
+        return {"kind": kind, "objects": [template]}, 0
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
-    found = text.with_load(answer.data or []) if kind == "exec_host" else answer.data or []
-    objects = [{"name": each["name"], "attributes": each["attributes"]} for each in found]
+    rows = text.with_load(answer.data or []) if kind == "exec_host" else answer.data or []
+    objects = [{"name": row["name"], "attributes": row["attributes"]} for row in rows]
     return {"kind": kind, "objects": objects}, text.status_of(kind, answer)
 
 
@@ -67,7 +67,7 @@ def _tree_of_group(kind: str, values: list[str]) -> "tuple[Fields, int]":
 
 
 def _branch(name: str, members: dict[str, list[str]]) -> "Fields":
-    """A host, or a group with what is in it."""
+    """A host, or a group with its members."""
     if not name.startswith("@"):
         return {"name": name}
     return {"name": name, "members": [_branch(member, members) for member in members.get(name, ())]}
@@ -76,18 +76,18 @@ def _branch(name: str, members: dict[str, list[str]]) -> "Fields":
 def _detached(kind: str, values: list[str]) -> "tuple[Fields, int]":
     answer = gdi.call("config_detached", {})
     rows = answer.data or ()
-    # the answer's texts say the same for people
+    # the answer's texts are the same settings for people
     names = ("queue", "attribute", "identifier", "partly")
     return {"kind": kind, "detached": [dict(zip(names, row, strict=True)) for row in rows]}, answer.status
 
 
 def _scheduler(kind: str, values: list[str]) -> "tuple[Fields, int]":
     host = daemons.scheduler_host()
-    return {"kind": "scheduler", "host": host or None}, 0 if host else daemons.no_scheduler()
+    return {"kind": "scheduler", "host": host or None}, 0 if host else daemons.report_no_scheduler()
 
 
-def _found(kind: str, values: list[str]) -> "tuple[Fields, int]":
-    return {"kind": values[0], "names": text.found(values)}, 0
+def _search(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    return {"kind": values[0], "names": text.matching_names(values)}, 0
 
 
 def _share_tree(kind: str, values: list[str]) -> "tuple[Fields, int]":
@@ -110,7 +110,7 @@ _SHOWN: "dict[str, Callable[[str, list[str]], tuple[Fields, int]]]" = {
     "tree": _tree_of_group,
     "detached": _detached,
     "scheduler_host": _scheduler,
-    "search": _found,
+    "search": _search,
     "nodes": _share_tree,
     "drawn": _share_tree,
     "list_event_clients": _event_clients,

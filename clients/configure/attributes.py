@@ -11,7 +11,7 @@ from gridengine.syntax.object_file import parse
 
 
 def change(verb: str, values: list[str]) -> int:
-    """-aattr, -dattr, -mattr, -rattr, -purge: of all instances named, one by one."""
+    """-aattr, -dattr, -mattr, -rattr, -purge: change each named instance separately."""
     if verb == "purge":
         kind, attributes, *instances = values
         changes = [(attribute, "") for attribute in attributes.split(",") if attribute]
@@ -22,7 +22,7 @@ def change(verb: str, values: list[str]) -> int:
 
 
 def change_by_file(verb: str, values: list[str]) -> int:
-    """-Aattr, -Dattr, -Mattr, -Rattr: the attributes that a file names, a line each; of one instance all or none."""
+    """-Aattr, -Dattr, -Mattr, -Rattr: the attributes of a file, a line each; an instance gets all changes or none."""
     kind, path, *instances = values
     changes = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
     if not changes:
@@ -52,12 +52,12 @@ def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[
 
 
 def add_users(kind: str, values: list[str]) -> int:
-    """-au: users into access lists; a list that is missing is made (QF-26)."""
+    """-au: add users to access lists; a missing list is created (QF-26)."""
     return _change_users("add", values)
 
 
 def delete_users(kind: str, values: list[str]) -> int:
-    """-du: users out of access lists."""
+    """-du: remove users from access lists."""
     return _change_users("delete", values)
 
 

@@ -1,7 +1,7 @@
 """Changing configuration objects: from files, in the editor, by names.
 
-Owns the reading of object files, the editor, and the requests that follow. Called by `clients.qconf`.
-Source: QF-9 … QF-33. Nothing is sent when nothing was changed in the editor or the editor failed.
+Owns the reading of object files, the editor, and the resulting requests. Called by `clients.qconf`.
+Source: QF-9 … QF-33. No request is sent when the text was not changed in the editor or the editor failed.
 """
 
 import os
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def add_names(kind: str, values: list[str]) -> int:
-    """-ah, -as, -am, -ao: objects that are no more than a name."""
-    return _each(values, lambda name: program.request("config_add", {"kind": kind, "name": name}))
+    """-ah, -as, -am, -ao: add objects without attributes."""
+    return _for_each_name(values, lambda name: program.request("config_add", {"kind": kind, "name": name}))
 
 
 def delete(kind: str, values: list[str]) -> int:
-    """Delete objects, one by one (QF-38)."""
+    """Delete objects, each by its own request (QF-38)."""
     names = values or [kind]
-    return _each(names, lambda name: program.request("config_delete", {"kind": kind, "name": name}))
+    return _for_each_name(names, lambda name: program.request("config_delete", {"kind": kind, "name": name}))
 
 
-def _each(values: list[str], change: "Callable[[str], int]") -> int:
+def _for_each_name(values: list[str], change: "Callable[[str], int]") -> int:
     status = 0
     for value in values:
         for name in value.replace(",", " ").split():
@@ -39,22 +39,22 @@ def _each(values: list[str], change: "Callable[[str], int]") -> int:
 
 
 def clean(kind: str, values: list[str]) -> int:
-    """-cq: take all jobs out of queues, whatever their hosts say (QF-14)."""
+    """-cq: remove all jobs from queues without waiting for their hosts (QF-14)."""
     return program.request("clean_queues", {"queues": [name for value in values for name in value.split(",") if name]})
 
 
 def add_from_files(kind: str, values: list[str]) -> int:
-    """-Ax: objects as files say."""
-    return _from_files("add", kind, values)
+    """-Ax: add objects from files."""
+    return _send_files("add", kind, values)
 
 
 def modify_from_files(kind: str, values: list[str]) -> int:
-    """-Mx: objects become what files say."""
-    return _from_files("modify", kind, values)
+    """-Mx: change objects to the content of files."""
+    return _send_files("modify", kind, values)
 
 
-def _from_files(verb: str, kind: str, values: list[str]) -> int:
-    """Objects as files say. The host of a configuration is the name of its file."""
+def _send_files(verb: str, kind: str, values: list[str]) -> int:
+    """Add or change the objects of files. The host of a configuration is the name of its file."""
     names = values[0].split(",") if kind == "configuration" else [values[0]]
     status = 0
     for path in names:
@@ -66,18 +66,18 @@ def _from_files(verb: str, kind: str, values: list[str]) -> int:
 
 
 def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "list[str] | None" = None) -> int:
-    """Send the objects of a text; those in `only` where it is given. Raises ConfigError for what cannot be read."""
+    """Send the objects of a text; only the objects in `only` if it is given. Raises ConfigError for invalid objects."""
     objects = parse_objects(kind, text)
     if not objects or not objects[0]:
         raise SyntaxFault(f"{source} describes no object")
     if kind == "complex":
-        # the table is one thing: all rows in one request
+        # the table is a single object: all rows in one request
         objects = [[entry for row in objects for entry in row]]
     if kind == "resource_quota" and verb == "modify" and only is None:
         return program.request("config_replace", {"kind": kind, "objects": objects})
     status = 0
     for missing in sorted(set(only or ()) - {_name(kind, entries) for entries in objects}):
-        program.complain(f'{source} does not describe "{missing}"')
+        program.print_error(f'{source} does not describe "{missing}"')
         status = 1
     for entries in objects:
         own = name or (kind if KIND[kind].single else "") or _name(kind, entries)
@@ -100,15 +100,15 @@ def add_edited(kind: str, values: list[str]) -> int:
     program.read("may_configure", {})
     status = 0
     for name in values[0].split(",") if values else [""]:
-        status = _edit("add", kind, _template(kind, name), name if kind == "configuration" else "") or status
+        status = _edit("add", kind, _template_text(kind, name), name if kind == "configuration" else "") or status
     return status
 
 
-def _template(kind: str, name: str) -> str:
-    """What is edited to make an object: of an execution host the attributes of the one named, else the usual ones."""
+def _template_text(kind: str, name: str) -> str:
+    """The text to edit for a new object: of an execution host the attributes of the named host, otherwise the defaults."""
     if kind == "exec_host" and name not in ("", "template"):
-        found = program.read("config_show", {"kind": kind, "names": [name]})
-        return object_text(kind, {**found[0]["attributes"], "hostname": "template"})
+        hosts = program.read("config_show", {"kind": kind, "names": [name]})
+        return object_text(kind, {**hosts[0]["attributes"], "hostname": "template"})
     attributes = program.read("config_template", {"kind": kind, "name": name})
     if name and kind != "configuration":
         attributes[KIND[kind].key] = name
@@ -116,22 +116,23 @@ def _template(kind: str, name: str) -> str:
 
 
 def modify_edited(kind: str, values: list[str]) -> int:
-    """-mx: an object as it is, in the editor; a missing one is made where the kind allows it."""
+    """-mx: the current object in the editor; a missing object is created if the kind allows it."""
     program.read("may_configure", {})
     names = [name for value in values for name in value.split(",")] or (["global"] if kind == "configuration" else [])
     if kind in ("complex", "resource_quota"):
-        found = program.read("config_show", {"kind": kind, "names": names or None})
-        return _edit("modify", kind, objects_text(kind, found), "", only=names or None)
+        objects = program.read("config_show", {"kind": kind, "names": names or None})
+        return _edit("modify", kind, objects_text(kind, objects), "", only=names or None)
     status = 0
     for name in names or [kind]:
-        status = _modify_one(kind, name) or status
+        status = _edit_object(kind, name) or status
     return status
 
 
-def _modify_one(kind: str, name: str) -> int:
+def _edit_object(kind: str, name: str) -> int:
     answer = gdi.call("config_show", {"kind": kind, "names": [name] if not KIND[kind].single else None})
     if not answer.data and KIND[kind].made_by_editing:
-        return _edit("add", kind, _template(kind, "" if KIND[kind].single else name), name if kind == "configuration" else "")
+        text = _template_text(kind, "" if KIND[kind].single else name)
+        return _edit("add", kind, text, name if kind == "configuration" else "")
     status = program.show_answers(answer)
     for each in answer.data:
         own = each["name"] if kind == "configuration" else ""
@@ -140,65 +141,65 @@ def _modify_one(kind: str, name: str) -> int:
 
 
 def _edit(verb: str, kind: str, text: str, name: str, only: "list[str] | None" = None) -> int:
-    """Have a text edited, and send it. A text that is not changed is not sent, unless the name alone makes an object of it.
+    """Open the editor with a text, and send the result. An unchanged text is not sent, unless the name alone makes an object.
 
-    What is refused can be edited again by a person at a terminal.
+    At a terminal a refused text can be edited again.
     """
-    result = _edited(kind, text)
+    result = _edit_text(kind, text)
     while result is not None:
         if result == text and (verb == "modify" or not KIND[kind].made_by_name):
-            program.complain("nothing was changed")
+            program.print_error("nothing was changed")
             return int(not KIND[kind].unchanged_is_fine)
         try:
             status = _send(verb, kind, result, "the edited text", name, only)
         except (ConfigError, SyntaxFault) as refusal:
-            if not _is_edited_again(str(refusal)):
+            if not _is_retry_requested(str(refusal)):
                 raise
         else:
-            if not status or not _is_edited_again():
+            if not status or not _is_retry_requested():
                 return status
-        result = _edited(kind, result)
-    program.complain("the editor failed, nothing was changed")
+        result = _edit_text(kind, result)
+    program.print_error("the editor failed, nothing was changed")
     return 1
 
 
-def _edited(kind: str, text: str) -> "str | None":
-    """The text as it leaves the editor; None when that failed."""
+def _edit_text(kind: str, text: str) -> "str | None":
+    """The edited text; None when the editor failed."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="qconf-") as directory:
         path = os.path.join(directory, f"{kind}.txt")
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        # editors replace the file, or remove it: it is read by its name
+        # editors replace the file, or remove it: read it by its name
         return program.file_text(path) if _run_editor(path) else None
 
 
-def _is_edited_again(refusal: str = "") -> bool:
-    """Whether a person at a terminal wants to have another go at what was refused; others are not asked."""
+def _is_retry_requested(refusal: str = "") -> bool:
+    """Whether the user wants to edit a refused text again; asks only at a terminal."""
     if not (os.isatty(0) and os.isatty(2)):
         return False
     if refusal:
-        program.complain(refusal)
+        program.print_error(refusal)
     os.write(2, b"Edit it again? [y/n] ")
     return os.read(0, 256).strip().lower() in (b"y", b"yes")
 
 
 def _run_editor(path: str) -> bool:
-    """Run EDITOR, VISUAL or vi on a file, without a shell; whether it ended well. Why it did not is said.
+    """Run EDITOR, VISUAL or vi on a file, without a shell; whether the editor succeeded. A failure is reported.
 
-    The variable is the path of a program, which may have blanks, or a program with its arguments.
+    The variable is the path of a program, which may contain blanks, or a program with its arguments.
     """
     import shlex
 
     editor = os.environ.get("EDITOR") or os.environ.get("VISUAL") or "vi"
     try:
-        words = [editor] if os.path.isfile(editor) and os.access(editor, os.X_OK) else shlex.split(editor)
-        status = os.waitstatus_to_exitcode(os.waitpid(spawn([*words, path]), 0)[1])
+        argv = [editor] if os.path.isfile(editor) and os.access(editor, os.X_OK) else shlex.split(editor)
+        status = os.waitstatus_to_exitcode(os.waitpid(spawn([*argv, path]), 0)[1])
     except (OSError, ValueError, IndexError) as error:
-        program.complain(f'the editor "{editor}" cannot be started: {plain_fault(error)}')
+        program.print_error(f'the editor "{editor}" cannot be started: {plain_fault(error)}')
         return False
     if status:
         ended = f"was ended by signal {-status}" if status < 0 else f"exited with {status}"
-        program.complain(f'the editor "{editor}" {ended}')
+        program.print_error(f'the editor "{editor}" {ended}')
     return not status

@@ -1,4 +1,4 @@
-"""Daemons and event clients: who is connected, and shutting down.
+"""Daemons and event clients: the registered clients, and shutting down.
 
 Owns -secl, -kec, -sss, -tsm, -ke, -kej, -km, -ks, -kt and -at. Called by `clients.qconf`. Source: qconf(1); QF-31, QF-34,
 QF-35; O for the texts.
@@ -11,7 +11,7 @@ def list_event_clients(kind: str, values: list[str]) -> int:
     """-secl: a table of ids, names and hosts."""
     clients = program.read("event_clients", {})
     if not clients:
-        program.complain("no event clients registered")
+        program.print_error("no event clients registered")
         return 0
     print(f"{'ID':>8} {'NAME':<15} {'HOST':<25}\n{'-' * 50}")
     for client, name, host in clients:
@@ -20,64 +20,64 @@ def list_event_clients(kind: str, values: list[str]) -> int:
 
 
 def end_event_clients(kind: str, values: list[str]) -> int:
-    """-kec: by id, or all but the scheduler."""
+    """-kec: end event clients by id, or all but the scheduler."""
     return program.request("kill_event_clients", {"clients": values[0].replace(",", " ").split()})
 
 
 def show_scheduler_host(kind: str, values: list[str]) -> int:
-    """-sss: where the scheduler works."""
+    """-sss: print the host of the scheduler."""
     host = scheduler_host()
     if not host:
-        return no_scheduler()
+        return report_no_scheduler()
     print(host)
     return 0
 
 
-def no_scheduler() -> int:
-    """Say that there is none; the exit status."""
-    program.complain("no scheduler is registered at the qmaster")
+def report_no_scheduler() -> int:
+    """Report that no scheduler is registered; the exit status."""
+    program.print_error("no scheduler is registered at the qmaster")
     return 1
 
 
 def scheduler_host() -> str:
-    """The host where the scheduler works, "" when there is none."""
+    """The host of the scheduler, "" when no scheduler is registered."""
     return next((str(host) for _, name, host in program.read("event_clients", {}) if name == "scheduler"), "")
 
 
 def shut_down(kind: str, values: list[str]) -> int:
-    """-km, -ks, -kt scheduler, -ke; jobs go on."""
+    """-km, -ks, -kt scheduler, -ke: shut down daemons; jobs keep running."""
     return _shut_down(kind, values, kill_jobs=False)
 
 
 def shut_down_with_jobs(kind: str, values: list[str]) -> int:
-    """-kej: execution daemons and the jobs that they run."""
+    """-kej: shut down execution daemons and end their jobs."""
     return _shut_down(kind, values, kill_jobs=True)
 
 
 def _shut_down(kind: str, values: list[str], kill_jobs: bool) -> int:
     hosts = [name for value in values for name in value.split(",") if name] if kind == "execd" else []
-    what = _thread(values[0]) if kind == "thread" else kind
-    # not by `request`, which may ask twice: that would end the qmaster that was started meanwhile, too
+    what = _check_thread(values[0]) if kind == "thread" else kind
+    # not by `request`, which may send twice: the second request would also end a qmaster that was started meanwhile
     return program.show_answers(gdi.call("shutdown", {"what": what, "hosts": hosts, "kill_jobs": kill_jobs}))
 
 
 def start_thread(kind: str, values: list[str]) -> int:
-    """-at scheduler: it starts with the qmaster, and is there as long as that one is."""
-    _thread(values[0])
+    """-at scheduler: report the state; the scheduler starts and ends with the qmaster."""
+    _check_thread(values[0])
     if not scheduler_host():
-        program.complain("the scheduler is started by the qmaster alone")
+        program.print_error("the scheduler is started by the qmaster alone")
         return 1
-    program.complain("scheduler thread is already running")
+    program.print_error("scheduler thread is already running")
     return 0
 
 
-def _thread(name: str) -> str:
-    """The one part of the qmaster that can be named. Raises Failure."""
+def _check_thread(name: str) -> str:
+    """The name, which must be "scheduler". Raises Failure."""
     if name != "scheduler":
         raise program.Failure(f'thread with name "{name}" is not supported', 1)
     return name
 
 
 def monitor_scheduling(kind: str, values: list[str]) -> int:
-    """-tsm: the next scheduling run writes why jobs wait into common/schedd_runlog (QF-35)."""
+    """-tsm: the next scheduling run writes the reasons of pending jobs to common/schedd_runlog (QF-35)."""
     return program.request("monitor_scheduling", {})

@@ -1,7 +1,7 @@
 """Notes of qconf on programs that a configuration names and this host cannot execute.
 
-Owns which attributes name programs, and how their values are divided. Called by `clients.configure.change` and `attributes` once
-the qmaster has accepted a change. A note refuses nothing: methods run on exec hosts, which may have the file.
+Owns the list of attributes that name programs, and the splitting of their values. Called by `clients.configure.change` and
+`attributes` after the qmaster has accepted a change. A note refuses nothing: methods run on exec hosts, which may have the file.
 """
 
 import os
@@ -22,17 +22,17 @@ _COMMANDS = frozenset(
 
 
 def note_missing(kind: str, attributes: "Iterable[tuple[str, str]]") -> None:
-    """A line on stderr for each program in (attribute, value) pairs that is not executable on this host."""
+    """Print a line on stderr for each program in (attribute, value) pairs that is not executable on this host."""
     for attribute, value in attributes:
         if "/" in value and (attribute in _COMMANDS or attribute == "load_sensor"):
             for path in dict.fromkeys(_paths(kind, attribute, value)):
                 fault = _fault(path)
                 if fault:
-                    program.complain(f"note: {attribute}: {path} {fault}")
+                    program.print_error(f"note: {attribute}: {path} {fault}")
 
 
 def _paths(kind: str, attribute: str, value: str) -> "list[str]":
-    """The absolute paths of programs in the value of an attribute; none of what only a host can expand."""
+    """The absolute paths of programs in the value of an attribute, without paths that only a host can expand."""
     if attribute == "load_sensor":
         commands = value.replace(",", " ").split()
     elif kind == "cluster_queue":
@@ -47,20 +47,20 @@ def _paths(kind: str, attribute: str, value: str) -> "list[str]":
 
 
 def _program(command: str) -> str:
-    """The program of a command line without its `user@`; "" for a line that is no command."""
+    """The program of a command line without its `user@`; "" for an invalid line."""
     import shlex
 
     try:
-        words = shlex.split(command)
+        tokens = shlex.split(command)
     except ValueError:
         return ""
-    word = words[0] if words else ""
-    user, _, path = word.partition("@/")
-    return f"/{path}" if path and "/" not in user else word
+    executable = tokens[0] if tokens else ""
+    user, _, path = executable.partition("@/")
+    return f"/{path}" if path and "/" not in user else executable
 
 
 def _fault(path: str) -> str:
-    """Why this host cannot execute a file; "" where it can, or the caller may not look."""
+    """The reason for which this host cannot execute a file; "" if it can, or the caller has no access."""
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):

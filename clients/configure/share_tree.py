@@ -1,14 +1,14 @@
-"""Nodes of the share tree: shown as paths or drawn as a tree, added, changed and deleted; the usage that it counts.
+"""Nodes of the share tree: shown as paths or drawn as a tree, added, changed and deleted; clearing of usage.
 
-Owns -sst, -bonsai, -sstnode, -rsstnode, -astnode, -mstnode, -dstnode and -clearusage. The tree as a file is an object like any
-other. Called by `clients.qconf`. Source: qconf(1); QF-32, QF-33; O for the texts.
+Owns -sst, -bonsai, -sstnode, -rsstnode, -astnode, -mstnode, -dstnode and -clearusage. `clients.configure.change` handles the
+tree as a file. Called by `clients.qconf`. Source: qconf(1); QF-32, QF-33; O for the texts.
 """
 
 from clients import gdi, program
 
 
 def draw(kind: str, values: list[str]) -> int:
-    """-sst, -bonsai: a line a node, indented by its depth."""
+    """-sst, -bonsai: print a line per node, indented by its depth."""
     answer = gdi.call("config_share_tree", {"paths": None})
     for path, name, shares in answer.data or ():
         depth = path.count("/") if path != "/" else 0
@@ -17,7 +17,7 @@ def draw(kind: str, values: list[str]) -> int:
 
 
 def show_nodes(kind: str, values: list[str]) -> int:
-    """-sstnode, -rsstnode: paths of nodes and of all below them with their shares; unknown ones are reported."""
+    """-sstnode, -rsstnode: print the paths and shares of nodes and of their descendants; unknown nodes are reported."""
     answer = gdi.call("config_share_tree", {"paths": _items(values)})
     for path, _, shares in answer.data or ():
         program.show([f"{path}={shares}\n"])
@@ -40,7 +40,7 @@ def delete_nodes(kind: str, values: list[str]) -> int:
 
 
 def clear_usage(kind: str, values: list[str]) -> int:
-    """-clearusage: of users, or of all users and projects."""
+    """-clearusage: clear the usage of users, or of all users and projects."""
     return program.request("clear_usage", {"users": _items(values)})
 
 

@@ -1,6 +1,6 @@
 """Showing configuration objects: single objects, lists of names, host groups resolved.
 
-Owns what qconf -s* prints of objects. Called by `clients.qconf`. Source: QF-12 … QF-31, HG-5; O for texts of empty lists.
+Owns the output of qconf -s* for objects. Called by `clients.qconf`. Source: QF-12 … QF-31, HG-5; O for texts of empty lists.
 """
 
 import os
@@ -39,16 +39,16 @@ def show(kind: str, values: list[str]) -> int:
 
 
 def status_of(kind: str, answer: gdi.Answer) -> int:
-    """Print the texts of a `config_show`; the exit status, which is 1 when all objects are meant and there is none."""
+    """Print the texts of a `config_show`; the exit status, which is 1 when all objects were requested and none exists."""
     status = program.show_answers(answer)
     if not answer.data and not status and KIND[kind].shown_together:
-        program.complain("no sharetree element" if kind == "share_tree" else "No resource quota set found")
+        program.print_error("no sharetree element" if kind == "share_tree" else "No resource quota set found")
         return 1
     return status
 
 
 def _host_template() -> "dict[str, Any]":
-    """What an execution host begins with, under the name that it has in the original."""
+    """The attributes of a new execution host, under the name of the template in 8.1.9."""
     return {**program.read("config_template", {"kind": "exec_host"}), "hostname": "template"}
 
 
@@ -58,32 +58,32 @@ def _show_queues(expressions: list[str]) -> int:
     program.show([objects_text("cluster_queue", data["found"])])
     sys.stdout.flush()
     for phrase in data["unknown"]:
-        program.complain(f'No cluster queue or queue instance matches the phrase "{phrase}"')
+        program.print_error(f'No cluster queue or queue instance matches the phrase "{phrase}"')
     return 1 if data["unknown"] else 0
 
 
 def object_text(kind: str, attributes: "dict[str, Any]", name: str = "") -> str:
-    """An object as its file."""
+    """An object in the form of its file."""
     return format_object(kind, attributes, "SGE_SINGLE_LINE" in os.environ, name)
 
 
-def objects_text(kind: str, found: "Shown") -> str:
-    """Objects as they are shown together: the complexes as one table, some kinds divided by an empty line."""
+def objects_text(kind: str, objects: "Shown") -> str:
+    """The text of several objects: the complexes as one table, some kinds separated by an empty line."""
     if kind == "complex":
-        return format_complex_table(sorted((each["attributes"] for each in found), key=lambda row: row["name"]))
+        return format_complex_table(sorted((each["attributes"] for each in objects), key=lambda row: row["name"]))
     if kind == "configuration":
-        return "".join(object_text(kind, each["attributes"], each["name"]) for each in found)
-    texts = [object_text(kind, each["attributes"]) for each in found]
+        return "".join(object_text(kind, each["attributes"], each["name"]) for each in objects)
+    texts = [object_text(kind, each["attributes"]) for each in objects]
     return ("\n" if KIND[kind].divided else "").join(texts)
 
 
-def with_load(found: "Shown") -> "Shown":
-    """Execution hosts with what they report, as qconf -se shows them."""
-    names = [each["name"] for each in found if each["name"] not in ("", "global")]
+def with_load(objects: "Shown") -> "Shown":
+    """Execution hosts with their load values, as qconf -se shows them."""
+    names = [each["name"] for each in objects if each["name"] not in ("", "global")]
     hosts = program.read("status", {"hosts": {"hosts": names, "load_values": True}})["hosts"] if names else []
     load = {host["name"]: host.get("load_values", {}) for host in hosts}
     shown: Shown = []
-    for each in found:
+    for each in objects:
         reported = load.get(each["name"], {})
         attributes: dict[str, Any] = {}
         for attribute, value in each["attributes"].items():
@@ -96,17 +96,17 @@ def with_load(found: "Shown") -> "Shown":
 
 
 def show_list(kind: str, values: list[str]) -> int:
-    """Print all names of a kind, one a line; 1 when there is none."""
+    """Print all names of a kind, a line each; exit 1 when the kind has no object."""
     names = names_of(kind)
     if not names:
-        program.complain(KIND[kind].empty)
+        program.print_error(KIND[kind].empty)
         return 1
     _write_names(names)
     return 0
 
 
 def names_of(kind: str) -> list[str]:
-    """All names of a kind that stand for an object of its own, sorted."""
+    """All names of a kind that identify separate objects, sorted."""
     return sorted(name for name in program.read("config_list", {"kind": kind}) if name not in KIND[kind].unlisted)
 
 
@@ -115,31 +115,31 @@ def _write_names(names: list[str]) -> None:
 
 
 def search(kind: str, values: list[str]) -> int:
-    """-sobjl: names of the objects with a value that matches; none is no failure (QF-15)."""
-    _write_names(found(values))
+    """-sobjl: print the names of the objects with a matching value; an empty result is no failure (QF-15)."""
+    _write_names(matching_names(values))
     return 0
 
 
-def found(values: list[str]) -> list[str]:
-    """Names of the objects that `object attribute value` means."""
+def matching_names(values: list[str]) -> list[str]:
+    """Names of the objects that `object attribute value` selects."""
     names: list[str] = program.read("config_search", dict(zip(("object", "attribute", "value"), values, strict=True)))
     return names
 
 
 def show_detached(kind: str, values: list[str]) -> int:
-    """-sds: the qmaster's lines on settings of queues that no host uses (QF-16)."""
+    """-sds: print the qmaster's lines on settings of queues that no host uses (QF-16)."""
     return program.request("config_detached", {})
 
 
 def show_group_tree(kind: str, values: list[str]) -> int:
-    """-shgrp_tree: the group, and indented what is in it."""
+    """-shgrp_tree: print the group and, indented, its members."""
     members = group_members(values[0])
     program.show(_tree(values[0], members, ""))
     return 0
 
 
 def show_group_hosts(kind: str, values: list[str]) -> int:
-    """-shgrp_resolved: all hosts of the group in one line, which an empty group lacks (O)."""
+    """-shgrp_resolved: print all hosts of the group in one line; no line for an empty group (O)."""
     hosts = hosts_of_group(values[0])
     if hosts:
         print(" ".join(hosts))
@@ -148,11 +148,11 @@ def show_group_hosts(kind: str, values: list[str]) -> int:
 
 def hosts_of_group(group: str) -> list[str]:
     """All hosts of a group, each once. Raises Failure for an unknown group."""
-    return _resolved(group, group_members(group))
+    return _resolve_hosts(group, group_members(group))
 
 
 def group_members(group: str) -> dict[str, list[str]]:
-    """Members of all groups: hosts and groups as configured, and what a rule found (HG-5, HG-12)."""
+    """Members of all groups: hosts and groups as configured, and the hosts that match a rule (HG-5, HG-12)."""
     groups = program.read("config_show", {"kind": "host_group", "names": None})
     members = {
         each["name"]: [
@@ -173,11 +173,11 @@ def _tree(name: str, members: dict[str, list[str]], indent: str) -> "Iterator[st
         yield from _tree(member, members, indent + "   ")
 
 
-def _resolved(name: str, members: dict[str, list[str]]) -> list[str]:
-    """All hosts of a group, each once: its own in their order, then those of its groups (O)."""
+def _resolve_hosts(name: str, members: dict[str, list[str]]) -> list[str]:
+    """All hosts of a group, each once: its own hosts in their order, then the hosts of its subgroups (O)."""
     listed = members.get(name, ())
-    found = dict.fromkeys(member for member in listed if not member.startswith("@"))
+    hosts = dict.fromkeys(member for member in listed if not member.startswith("@"))
     for group in listed:
         if group.startswith("@"):
-            found.update(dict.fromkeys(_resolved(group, members)))
-    return list(found)
+            hosts.update(dict.fromkeys(_resolve_hosts(group, members)))
+    return list(hosts)

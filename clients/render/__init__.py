@@ -1,7 +1,7 @@
-"""In which form a command prints what it was told: a text for people, XML or JSON. Chosen once, by its options.
+"""The output forms of a command: a text for people, XML or JSON. Chosen once, by its options.
 
-Owns the choice. Each form is a module here with the functions of `OutputForm`: `as_text`, `as_xml`, `as_json`; the other modules
-print one kind of thing each. Called by the commands that have -xml.
+Owns the choice. Each form is a module of this package with the functions of `OutputForm`: `as_text`, `as_xml`, `as_json`; every
+other module prints one kind of object. Called by the commands that have -xml.
 """
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
     class OutputForm(Protocol):
-        """What each form can print; all give pieces of the whole. `fields`: the options of the command."""
+        """The functions of each form; they return the output in pieces. `fields`: the options of the command."""
 
         @property
         def FOR_PEOPLE(self) -> bool:
-            """Whether what is missing is said beside it, in words and by the exit status."""
+            """Whether missing objects are reported separately, by messages and by the exit status."""
 
         def write(self, pieces: "Iterable[str]") -> None:
             """Print the pieces."""
 
         def job_list(self, data: Fields, further: "Iterable[list[Any]]", fields: Fields, full: bool) -> "Iterator[str]":
-            """`data`: running jobs, with `full` queue instances, too; `further`: [phase, rows] each, as they come."""
+            """`data`: running jobs, and with `full` queue instances; `further`: [phase, rows] each, as they come."""
 
         def cluster_queues(self, rows: list[Fields], fields: Fields) -> "Iterator[str]": ...
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def output_of(fields: "Fields") -> "OutputForm":
-    """The form that the options ask for; only its module is imported."""
+    """The form that the options request; only its module is imported."""
     if fields.get("json"):
         from clients.render import as_json
 

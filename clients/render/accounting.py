@@ -1,4 +1,4 @@
-"""Accounting as qacct prints it: whole records, and totals grouped by what was asked.
+"""Accounting as qacct prints it: whole records, and totals by groups.
 
 Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, AC-2; O for labels and widths.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _RULE = "=" * 62 + "\n"
 _GIGABYTE = 2**30
 
-#: (label, field, how it is printed) in order
+#: (label, field, format) in order
 _LINES = (
     ("qname", "qname", "text"),
     ("hostname", "hostname", "text"),
@@ -60,7 +60,7 @@ _LINES = (
 
 
 def full_record(record: AccountingRecord) -> str:
-    """A record as -j prints it, its rule in front."""
+    """A record as -j prints it, below a rule."""
     fields = dict(zip(FIELDS, record, strict=False))
     lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in _LINES]
     lines += [f"{label:<12} {text}\n" for label, text in printable(record.notes).items()]
@@ -72,7 +72,7 @@ def _value(text: str, kind: str) -> str:
         return str(printable(text))
     if kind == "text":
         return f"{printable(text):<20}"
-    # float takes white space beside a number, which lines of files may have
+    # float accepts white space beside a number, which lines of files may have
     text = text.strip()
     number = float(text)
     if kind == "whole":
@@ -128,10 +128,10 @@ _TITLES = "{:>13} {:>13} {:>13} {:>13} {:>18} {:>18} {:>18}".format(*"WALLCLOCK 
 _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 
-def reservation(found: "dict[str, Any]") -> "Iterator[str]":
-    """What a reservation held and what was used of it, a line each, as of records (AR-124)."""
+def reservation(use: "dict[str, Any]") -> "Iterator[str]":
+    """The slots of a reservation and their use, a line per field, as of records (AR-124)."""
     yield _RULE
-    for label, value in printable(found).items():
+    for label, value in printable(use).items():
         name, unit = label.removesuffix("_s"), ""
         if label.endswith("_time_s"):
             value = long_date(value)
@@ -152,22 +152,22 @@ def _groups(fields: "dict[str, Any]") -> "list[Group]":
 
 
 def _rows(sums: Sums, groups: "list[Group]") -> "list[tuple[tuple[str, ...], list[float]]]":
-    """The values of the groups and their sums, in order; what is not grouped has a row in any case."""
+    """The values of the groups and their sums, in order; without groups always a single row."""
     if not groups:
         return [((), sums.by_key.get((), [0.0] * (1 + len(SUMMED_FIELDS)))[1:])]
     return [(key, sums.by_key[key][1:]) for key in sorted(sums.by_key, key=lambda key: _order(key, groups))]
 
 
 def totals(sums: Sums, fields: "dict[str, Any]") -> "Iterator[str]":
-    """The table of sums, a row for each combination of what the options group by (QA-1, QA-2)."""
+    """The table of sums, a row for each combination of values of the groups (QA-1, QA-2)."""
     groups = _groups(fields)
     if not groups:
         yield "Total System Usage\n"
     widths = []
     for index, (option, title, _, numeric) in enumerate(groups):
-        asked = fields.get(option, "") if option not in ("queue", "host") or "@" not in fields.get("queue", "") else ""
+        requested = fields.get(option, "") if option not in ("queue", "host") or "@" not in fields.get("queue", "") else ""
         longest = (len(key[index]) for key in sums.by_key)
-        widths.append(max([len(title), len(str(asked)), 5 if numeric else 0, *longest]))
+        widths.append(max([len(title), len(str(requested)), 5 if numeric else 0, *longest]))
     titles = "".join(f"{title:<{width}} " for (_, title, _, _), width in zip(groups, widths, strict=True))
     yield f"{titles}{_TITLES}\n{'=' * (len(titles) + len(_TITLES))}\n"
     for key, row in _rows(sums, groups):
@@ -179,7 +179,7 @@ def totals(sums: Sums, fields: "dict[str, Any]") -> "Iterator[str]":
 
 
 def totals_by_group(sums: Sums, fields: "dict[str, Any]") -> "list[dict[str, Any]]":
-    """The totals as plain data: what they are grouped by, then the sums with their units."""
+    """The totals as plain data: the values of the groups, then the sums with their units."""
     groups = _groups(fields)
     return [
         {group[0]: int(value) if group[3] else value for group, value in zip(groups, key, strict=True)}

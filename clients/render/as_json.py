@@ -1,4 +1,4 @@
-"""What the commands print with -json: a line each (docs/schemas). One of the forms of `clients.render`."""
+"""The output of the commands with -json: one line (docs/schemas). One of the forms of `clients.render`."""
 
 import sys
 
@@ -15,7 +15,7 @@ FOR_PEOPLE = False
 
 
 def write(pieces: "Iterable[str]") -> None:
-    """Print them as they are."""
+    """Print the pieces unchanged."""
     sys.stdout.writelines(pieces)
 
 

@@ -1,4 +1,4 @@
-"""What the commands print for people. One of the forms of `clients.render`, and the one that most want."""
+"""The output of the commands for people, their default. One of the forms of `clients.render`."""
 
 import os
 
@@ -23,7 +23,7 @@ def job_list(data: "Fields", further: "Phases", fields: "Fields", full: bool) ->
     slot_lines = "t" in fields.get("group", "") or "task_usage" in fields
     running = data["jobs"]["running"]
     if full or "requested" in fields:
-        # all that stands in the lines of jobs themselves is a name
+        # the lines of jobs themselves contain only names, which need no escaping
         from gridengine.printable import printable
 
         data["queues"] = printable(data.get("queues"))
@@ -57,7 +57,7 @@ def _table(fields: "Fields", slot_lines: bool, width: int) -> JobTable:
 
 
 def _job_list(running: "list[Any]", further: "Phases", table: JobTable, fields: "Fields") -> "Iterator[str]":
-    """The reduced format; a header only if there is a job."""
+    """The reduced format; no header without jobs."""
     header = table.header()
     if running:
         yield header
@@ -76,7 +76,7 @@ def _job_list(running: "list[Any]", further: "Phases", table: JobTable, fields: 
 
 
 def cluster_queues(rows: "list[Fields]", fields: "Fields") -> "Iterator[str]":
-    """qstat -g c; nothing without queues."""
+    """qstat -g c; no output without queues."""
     from clients.render.instances import cluster_queue_format
 
     return cluster_queue_format(rows, "ext" in fields) if rows else iter(())
@@ -109,11 +109,11 @@ def quotas(rows: "list[Fields]") -> "Iterator[str]":
 
 
 def reservations(data: "Fields", fields: "Fields") -> "Iterator[str]":
-    """qrstat: a line each, all of single ones with -ar; nothing if there are none."""
+    """qrstat: a line per reservation, all details with -ar; no output without reservations."""
     from clients.render import reservations as render
     from gridengine.printable import printable
 
-    found = printable(data["reservations"])
+    rows = printable(data["reservations"])
     if "reservations" in fields:
-        return render.details(found)
-    return render.summary(found, "explain" in fields) if found else iter(())
+        return render.details(rows)
+    return render.summary(rows, "explain" in fields) if rows else iter(())

@@ -1,4 +1,4 @@
-"""What the commands print with -xml: a document each. One of the forms of `clients.render`."""
+"""The output of the commands with -xml: a document. One of the forms of `clients.render`."""
 
 import sys
 
@@ -13,7 +13,7 @@ FOR_PEOPLE = False
 
 
 def write(pieces: "Iterable[str]") -> None:
-    """Print them as they are."""
+    """Print the pieces unchanged."""
     sys.stdout.writelines(pieces)
 
 

@@ -32,10 +32,10 @@ def host_table(
     jobs: "dict[str, list[Any]] | None",
     titled: bool,
 ) -> "Iterator[str]":
-    """The lines of qhost. `queues`, `jobs`: what to show below each host by its name, None for nothing.
+    """The lines of qhost. `queues`, `jobs`: the rows to show below each host by its name, None to show none.
 
     `topology`: with sockets, cores and threads; `titled`: a title in front of the resources (-F with names).
-    Jobs stand below their queues where these are shown, and then without a header.
+    Jobs are printed below their queues if queues are shown, and then without a header.
     """
     if hosts:
         yield _HEADER.format(" NSOC NCOR NTHR " if topology else " ")
@@ -47,7 +47,7 @@ def host_table(
         counts = f"{ncpu:>4} {sockets:>4} {cores:>4} {threads:>4}" if topology else f"{ncpu:>4}"
         sizes = "".join(f"{size:>8}" for size in memory)
         yield f"{host['name']:<23.23} {arch:<12.12} {counts} {load:>5}{sizes}\n"
-        resources = [f"{letters}:{name}={value}" for letters, name, value in host.get("resources", ())]
+        resources = [f"{dominance}:{name}={value}" for dominance, name, value in host.get("resources", ())]
         if resources and titled:
             yield f"    Host Resource(s):      {resources.pop(0)}\n"
         yield from (f"   {resource}\n" for resource in resources)

@@ -27,7 +27,7 @@ _STATES = "sASCuadDcoE"
 
 
 def load_text(load: "str | None") -> str:
-    """The load column: two decimals, -NA- if nothing is known, ---- for what is no number."""
+    """The load column: two decimals, -NA- for an unknown load, ---- for a text that is no number."""
     if load is None:
         return "-NA-"
     try:
@@ -38,15 +38,15 @@ def load_text(load: "str | None") -> str:
 
 def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Row]]]]":
     """For each instance the tasks there, each with its grants at this instance."""
-    found: dict[str, list[tuple[Row, list[Row]]]] = {}
+    tasks: dict[str, list[tuple[Row, list[Row]]]] = {}
     for row in running:
         for grant in row[GRANTS]:
-            found.setdefault(grant[INSTANCE], []).append((row, [grant]))
-    return found
+            tasks.setdefault(grant[INSTANCE], []).append((row, [grant]))
+    return tasks
 
 
 def by_host(data: "dict[str, Any]", fields: "dict[str, Any]") -> "tuple[ByHost | None, ByHost | None]":
-    """Queue instances (qhost -q) and tasks (-j) by host; None for what was not asked for."""
+    """Queue instances (qhost -q) and tasks (-j) by host; None if the option was not given."""
     queues = _by_host(data["queues"], lambda row: row["name"]) if "queues" in fields else None
     if "jobs" not in fields:
         return queues, None
@@ -57,17 +57,17 @@ def by_host(data: "dict[str, Any]", fields: "dict[str, Any]") -> "tuple[ByHost |
 
 def _by_host(rows: "Iterable[Any]", name_of: "Callable[[Any], str]") -> "ByHost":
     """Rows of queue instances by the host in their names."""
-    found: ByHost = {}
+    grouped: ByHost = {}
     for row in rows:
-        found.setdefault(host_of(name_of(row)), []).append(row)
-    return found
+        grouped.setdefault(host_of(name_of(row)), []).append(row)
+    return grouped
 
 
 def full_format(
     instances: "list[Instance]", running: "list[Row]", further: "Iterable[Row]", table: JobTable, width: int, only_used: bool
 ) -> "Iterator[str]":
     """The text of qstat -f. `further`: [phase, rows] of the other jobs, phase by phase; `width` of the queue column;
-    `only_used` hides instances without jobs, whoever's (ST-22)."""
+    `only_used` hides instances without jobs of any user (ST-22)."""
     at = jobs_by_instance(running)
     length = 51 + width + 108 * table.ext
     header = f"{'queuename':<{width}} {_HEADER}"
@@ -83,8 +83,8 @@ def full_format(
             f"{instance['name']:<{width}.{width}} {instance['type']:<5} {slots:<14} {load_text(instance['load']):<8} "
             f"{arch:<13} {instance['states']}\n"
         )
-        for letters, name, value in instance.get("resources", ()):
-            yield f"\t{letters}:{name}={value}\n"
+        for dominance, name, value in instance.get("resources", ()):
+            yield f"\t{dominance}:{name}={value}\n"
         for texts in instance.get("explain", {}).values():
             yield from (f"\t{text}\n" for text in texts)
         for row, grants in tasks:
@@ -101,11 +101,11 @@ def full_format(
 def cluster_queue_format(rows: "list[Instance]", ext: bool) -> "Iterator[str]":
     """The text of qstat -g c; names are never cut (ST-15)."""
     width = max([30, *(len(row["name"]) for row in rows)])
-    states = "".join(f"{letter:>6}" for letter in _STATES) if ext else ""
+    states = "".join(f"{code:>6}" for code in _STATES) if ext else ""
     yield f"{'CLUSTER QUEUE':<{width}}  CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE {states or ' '}\n"
     yield "-" * (50 + width + (66 if ext else 0)) + "\n"
     for row in rows:
         load = "-NA-" if row["load"] is None else f"{row['load']:.2f}"
         counts = (row["used"], row["resv"], row["available"], row["total"], row["temporary"], row["manual"])
-        each = "".join(f"{row['states'].get(letter, 0):>5} " for letter in _STATES) if ext else ""
+        each = "".join(f"{row['states'].get(code, 0):>5} " for code in _STATES) if ext else ""
         yield f"{row['name']:<{width}} {load:>7} {' '.join(f'{count:>6}' for count in counts)} {each}\n"

@@ -1,4 +1,4 @@
-"""Everything about jobs as `qstat -j` prints it, and the same for a job that is not submitted (qsub -verify).
+"""All details of jobs as `qstat -j` prints them, and the same for a job that is not submitted (qsub -verify).
 
 Owns the lines and their order. Called by qstat and qsub. Source: ST-18 … ST-20, DP-6, SO-40; O for labels and order.
 """
@@ -31,12 +31,12 @@ def _paths(pairs: "list[list[str]]", middle: str = "NONE:") -> str:
 
 
 def _pairs(pairs: "Any") -> str:
-    """A name alone where the value is not for the caller."""
+    """`name=value` pairs; the name alone if the caller may not see the value."""
     return ",".join(name if value is None else f"{name}={value or 'NONE'}" for name, value in pairs)
 
 
 def job_details(jobs: "list[Detail]", binding: bool, note: str = "") -> "Iterator[str]":
-    """The text of qstat -j for jobs that were found; `binding` with the lines about core binding, `note` before the reasons."""
+    """The text of qstat -j for existing jobs; `binding`: with lines about core binding; `note`: printed before the reasons."""
     for job in printable(jobs):
         yield _RULE
         yield from _lines(job, binding)
@@ -65,7 +65,7 @@ def _lines(job: "Detail", binding: bool) -> "Iterator[str]":
             yield _line(label, value)
     for label, value in _requested(job):
         if value not in ("", None):
-            # the original leaves this one label out of its column
+            # 8.1.9 prints this label without the column
             yield f"{label}:  {value}\n" if label == "parallel environment" else _line(label, value)
     if binding:
         yield _line("binding", job["binding"] or "NONE")
@@ -74,7 +74,7 @@ def _lines(job: "Detail", binding: bool) -> "Iterator[str]":
 
 
 def _requested(job: "Detail") -> "list[tuple[str, Any]]":
-    """What the options of the job asked for, in the order of print; "" for what is not shown."""
+    """The requests of the job's options, in the order of print; "" for a line that is not shown."""
     yes = {True: "y", False: ""}
     return [
         ("execution_time", long_date(job["start_after"]) if job["start_after"] else ""),
@@ -159,15 +159,15 @@ def reason_lines(reasons: list[str]) -> "Iterator[str]":
 
 
 def pending_reasons(reasons: "list[list[Any]]", note: str = "") -> "Iterator[str]":
-    """`qstat -j` without jobs: each reason with the jobs that it concerns; `note` first, and a line where nothing is to say."""
+    """`qstat -j` without jobs: each reason with its jobs; `note` first, and a line if there are no reasons."""
     if note or not reasons:
         yield f"{'scheduling info:':<{_WIDTH}}{note or 'There are no messages available'}\n\n"
     for text, ids in printable(reasons):
         yield f"{text[:1].upper()}{text[1:]}\n\t{',	'.join(map(str, ids))}\n"
 
 
-def would_be_job(request: "Detail") -> str:
-    """What -verify prints: the job that a `submit` request would make (SO-40)."""
+def unsubmitted_job_text(request: "Detail") -> str:
+    """The output of -verify: the job that a `submit` request would create (SO-40)."""
     from clients.submission import default_name
 
     empty: Detail = dict.fromkeys(
@@ -203,7 +203,7 @@ def would_be_job(request: "Detail") -> str:
 
 
 def _script_lines(request: "Detail") -> str:
-    """A script that would be sent along: its size in bytes, and its text unless that is no UTF-8."""
+    """The script of a request: its size in bytes, and its text if it is UTF-8."""
     if "script" not in request:
         return ""
     script = str(request["script"])
@@ -222,5 +222,5 @@ def _array(tasks: str) -> "list[int] | None":
         return None
     from gridengine.ranges import Ranges
 
-    found = Ranges.parse(tasks)
-    return [found.first, found.last, found.step]
+    ranges = Ranges.parse(tasks)
+    return [ranges.first, ranges.last, ranges.step]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 QUEUE_WIDTH = 30
 _NO_TASK = " " * 7
-#: what stands in front of the queue on lines of further slots of a task
+#: blanks before the queue on lines of further slots of a task
 _SAME_JOB = " " * 66
 _USAGE_COLUMNS = "cpu        mem     io      tckts ovrts otckt ftckt stckt share "
 _TASK_COLUMNS = "task-ID state cpu        mem     io      stat failed "
@@ -102,12 +102,12 @@ class JobTable:
         width, date = self.queue, self._date
         no_queue = " " * (width + 1) if width else ""
         line = self.indent + "%7d %7.5f %-10.10s %-12.12s %-5.5s %s %s%5d %s\n"
-        for number, priority, name, owner, letters, moment, grants, slots, tasks in rows:
+        for number, priority, name, owner, state_codes, moment, grants, slots, tasks in rows:
             queue = f"{grants[0][0]:<{width}.{width}} " if grants and width else no_queue
-            yield line % (number, priority, name, owner, letters, date(moment), queue, slots, tasks or _NO_TASK)
+            yield line % (number, priority, name, owner, state_codes, date(moment), queue, slots, tasks or _NO_TASK)
 
     def grant_lines(self, row: "Row", grants: "list[Row]") -> "Iterator[str]":
-        """The lines of a task at some of its instances: in a queue's section (-f), or at every one of them (-g t)."""
+        """The lines of a task at some of its instances: in a queue's section (-f), or at all its instances (-g t)."""
         for instance, slots, slaves in grants:
             if not self.slot_lines:
                 yield self._line(row, instance, f"{slots:>5}")
@@ -125,14 +125,14 @@ class JobTable:
                 yield self._details(row, master_of(row))
 
     def _same_job(self, row: "Row") -> str:
-        """What stands in front of the queue on lines of further slots of a task: the usage of the slot, which is not known."""
+        """The text before the queue on lines of further slots of a task: the usage of the slot is unknown."""
         if not self.ext:
             return self.indent + _SAME_JOB
         blank = self.header().partition("\n")[0].index("cpu  ")
         return f"{'':<{blank}}{self._usage(details_of(row), True, None)}"
 
     def _sub_tasks(self, row: "Row", instance: str, kinds: list[str]) -> list[str]:
-        """The columns of -t for each slot: the master with its usage, then slave tasks as long as there are some (ST-26)."""
+        """The columns of -t for each slot: the master with its usage, then the slave tasks (ST-26)."""
         details = details_of(row)
         if not self.task_usage or details.get("slaves") is None:
             return [""] * len(kinds)
@@ -148,7 +148,7 @@ class JobTable:
         return tails
 
     def _line(self, row: "Row", instance: str, slots: str, tail: str = "") -> str:
-        number, priority, name, owner, letters, moment, grants, _, tasks = row[:9]
+        number, priority, name, owner, state_codes, moment, grants, _, tasks = row[:9]
         details = details_of(row)
         text = f"{self.indent}{number:>7} {priority:7.5f} "
         text += f"{details['nurg']:7.5f} " if self.pri or self.urg else ""
@@ -160,11 +160,11 @@ class JobTable:
         text += f"{details['ppri']:>5} " if self.pri else ""
         text += f"{name:<10.10} {owner:<12.12} "
         text += f"{details['project'] or 'NA':<16.16} {details['department']:<10.10} " if self.ext else ""
-        text += f"{letters:<5.5} "
+        text += f"{state_codes:<5.5} "
         text += f"{self._date(moment)} " if self.time else ""
         text += f"{self._date(details['deadline']) if details['deadline'] else '':<19} " if self.urg else ""
         if self.ext:
-            # what a task used is known of its master's instance alone
+            # the usage of a task is known for its master's instance alone
             usage = details["usage"] if grants and grants[0][0] == instance else None
             text += self._usage(details, bool(grants), usage)
         text += f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
@@ -195,7 +195,7 @@ class JobTable:
         return f"{text}{second:02d}"
 
     def _details(self, row: "Row", master: str) -> str:
-        """What -r prints below a job (ST-24)."""
+        """The lines of -r below a job (ST-24)."""
         details = details_of(row)
         lines = [f"Full jobname:     {row[NAME]}"]
         if row[GRANTS]:

@@ -1,7 +1,7 @@
-"""-json of qstat -j, qacct, qrstat, qquota and qexplain: everything about jobs, accounting records, reservations and more.
+"""-json of qstat -j, qacct, qrstat, qquota and qexplain: details of jobs, accounting records, reservations and more.
 
-Owns the names, which docs/schemas publishes and which therefore stay: units last (`_s`, `_bytes`), null for what is not
-there. Called by the commands. Shapes of what comes in: docs/gdi.md.
+Owns the field names. They must stay, since docs/schemas publishes them: units last (`_s`, `_bytes`), null for a missing value.
+Called by the commands. Shapes of the input: docs/gdi.md.
 """
 
 from clients.render.json_status import grants
@@ -30,31 +30,31 @@ _PRIORITIES = ("priority", "normalized_posix_priority", "normalized_urgency", "n
 
 
 def job_details(data: "Fields") -> "Fields":
-    """Jobs with all that is known of them; without jobs asked for, why jobs are pending."""
+    """Jobs with all details; for a request without jobs, the pending reasons."""
     if "reasons" in data:
         return {"reasons": [{"text": text, "job_ids": ids} for text, ids in data["reasons"]]}
     return {"jobs": [_job(job) for job in data["jobs"]], "unknown": data["unknown"]}
 
 
 def _job(job: "Fields") -> "Fields":
-    found: Fields = {"job_id": job["id"], **{name: job[name] for name in _PLAIN}}
+    fields: Fields = {"job_id": job["id"], **{name: job[name] for name in _PLAIN}}
     for name in ("submit_time", "start_after", "deadline", "checkpoint_interval"):
-        found[f"{name}_s"] = job[name] or None
+        fields[f"{name}_s"] = job[name] or None
     for name in ("stdout", "stderr", "stdin", "shells"):
-        found[name] = [{"host": host or None, "path": path} for host, path in job[name]]
+        fields[name] = [{"host": host or None, "path": path} for host, path in job[name]]
     for name in ("hard", "soft"):
         unknown = {"type": None, "consumable": None}
-        found[name] = [
+        fields[name] = [
             {"name": each, "value": value, **job["complexes"].get(each, unknown)} for each, value in job[name].items()
         ]
-    found["environment"] = [{"name": name, "value": value} for name, value in job["environment"]]
-    found["array"] = dict(zip(("first", "last", "step"), job["array"], strict=True)) if job["array"] else None
-    found["ar_id"] = job["ar"] or None
-    found["priorities"] = dict(zip(_PRIORITIES, job["priorities"], strict=True)) if job["priorities"] else None
-    found["notes"] = {field.label: job[field.name] for field in LABELLED if job[field.name]}
-    found["error"] = job["error"]
-    found["tasks"] = [_task(task) for task in job["tasks"]]
-    return found
+    fields["environment"] = [{"name": name, "value": value} for name, value in job["environment"]]
+    fields["array"] = dict(zip(("first", "last", "step"), job["array"], strict=True)) if job["array"] else None
+    fields["ar_id"] = job["ar"] or None
+    fields["priorities"] = dict(zip(_PRIORITIES, job["priorities"], strict=True)) if job["priorities"] else None
+    fields["notes"] = {field.label: job[field.name] for field in LABELLED if job[field.name]}
+    fields["error"] = job["error"]
+    fields["tasks"] = [_task(task) for task in job["tasks"]]
+    return fields
 
 
 def _task(task: "Fields") -> "Fields":
@@ -100,16 +100,16 @@ def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
 
 
 def accounting_fields(record: "AccountingRecord") -> "Fields":
-    """The fields of one, without its notes."""
-    return dict(map(_accounted, FIELDS, record))
+    """The fields of a record, without its notes."""
+    return dict(map(_typed_field, FIELDS, record))
 
 
 def accounting_titles() -> list[str]:
-    """The names of these fields, in order."""
+    """The names of the fields of a record, in order."""
     return [_RENAMED.get(name, name) for name in FIELDS]
 
 
-def _accounted(name: str, text: str) -> "tuple[str, Any]":
+def _typed_field(name: str, text: str) -> "tuple[str, Any]":
     value: Any = text
     if name in _NULL_IF_NONE and text == "NONE":
         value = None
@@ -121,24 +121,24 @@ def _accounted(name: str, text: str) -> "tuple[str, Any]":
 
 def reservations(data: "Fields") -> "Fields":
     """Advance reservations."""
-    return {"reservations": [_reservation(one) for one in data["reservations"]], "unknown": data["unknown"]}
+    return {"reservations": [_reservation(reservation) for reservation in data["reservations"]], "unknown": data["unknown"]}
 
 
-def _reservation(one: "Fields") -> "Fields":
-    found = {name: value for name, value in one.items() if name not in ("id", "hard", "granted")}
+def _reservation(reservation: "Fields") -> "Fields":
+    fields = {name: value for name, value in reservation.items() if name not in ("id", "hard", "granted")}
     for name in ("submit_time", "start_time", "end_time", "idle_limit"):
-        found[f"{name}_s"] = found.pop(name)
-    hard = [{"name": name, "value": value} for name, value in one["hard"]]
-    return {"ar_id": one["id"], **found, "hard": hard, "granted": grants(one["granted"])}
+        fields[f"{name}_s"] = fields.pop(name)
+    hard = [{"name": name, "value": value} for name, value in reservation["hard"]]
+    return {"ar_id": reservation["id"], **fields, "hard": hard, "granted": grants(reservation["granted"])}
 
 
 def explanations(data: "Fields") -> "Fields":
-    """Why jobs are pending."""
+    """Explanations of pending jobs."""
     return {"jobs": [_explanation(job) for job in data["jobs"]], "unknown": data["unknown"]}
 
 
-def stories(data: "Fields") -> "Fields":
-    """What happened to jobs."""
+def histories(data: "Fields") -> "Fields":
+    """Histories of jobs."""
     names = ("time_s", "task_id", "event", "cause")
     jobs = [
         {"job_id": job["id"], "cut": job["cut"], "events": [dict(zip(names, line, strict=True)) for line in job["events"]]}
@@ -168,7 +168,7 @@ def _explanation(job: "Fields") -> "Fields":
 
 
 def quotas(rows: "list[Fields]") -> "Fields":
-    """Limits of resource quotas, with what is in use under them."""
+    """Limits of resource quotas, with their current usage."""
     names = ("scope", "expanded", "included", "excluded")
     return {
         "limits": [

@@ -1,7 +1,7 @@
 """-json of qstat, qhost and qselect: jobs, queue instances, cluster queues and hosts as plain data.
 
-Owns the names, which docs/schemas publishes and which therefore stay: units last (`_s`, `_bytes`), null for what is not
-known. Called by the commands. Shapes of what comes in: docs/gdi.md.
+Owns the field names. They must stay, since docs/schemas publishes them: units last (`_s`, `_bytes`), null for an unknown value.
+Called by the commands. Shapes of the input: docs/gdi.md.
 """
 
 from itertools import chain
@@ -40,20 +40,20 @@ def cluster_queues(rows: "Iterable[Fields]") -> "Fields":
 
 def hosts(data: "Fields") -> "Fields":
     """Hosts, with their queue instances and jobs if the answer has them."""
-    found: dict[str, Fields] = {row["name"]: _host(row) for row in data["hosts"]}
+    by_name: dict[str, Fields] = {row["name"]: _host(row) for row in data["hosts"]}
     for part, key in (("queues", "queue_instances"), ("jobs", "jobs")):
         if part in data:
-            for host in found.values():
+            for host in by_name.values():
                 host[key] = []
     for row in data.get("queues", ()):
         name = host_of(row["name"])
-        if name in found:
-            found[name]["queue_instances"].append(instance(row))
+        if name in by_name:
+            by_name[name]["queue_instances"].append(instance(row))
     for row in data["jobs"]["running"] if "jobs" in data else ():
         for name in dict.fromkeys(host_of(grant[INSTANCE]) for grant in row[GRANTS]):
-            if name in found:
-                found[name]["jobs"].append(job(row, "running"))
-    return {"hosts": list(found.values())}
+            if name in by_name:
+                by_name[name]["jobs"].append(job(row, "running"))
+    return {"hosts": list(by_name.values())}
 
 
 def grants(pairs: "Iterable[Row]") -> "list[Fields]":
@@ -63,14 +63,14 @@ def grants(pairs: "Iterable[Row]") -> "list[Fields]":
 
 def job(row: "Row", phase: str) -> "Fields":
     """A line of the job list: a running task, or pending or finished tasks of a job in the same state."""
-    number, priority, name, owner, letters, moment, granted, slots, tasks = row[:9]
-    found: Fields = {
+    number, priority, name, owner, state_codes, moment, granted, slots, tasks = row[:9]
+    fields: Fields = {
         "job_id": number,
         "tasks": str(tasks) if tasks else None,
         "name": name,
         "owner": owner,
         "phase": phase,
-        "state": letters,
+        "state": state_codes,
         "priority": priority,
         "submit_time_s": moment if phase in ("pending", "finished") else None,
         "start_time_s": None if phase in ("pending", "finished") else moment,
@@ -79,12 +79,12 @@ def job(row: "Row", phase: str) -> "Fields":
     }
     details = details_of(row)
     if "nurg" in details:
-        found["shares"] = _shares(details)
+        fields["shares"] = _shares(details)
     if details.get("slaves"):
-        found["slave_tasks"] = [_slave(*slave) for slave in details["slaves"]]
+        fields["slave_tasks"] = [_slave(*slave) for slave in details["slaves"]]
     if "hard" in details:
-        found["requests"] = _requests(details)
-    return found
+        fields["requests"] = _requests(details)
+    return fields
 
 
 def _slave(where: str, name: str, usage: list[float]) -> "Fields":
@@ -93,7 +93,7 @@ def _slave(where: str, name: str, usage: list[float]) -> "Fields":
 
 
 def _shares(details: "Fields") -> "Fields":
-    """What -ext, -urg and -pri add."""
+    """The fields that -ext, -urg and -pri add."""
     cpu, memory, io = details["usage"] or (None, None, None)
     return {
         "project": details["project"],
@@ -126,20 +126,20 @@ _SAME_REQUESTS = (
 
 
 def _requests(details: "Fields") -> "Fields":
-    """What -r adds."""
-    found = {name: details[name] for name in _SAME_REQUESTS}
-    found["hard"] = [{"name": name, "value": value, "urgency": urgency} for name, value, urgency in details["hard"]]
-    found["soft"] = [{"name": name, "value": value} for name, value in details["soft"]]
+    """The fields that -r adds."""
+    fields = {name: details[name] for name in _SAME_REQUESTS}
+    fields["hard"] = [{"name": name, "value": value, "urgency": urgency} for name, value, urgency in details["hard"]]
+    fields["soft"] = [{"name": name, "value": value} for name, value in details["soft"]]
     requested, granted = details["pe"], details["granted_pe"]
-    found["pe"] = {"name": requested[0], "slots": requested[1]} if requested else None
-    found["granted_pe"] = {"name": granted[0], "slots": granted[1]} if granted else None
-    return found
+    fields["pe"] = {"name": requested[0], "slots": requested[1]} if requested else None
+    fields["granted_pe"] = {"name": granted[0], "slots": granted[1]} if granted else None
+    return fields
 
 
 def instance(row: "Fields") -> "Fields":
-    """A queue instance, with the resources of -F and the reasons of -explain if they were asked for."""
+    """A queue instance, with the resources of -F and the reasons of -explain if the options were given."""
     queue, host = queue_and_host(row["name"])
-    found: Fields = {
+    fields: Fields = {
         "name": row["name"],
         "queue": queue,
         "host": host,
@@ -152,14 +152,14 @@ def instance(row: "Fields") -> "Fields":
         "states": row["states"],
     }
     if "resources" in row:
-        found["resources"] = _resources(row["resources"])
+        fields["resources"] = _resources(row["resources"])
     if "explain" in row:
-        found["reasons"] = [{"state": letter, "text": text} for letter, texts in row["explain"].items() for text in texts]
-    return found
+        fields["reasons"] = [{"state": code, "text": text} for code, texts in row["explain"].items() for text in texts]
+    return fields
 
 
 def _resources(rows: "Iterable[Row]") -> "list[Fields]":
-    return [{"name": name, "value": value, "level": letters[:1], "source": letters[1:]} for letters, name, value in rows]
+    return [{"name": name, "value": value, "level": dominance[:1], "source": dominance[1:]} for dominance, name, value in rows]
 
 
 def _number(text: "str | None") -> "float | None":
@@ -184,7 +184,7 @@ def _cluster_queue(row: "Fields") -> "Fields":
 
 def _host(row: "Fields") -> "Fields":
     names = "arch num_proc sockets cores threads load mem_total_bytes mem_used_bytes swap_total_bytes swap_used_bytes"
-    found: Fields = {"name": row["name"], **dict(zip(names.split(), row["values"], strict=True))}
+    fields: Fields = {"name": row["name"], **dict(zip(names.split(), row["values"], strict=True))}
     if "resources" in row:
-        found["resources"] = _resources(row["resources"])
-    return found
+        fields["resources"] = _resources(row["resources"])
+    return fields

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def table(rows: "list[Row]") -> "Iterator[str]":
-    """A line each below a header; nothing at all without rows."""
+    """A header and a line per row; no output without rows."""
     if not rows:
         return
     yield "resource quota rule limit                filter\n"
@@ -25,14 +25,14 @@ def table(rows: "list[Row]") -> "Iterator[str]":
         yield f"{row['rule']:<18} {row['resource'] + '=' + value:<20} {filters}\n"
 
 
-def _filter_text(found: "list[Any]") -> str:
-    scope, expanded, included, excluded = found
+def _filter_text(row: "list[Any]") -> str:
+    scope, expanded, included, excluded = row
     names = ",".join([*included, *(f"!{name}" for name in excluded)])
     return f"{scope} {{{names}}}" if expanded else f"{scope} {names}"
 
 
 def xml_rules(rows: "list[Row]") -> "Iterator[str]":
-    """The whole document; names that a filter leaves out are elements of their own, as xusers."""
+    """The whole document; names that a filter excludes have separate elements, such as xusers."""
     from clients.render.xml_jobs import DECLARATION, element, escape
 
     yield f'{DECLARATION}<qquota_result xmlns="{_SCHEMA}">\n'

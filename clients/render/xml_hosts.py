@@ -26,8 +26,8 @@ def host_list(
         for name, value in zip(_VALUES, shown_values(host), strict=True):
             if topology or name not in _TOPOLOGY:
                 yield f"   <hostvalue name='{name}'>{escape(value)}</hostvalue>\n"
-        for letters, name, value in host.get("resources", ()):
-            yield f"   <resourcevalue name='{escape(name)}' dominance='{letters}'>{escape(value)}</resourcevalue>\n"
+        for dominance, name, value in host.get("resources", ()):
+            yield f"   <resourcevalue name='{escape(name)}' dominance='{dominance}'>{escape(value)}</resourcevalue>\n"
         for row in (queues or {}).get(host["name"], ()):
             yield from _queue(row)
         for row, grants in (jobs or {}).get(host["name"], ()):
@@ -51,8 +51,8 @@ def _queue(row: "dict[str, Any]") -> "Iterator[str]":
 
 
 def _job(row: "list[Any]", grants: "list[list[Any]]", named: bool) -> "Iterator[str]":
-    """One `job` element a slot, the master's first. `named`: with `queue_name`, since no queues are shown."""
-    number, priority, name, owner, letters, moment, all_grants, _, tasks = row[:9]
+    """A `job` element per slot, the master's first. `named`: with `queue_name`, since no queues are shown."""
+    number, priority, name, owner, state_codes, moment, all_grants, _, tasks = row[:9]
     for instance, _, slaves in grants:
         for kind in ["MASTER"] * (all_grants[0][0] == instance) + ["SLAVE"] * slaves:
             yield f" <job name='{number}'>\n"
@@ -61,7 +61,7 @@ def _job(row: "list[Any]", grants: "list[list[Any]]", named: bool) -> "Iterator[
                 ("qinstance_name", escape(instance)),
                 ("job_name", escape(name)),
                 ("job_owner", escape(owner)),
-                ("job_state", letters),
+                ("job_state", state_codes),
                 ("start_time", int(moment)),
                 *([("queue_name", escape(instance))] if named else []),
                 ("pe_master", kind),

@@ -1,6 +1,6 @@
 """qstat -j -xml: the document `detailed_job_info`, as programs parse it.
 
-Owns element names, their order and the numbers that stand for words. Called by qstat. Source: ST-18, ST-28; O.
+Owns element names, their order and the numeric codes of values. Called by qstat. Source: ST-18, ST-28; O.
 """
 
 from clients.render.xml_jobs import DECLARATION, SCHEMAS, element, escape
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Detail = dict[str, Any]
 
 _IN = "      "
-#: numbers of the original for what is written in letters or words
+#: numeric codes of 8.1.9 for flags and names
 _MAIL_FLAGS = {"a": 0x40000, "b": 0x80000, "e": 0x100000, "s": 0x400000}
 _CHECKPOINT_FLAGS = {"m": 1, "s": 2, "x": 4, "n": 8, "r": 16}
 _TYPE_FLAGS = {"now": 0x01, "qsh": 0x02, "qlogin": 0x04, "qrsh": 0x08, "qrlogin": 0x10}
@@ -30,8 +30,8 @@ _UNLIMITED = f"{1.7976931348623157e308:f}"
 
 
 def detailed_jobs(data: "Detail") -> "Iterator[str]":
-    """The document for `job_detail` data: jobs and why they are pending; for jobs that are all unknown `unknown_jobs`,
-    and without jobs `message`, why jobs are pending."""
+    """The document for `job_detail` data: jobs and their pending reasons; `unknown_jobs` if all jobs are unknown;
+    `message` with all pending reasons for a request without jobs."""
     if "reasons" in data:
         yield f'{DECLARATION}<message  xmlns:xsd="{SCHEMAS}/qstat/message.xsd">\n'
         yield from _messages(data["reasons"], "  ", data.get("note", ""))
@@ -59,7 +59,7 @@ def detailed_jobs(data: "Detail") -> "Iterator[str]":
 
 
 def _messages(reasons: "list[Any]", indent: str, note: str) -> "Iterator[str]":
-    """Each reason with the numbers of the jobs that it keeps, and what holds for all."""
+    """Each reason with the numbers of its jobs, and the note for all jobs."""
     yield f"{indent}<element>\n"
     if reasons:
         yield f"{indent}  <SME_message_list>\n"
@@ -82,7 +82,7 @@ def _job(job: "Detail") -> "Iterator[str]":
     yield from _program(job)
     yield from _dependencies(job)
     yield from _times_and_rules(job)
-    yield from _shape(job)
+    yield from _job_structure(job)
 
 
 def _flag(value: bool) -> str:
@@ -90,7 +90,7 @@ def _flag(value: bool) -> str:
 
 
 def _head(job: "Detail") -> "Iterator[str]":
-    yield from _simple(
+    yield from _elements(
         ("JB_job_number", job["id"]),
         ("JB_ar", job["ar"]),
         ("JB_exec_file", f"job_scripts/{job['id']}"),
@@ -103,14 +103,14 @@ def _head(job: "Detail") -> "Iterator[str]":
         ("JB_merge_stderr", _flag(job["merge"])),
     )
     mails = [address.partition("@") for address in job["mail_list"]]
-    # the original's name for an address that was asked for is another one than for the default
+    # 8.1.9 has different element names for a requested address and for the default
     inner = "element" if job["mail_list"] == [f"{job['owner']}@{job['submit_host']}"] else "mail_list"
     yield from _list("JB_mail_list", inner, [[("MR_user", user), ("MR_host", host)] for user, _, host in mails])
     if job["project"]:
-        yield from _simple(("JB_project", job["project"]))
-    yield from _simple(("JB_notify", _flag(job["notify"])), ("JB_job_name", job["name"]))
+        yield from _elements(("JB_project", job["project"]))
+    yield from _elements(("JB_notify", _flag(job["notify"])), ("JB_job_name", job["name"]))
     yield from _paths("JB_stdout_path_list", job["stdout"])
-    yield from _simple(("JB_jobshare", job["job_share"]))
+    yield from _elements(("JB_jobshare", job["job_share"]))
 
 
 def _requests(job: "Detail") -> "Iterator[str]":
@@ -154,7 +154,7 @@ def _number(kind: str, text: str) -> str:
 def _program(job: "Detail") -> "Iterator[str]":
     yield from _list("JB_env_list", "job_sublist", [_variable(name, value) for name, value in _environment(job)])
     yield from _list("JB_job_args", "element", [[("ST_name", argument)] for argument in job["args"]])
-    yield from _simple(("JB_script_file", job["script_file"]))
+    yield from _elements(("JB_script_file", job["script_file"]))
     if job["tasks"] or job["error"]:
         yield f"{_IN}<JB_ja_tasks>\n"
         for task in job["tasks"]:
@@ -164,12 +164,12 @@ def _program(job: "Detail") -> "Iterator[str]":
         yield f"{_IN}</JB_ja_tasks>\n"
     yield from _list("JB_context", "context_list", [_variable(name, value) for name, value in job["context"].items()])
     if job["cwd"]:
-        yield from _simple(("JB_cwd", job["cwd"]))
+        yield from _elements(("JB_cwd", job["cwd"]))
     yield from _paths("JB_stderr_path_list", job["stderr"])
 
 
 def _environment(job: "Detail") -> "list[tuple[str, Any]]":
-    """The variables that the client added, under the names that parsers know, then those of the user."""
+    """The variables that the client added, under the names that parsers know, then the user's variables."""
     origin = {
         "HOME": job["home"],
         "LOGNAME": job["owner"],
@@ -186,7 +186,7 @@ def _variable(name: str, value: "str | None") -> "list[tuple[str, Any]]":
 
 
 def _failed(error: "dict[str, Any]", inner: str) -> "Iterator[str]":
-    """Why a whole job is in error; as in the original its first waiting task tells it."""
+    """The error reason of a whole job; as in 8.1.9 an element of its first pending task."""
     yield f"{_IN}  <ulong_sublist>\n"
     yield element("JAT_status", 0, inner)
     first = error["tasks"].partition(",")[0].partition("-")[0]
@@ -200,7 +200,7 @@ def _message(reason: str, inner: str) -> "Iterator[str]":
 
 
 def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
-    """A task that has left the queue of its job: what it uses, or why it failed."""
+    """A task that was dispatched: its usage, or the reason of its failure."""
     inner = _IN + "    "
     yield f"{_IN}  <ulong_sublist>\n"
     yield element("JAT_status", _TASK_STATUS.get(task["status"], 0), inner)
@@ -232,27 +232,27 @@ def _dependencies(job: "Detail") -> "Iterator[str]":
 
 
 def _times_and_rules(job: "Detail") -> "Iterator[str]":
-    yield from _simple(("JB_deadline", int(job["deadline"])), ("JB_execution_time", int(job["start_after"])))
+    yield from _elements(("JB_deadline", int(job["deadline"])), ("JB_execution_time", int(job["start_after"])))
     if job["checkpoint"]:
-        yield from _simple(("JB_checkpoint_name", job["checkpoint"]))
-    yield from _simple(
+        yield from _elements(("JB_checkpoint_name", job["checkpoint"]))
+    yield from _elements(
         ("JB_checkpoint_attr", _flags(_CHECKPOINT_FLAGS, job["checkpoint_when"])),
         ("JB_checkpoint_interval", job["checkpoint_interval"]),
         ("JB_reserve", _flag(job["reserve"])),
         ("JB_mail_options", _flags(_MAIL_FLAGS, job["mail_options"])),
     )
     yield from _paths("JB_stdin_path_list", job["stdin"])
-    yield from _simple(
+    yield from _elements(
         ("JB_priority", job["priority"] + 1024),
         ("JB_restart", {True: 1, False: 2, None: 0}[job["rerun"]]),
         ("JB_verify", 0),
     )
     yield from _queues("JB_master_hard_queue_list", job["master_queues"])
-    yield from _simple(("JB_script_size", 0))
+    yield from _elements(("JB_script_size", 0))
     if job["pe"]:
         from gridengine.ranges import parse_slot_ranges
 
-        yield from _simple(("JB_pe", job["pe"]))
+        yield from _elements(("JB_pe", job["pe"]))
         ranges = [[("RN_min", low), ("RN_max", high), ("RN_step", 1)] for low, high in parse_slot_ranges(job["pe_range"])]
         yield from _list("JB_pe_range", "ranges", ranges)
 
@@ -261,10 +261,10 @@ def _flags(numbers: "dict[str, int]", names: "Iterable[str]") -> int:
     return sum(numbers.get(name, 0) for name in names)
 
 
-def _shape(job: "Detail") -> "Iterator[str]":
+def _job_structure(job: "Detail") -> "Iterator[str]":
     first, last, step = job["array"] or (1, 1, 1)
     kinds = [name for name in ("now", "binary", "no_shell", "array") if job[name]]
-    yield from _simple(
+    yield from _elements(
         ("JB_verify_suitable_queues", 0),
         ("JB_soft_wallclock_gmt", 0),
         ("JB_hard_wallclock_gmt", 0),
@@ -272,9 +272,9 @@ def _shape(job: "Detail") -> "Iterator[str]":
         ("JB_version", job["version"]),
     )
     yield from _list("JB_ja_structure", "task_id_range", [[("RN_min", first), ("RN_max", last), ("RN_step", step)]])
-    yield from _simple(("JB_type", _flags(_TYPE_FLAGS, [*kinds, job["kind"]])))
+    yield from _elements(("JB_type", _flags(_TYPE_FLAGS, [*kinds, job["kind"]])))
     yield from _list("JB_binding", "binding" if job["binding"] else "element", [_binding(job["binding"])])
-    yield from _simple(
+    yield from _elements(
         ("JB_ja_task_concurrency", job["task_concurrency"]),
         ("JB_nurg", f"{(job['priorities'] or (0.0,) * 4)[2]:f}"),
     )
@@ -288,7 +288,7 @@ def _binding(text: str) -> "list[tuple[str, Any]]":
     offsets = parts[-1].split(",") if parts and "," in parts[-1] and not explicit else []
     counts = [] if explicit else [part for part in parts if part.isdigit()]
     name = "no_job_binding" if not text else strategy if explicit or offsets else f"{strategy}_automatic"
-    found: list[tuple[str, Any]] = [
+    elements: list[tuple[str, Any]] = [
         ("BN_strategy", name),
         ("BN_type", _BINDING_TYPES.get(kind, 0)),
         ("BN_parameter_n", counts[0] if counts else 0),
@@ -296,15 +296,15 @@ def _binding(text: str) -> "list[tuple[str, Any]]":
         ("BN_parameter_core_offset", offsets[1] if offsets else 0),
         ("BN_parameter_striding_step_size", counts[1] if len(counts) > 1 else 0),
     ]
-    return [*found, ("BN_parameter_explicit", explicit)] if explicit else found
+    return [*elements, ("BN_parameter_explicit", explicit)] if explicit else elements
 
 
-def _simple(*pairs: "tuple[str, Any]") -> "Iterator[str]":
+def _elements(*pairs: "tuple[str, Any]") -> "Iterator[str]":
     return (element(name, value, _IN) for name, value in pairs)
 
 
 def _list(tag: str, inner: str, rows: "list[list[tuple[str, Any]]]", indent: str = _IN) -> "Iterator[str]":
-    """A list element with one `inner` element a row; nothing for no rows."""
+    """A list element with an `inner` element per row; no output without rows."""
     if rows:
         yield f"{indent}<{tag}>\n"
         for row in rows:

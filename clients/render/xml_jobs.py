@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DECLARATION = "<?xml version='1.0'?>\n"
 SCHEMAS = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas"
 _ENTITIES = {code: "?" for code in range(32) if code not in b"\n\t"} | {0xFFFE: "?", 0xFFFF: "?"}
-_ENTITIES |= {ord(letter): f"&{name};" for letter, name in zip("&<>\"'", ("amp", "lt", "gt", "quot", "apos"), strict=True)}
+_ENTITIES |= {ord(mark): f"&{name};" for mark, name in zip("&<>\"'", ("amp", "lt", "gt", "quot", "apos"), strict=True)}
 _STATES = {"pending": "pending", "finished": "zombie", "inconsistent": "running"}
 _REASONS = {
     "a": "load-alarm-reason",
@@ -29,7 +29,7 @@ _REASONS = {
 
 
 def escape(text: object) -> str:
-    """Text or attribute value; what XML cannot hold becomes a question mark."""
+    """Text or attribute value; a character that XML does not allow becomes a question mark."""
     return str(text).translate(_ENTITIES)
 
 
@@ -41,7 +41,7 @@ def element(name: str, value: object, indent: str, attributes: str = "") -> str:
 def job_list(
     data: "dict[str, Any]", further: "Iterable[Row]", fields: "dict[str, Any]", full: bool, slot_lines: bool
 ) -> "Iterator[str]":
-    """`job_info`: running jobs (below their queue instances with -f), then the [phase, rows] of the others."""
+    """`job_info`: running jobs (below their queue instances with -f), then the [phase, rows] of the other jobs."""
     running = data["jobs"]["running"]
     yield f'{DECLARATION}<job_info  xmlns:xsd="{SCHEMAS}/qstat/qstat.xsd">\n  <queue_info>\n'
     at = jobs_by_instance(running) if full or slot_lines else {}
@@ -90,17 +90,17 @@ def _instance(instance: "dict[str, Any]") -> "Iterator[str]":
         yield element("arch", instance["arch"], indent)
     if instance["states"]:
         yield element("state", instance["states"], indent)
-    for letters, name, value in instance.get("resources", ()):
-        yield element("resource", value, indent, f' name="{escape(name)}" type="{letters}"')
-    for letter, texts in instance.get("explain", {}).items():
+    for dominance, name, value in instance.get("resources", ()):
+        yield element("resource", value, indent, f' name="{escape(name)}" type="{dominance}"')
+    for code, texts in instance.get("explain", {}).items():
         for text in texts:
-            yield element(_REASONS[letter], text, indent)
+            yield element(_REASONS[code], text, indent)
 
 
 def _slots(
     row: "Row", grants: "list[Row]", fields: "dict[str, Any]", indent: str, with_queue: bool, slot_lines: bool
 ) -> "Iterator[str]":
-    """The elements of a task at an instance: one, or with -g t one a slot."""
+    """The elements of a task at an instance: a single element, or with -g t an element per slot."""
     for instance, slots, slaves in grants:
         queue = instance if with_queue else None
         if not slot_lines:
@@ -119,8 +119,8 @@ def _job(
     master: "str | None",
     state: str = "running",
 ) -> "Iterator[str]":
-    """A `job_list` element. `queue`, `master`: None for no such element."""
-    number, priority, name, owner, letters, moment, _, _, tasks = row[:9]
+    """A `job_list` element. `queue`, `master`: None to leave the element out."""
+    number, priority, name, owner, state_codes, moment, _, _, tasks = row[:9]
     details = details_of(row)
     inner = indent + "  "
     if not details:
@@ -141,7 +141,7 @@ def _job(
     elements += [("JB_name", name), ("JB_owner", owner)]
     if ext:
         elements += [("JB_project", details["project"]), ("JB_department", details["department"])]
-    elements.append(("state", letters))
+    elements.append(("state", state_codes))
     date = "JAT_start_time" if state == "running" else "JB_submission_time"
     elements.append((date, iso_date(moment)))
     if urg and details["deadline"]:
@@ -160,18 +160,18 @@ def _job(
 
 
 def _plain_job(row: "Row", indent: str, queue: "str | None", slots: int, master: "str | None", state: str) -> str:
-    """The same without the elements that options add, at once: there may be ten thousand."""
-    number, priority, name, owner, letters, moment, _, _, tasks = row[:9]
+    """As `_job`, without the elements that options add, in one string: there may be ten thousand jobs."""
+    number, priority, name, owner, state_codes, moment, _, _, tasks = row[:9]
     inner = indent + "  "
     date = "JAT_start_time" if state == "running" else "JB_submission_time"
-    place = element("queue_name", queue, inner) if queue is not None else ""
-    place += element("master", master, inner) if master is not None else ""
+    queue_elements = element("queue_name", queue, inner) if queue is not None else ""
+    queue_elements += element("master", master, inner) if master is not None else ""
     ids = f"{inner}<tasks>{tasks}</tasks>\n" if tasks else ""
     return (
         f'{indent}<job_list state="{state}">\n{inner}<JB_job_number>{number}</JB_job_number>\n'
         f"{inner}<JAT_prio>{priority:.5f}</JAT_prio>\n{inner}<JB_name>{escape(name)}</JB_name>\n"
-        f"{inner}<JB_owner>{escape(owner)}</JB_owner>\n{inner}<state>{letters}</state>\n"
-        f"{inner}<{date}>{iso_date(moment)}</{date}>\n{place}{inner}<slots>{slots}</slots>\n{ids}{indent}</job_list>\n"
+        f"{inner}<JB_owner>{escape(owner)}</JB_owner>\n{inner}<state>{state_codes}</state>\n"
+        f"{inner}<{date}>{iso_date(moment)}</{date}>\n{queue_elements}{inner}<slots>{slots}</slots>\n{ids}{indent}</job_list>\n"
     )
 
 
@@ -237,8 +237,8 @@ def cluster_queue_summary(rows: "list[dict[str, Any]]", ext: bool) -> "Iterator[
         ):
             yield element(tag, row[key], "    ")
         if ext:
-            for tag, letter in _STATE_TAGS:
-                yield element(tag, row["states"].get(letter, 0), "    ")
+            for tag, code in _STATE_TAGS:
+                yield element(tag, row["states"].get(code, 0), "    ")
         yield "  </cluster_queue_summary>\n"
     yield "</job_info>\n"
 

@@ -27,10 +27,10 @@ def run(name: str, command: "Callable[[list[str]], int]", rows: "Sequence[SlurmO
         try:
             return command(arguments)
         except SlurmError as error:
-            program.complain(f"{name}: error: {error}")
+            program.print_error(f"{name}: error: {error}")
             return error.status
         except OptionError as error:
-            program.complain(f"{name}: error: {error.text}")
+            program.print_error(f"{name}: error: {error.text}")
         return 1
 
     return program.run(name, careful, [])

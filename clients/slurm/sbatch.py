@@ -48,9 +48,9 @@ def _script(job: JobOptions, operands: list[str]) -> tuple[bytes, str]:
     try:
         if operands:
             with open(operands[0], "rb") as file:
-                script = program.read_limited(file, program.SCRIPT_MOST)
+                script = program.read_limited(file, program.MAX_SCRIPT_SIZE)
                 return _checked_script(script, operands[0]), os.path.basename(operands[0])
-        return _checked_script(program.read_limited(sys.stdin.buffer, program.SCRIPT_MOST), "standard input"), "sbatch"
+        return _checked_script(program.read_limited(sys.stdin.buffer, program.MAX_SCRIPT_SIZE), "standard input"), "sbatch"
     except OSError as error:
         raise SlurmError(f"Unable to open file {operands[0] if operands else 'stdin'}: {error.strerror}") from None
 
@@ -83,7 +83,7 @@ def _verify(request: "dict[str, object]") -> int:
     """--test-only: check whether the job could run in the cell as configured."""
     answer = gdi.change("submit", {**request, "verify": "v"})
     for _, text in answer.answers:
-        program.complain(f"sbatch: {text}")
+        program.print_error(f"sbatch: {text}")
     return _FAILED if answer.status else 0
 
 

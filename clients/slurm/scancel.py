@@ -52,7 +52,7 @@ def scancel(arguments: list[str]) -> int:
         selected = [job for job in jobs if job.number == number and (not tasks or not tasks.isdisjoint(job.tasks))]
         if not selected:
             # no failure: scripts also cancel jobs that have ended
-            program.complain(f"scancel: error: Kill job error on job id {target}: Invalid job id specified")
+            program.print_error(f"scancel: error: Kill job error on job id {target}: Invalid job id specified")
         elif chosen := [job for job in selected if options.selects(job)]:
             status = _carry_out(options.signal, target, _qdel_names(chosen, tasks)) or status
     return status
@@ -74,7 +74,7 @@ def _carry_out(signal: str, target: str, names: list[str]) -> int:
         answer = gdi.change("delete_jobs", {"targets": names})
     if answer.status:
         text = " ".join(text for level, text in answer.answers if level != "hint")
-        program.complain(f"scancel: error: Kill job error on job id {target}: {text}")
+        program.print_error(f"scancel: error: Kill job error on job id {target}: {text}")
     return 1 if answer.status else 0
 
 

@@ -86,7 +86,7 @@ def squeue(arguments: list[str]) -> int:
     jobs = read_jobs()
     requested = [parse_target(target) for target in options.jobs]
     if len(requested) == 1 and not any(job.number == requested[0][0] for job in jobs):
-        program.complain("slurm_load_jobs error: Invalid job id specified")
+        program.print_error("slurm_load_jobs error: Invalid job id specified")
         return 1
     shown = [job for job in jobs if options.selects(job) and (not requested or any(_matches(job, *one) for one in requested))]
     if options.each_task:

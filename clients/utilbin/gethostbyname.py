@@ -1,4 +1,4 @@
-"""gethostbyname: a host by its name, and the name under which the cell knows it. Source: O."""
+"""gethostbyname: look up a host by its name, and its unique name in the cell. Source: O."""
 
 from clients.utilbin.host_lookup import about_argument, by_name
 from gridengine.standard_output import with_output_check

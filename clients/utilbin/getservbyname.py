@@ -1,9 +1,9 @@
-"""getservbyname: the port of a TCP service, or which service has a port. Source: O."""
+"""getservbyname: the port of a TCP service, or the service of a port. Source: O."""
 
 import _socket
 import sys
 
-from clients.utilbin.host_lookup import misused
+from clients.utilbin.host_lookup import print_usage
 from gridengine.standard_output import with_output_check
 
 _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
@@ -12,11 +12,11 @@ _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\
 @with_output_check
 def main() -> int:
     """`getservbyname [-help|-number] SERVICE` or `getservbyname -check PORT`."""
-    words = sys.argv[1:]
-    option = words[0] if words and words[0] in ("-help", "-number", "-check") else ""
-    rest = words[1:] if option else words[:1]
+    argv = sys.argv[1:]
+    option = argv[0] if argv and argv[0] in ("-help", "-number", "-check") else ""
+    rest = argv[1:] if option else argv[:1]
     if option == "-help" or not rest:
-        return misused(_USAGE)
+        return print_usage(_USAGE)
     try:
         if option == "-check":
             line = _socket.getservbyport(int(rest[0]), "tcp")

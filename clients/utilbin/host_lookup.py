@@ -1,6 +1,6 @@
-"""What the resolver and host_aliases say of a host, as the programs in `utilbin` print it.
+"""Names and addresses of a host from the resolver and host_aliases, as the programs in `utilbin` print them.
 
-Owns the three forms of an answer. Sensors call these programs every few seconds: nothing slow is imported.
+Owns the three forms of the output. Sensors call these programs every few seconds: slow modules must not be imported.
 Source: O (gethostname, gethostbyname, gethostbyaddr of 8.1.9); host_aliases(5).
 """
 
@@ -24,7 +24,7 @@ _CAUSES = {
 
 
 class Unresolved(Exception):
-    """The resolver does not know it; the text is the cause in brackets."""
+    """The resolver does not know the host; the text is the cause in brackets."""
 
 
 def is_address(text: str) -> bool:
@@ -37,23 +37,23 @@ def is_address(text: str) -> bool:
 
 
 def by_name(name: str) -> "Entry":
-    """Name, other names and addresses of a host, which an address may stand for. Raises Unresolved."""
+    """Name, other names and addresses of a host, given by name or address. Raises Unresolved."""
     if is_address(name):
         try:
             return _socket.gethostbyaddr(name)
         except OSError:
             raise Unresolved("Success") from None
-    return _asked(_socket.gethostbyname_ex, name)
+    return _resolve(_socket.gethostbyname_ex, name)
 
 
 def by_address(address: str) -> "Entry":
-    """The same of an address alone. Raises Unresolved."""
+    """As `by_name`, of an address alone. Raises Unresolved."""
     if not is_address(address):
         raise Unresolved("h_errno = TRY_AGAIN")
-    return _asked(_socket.gethostbyaddr, address)
+    return _resolve(_socket.gethostbyaddr, address)
 
 
-def _asked(look_up: "Callable[[Any], Entry]", name: str) -> "Entry":
+def _resolve(look_up: "Callable[[Any], Entry]", name: str) -> "Entry":
     try:
         return look_up(os.fsencode(name))  # of bytes: the codec of international names is slow to load
     except OSError as error:
@@ -63,7 +63,7 @@ def _asked(look_up: "Callable[[Any], Entry]", name: str) -> "Entry":
 
 
 def answer(form: str, entry: "Entry") -> str:
-    """What is printed of a host. `form`: one of FORMS, "" for all but the name of the cell."""
+    """The output for a host. `form`: one of FORMS, "" for all but the unique name."""
     name, others, addresses = entry
     if form == "-name":
         return name
@@ -76,7 +76,7 @@ def answer(form: str, entry: "Entry") -> str:
 
 
 def unique_name(entry: "Entry") -> str:
-    """The name under which the cell knows a host; its own where host_aliases names none of its names."""
+    """The unique name of a host in the cell; its own name if host_aliases has none of its names."""
     name, others, _ = entry
     known = {each.lower() for each in (name, *others)}
     path = os.path.join(os.environ.get("SGE_ROOT", ""), os.environ.get("SGE_CELL") or "default", "common", "host_aliases")
@@ -85,11 +85,11 @@ def unique_name(entry: "Entry") -> str:
             lines = [line.split() for line in file if not line.startswith("#")]
     except (OSError, ValueError):
         return name
-    return next((words[0] for words in lines if known & {word.lower() for word in words}), name)
+    return next((names[0] for names in lines if known & {alias.lower() for alias in names}), name)
 
 
 def show(form: str, look_up: "Callable[[], Entry]", subject: str, what: str) -> int:
-    """Print the answer about a host; exit status 1 and a line on stderr if there is none."""
+    """Print the output for a host; exit status 1 and a line on stderr if the host is unknown."""
     try:
         entry = look_up()
     except Unresolved as fault:
@@ -99,17 +99,17 @@ def show(form: str, look_up: "Callable[[], Entry]", subject: str, what: str) -> 
     return 0
 
 
-def misused(usage: str) -> int:
-    """Print how a program is called."""
+def print_usage(usage: str) -> int:
+    """Print the usage of a program; the exit status."""
     sys.stderr.write(f"Version: 8.1.9\n{usage}\n")
     return 1
 
 
 def about_argument(program: str, gap: str, subject: str, what: str, look_up: "Callable[[str], Entry]") -> int:
-    """The program that is called `program [FORM] SUBJECT`. `gap`: what the usage has before the name of the argument."""
-    words = sys.argv[1:]
-    form = words[0] if words and words[0] in FORMS else ""
-    rest = words[1:] if form else words[:1]
+    """Run `program [FORM] SUBJECT`; the exit status. `gap`: the text of the usage before the name of the argument."""
+    argv = sys.argv[1:]
+    form = argv[0] if argv and argv[0] in FORMS else ""
+    rest = argv[1:] if form else argv[:1]
     if len(rest) != 1 or rest == ["-help"]:
-        return misused(f"usage: {program} [-help|-name|-aname|-all]{gap}")
+        return print_usage(f"usage: {program} [-help|-name|-aname|-all]{gap}")
     return show(form, lambda: look_up(rest[0]), f'{subject} "{rest[0]}"', what)

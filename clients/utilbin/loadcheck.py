@@ -1,6 +1,6 @@
-"""loadcheck: the load values of this host, as they are now, without a daemon. Source: O.
+"""loadcheck: the current load values of this host, without a daemon. Source: O.
 
-Owns the reading of /proc for it: what `sge_execd` reports is measured by `daemons.execd.load`, which needs a library.
+Owns its own reading of /proc: `daemons.execd.load`, which measures the values that `sge_execd` reports, needs a library.
 """
 
 import os
@@ -21,21 +21,21 @@ _USAGE = """usage: loadcheck [-cb] | [-int] [-loadval name]
 @with_output_check
 def main() -> int:
     """`loadcheck -cb` or `loadcheck [-int] [-loadval NAME]`."""
-    words, whole, wanted = sys.argv[1:], False, ""
-    if words == ["-cb"]:
+    argv, whole, selected = sys.argv[1:], False, ""
+    if argv == ["-cb"]:
         sys.stdout.write(_binding(_topology()))
         return 1  # as 8.1.9 does
-    while words:
-        option = words.pop(0)
+    while argv:
+        option = argv.pop(0)
         if option == "-int":
             whole = True
-        elif option == "-loadval" and words:
-            wanted = words.pop(0)
+        elif option == "-loadval" and argv:
+            selected = argv.pop(0)
         else:
             sys.stderr.write(_USAGE)
             return 1
     values = _values(_topology(), whole)
-    sys.stdout.write("".join(f"{name:15} {value}\n" for name, value in values.items() if wanted in ("", name)))
+    sys.stdout.write("".join(f"{name:15} {value}\n" for name, value in values.items() if selected in ("", name)))
     return 0
 
 
@@ -56,7 +56,7 @@ def _values(topology: Topology, whole: bool) -> "dict[str, str]":
 
 
 def _memory() -> "dict[str, dict[str, float]]":
-    """Megabytes, by what and whether free, used or in all."""
+    """Megabytes by kind of memory, and by "free", "used" and "total"."""
     with open("/proc/meminfo") as file:
         sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in file)}
     totals = {"mem": (sizes["MemTotal"], sizes["MemAvailable"]), "swap": (sizes["SwapTotal"], sizes["SwapFree"])}
@@ -65,21 +65,21 @@ def _memory() -> "dict[str, dict[str, float]]":
 
 
 def _cpu_percent() -> float:
-    """Use of all processors since the host was booted: there is nothing earlier to compare with."""
+    """Use of all processors since the host was booted: there is no earlier sample for a difference."""
     with open("/proc/stat") as file:
-        times = [int(word) for word in file.readline().split()[1:9]]
+        times = [int(field) for field in file.readline().split()[1:9]]
     return 100.0 * (1.0 - (times[3] + times[4]) / max(1, sum(times)))
 
 
 def _topology() -> Topology:
-    found = []
+    processors = []
     for name in os.listdir(_CPUS) if os.path.isdir(_CPUS) else ():
         if name.startswith("cpu") and name[3:].isdigit():
             try:
-                found.append((_number(name, "physical_package_id"), _number(name, "core_id"), int(name[3:])))
+                processors.append((_number(name, "physical_package_id"), _number(name, "core_id"), int(name[3:])))
             except (OSError, ValueError):
                 continue  # offline
-    return Topology.of(found or [(0, number, number) for number in range(os.cpu_count() or 1)])
+    return Topology.of(processors or [(0, number, number) for number in range(os.cpu_count() or 1)])
 
 
 def _number(processor: str, file_name: str) -> int:

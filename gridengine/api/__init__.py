@@ -1,4 +1,4 @@
-"""The Python interface of a cell: what other people's programs import. It sends requests to a cell and runs functions in it.
+"""The Python interface of a cell, for users' programs: requests to a cell, and functions that run in it.
 
     from gridengine.api import Cell
 
@@ -6,8 +6,8 @@
         job = cell.submit("/bin/hostname", binary=True)
         print(cell.wait(job.id))
 
-Owns the names that are promised (docs/python.md). Must not import anything by itself: the q* commands use the modules of this
-room, and a name is loaded when it is first used. Imports nothing of `clients`: a user's program may have a package of that name.
+Owns the public names (docs/python.md). Must not import any module by itself: the q* commands use the modules of this package,
+and a name is loaded at its first use. Imports nothing of `clients`: a user's program may have a package of that name.
 """
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gridengine.api.task_faults import LostHost, NotPicklable, OtherPython, ResultTooLarge, TaskFailed
     from gridengine.api.wire import GridError, Unreachable
 
-_PLACES = {
+_MODULES = {
     **dict.fromkeys(("CellEvent", "JobEnd", "ListedJob", "RequestDenied", "StreamEnded", "SubmittedJob"), "answers"),
     **dict.fromkeys(("GridError", "Unreachable"), "wire"),
     **dict.fromkeys(("GridExecutor", "GridFuture", "GridMap"), "executor"),
@@ -27,7 +27,7 @@ _PLACES = {
     "AsyncCell": "async_cell",
     "Cell": "cell",
 }
-"""Name -> its module in this room."""
+"""Name -> its module in this package."""
 
 __all__ = (
     "AsyncCell",
@@ -52,8 +52,8 @@ __all__ = (
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # which the q* commands do without
+    from importlib import import_module  # the q* commands do not need it
 
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,6 +1,6 @@
-"""What the cell answers a program: jobs, ends of tasks, events, and the exceptions.
+"""Results of requests to a cell: jobs, ends of tasks, events, and the exceptions.
 
-Owns the shapes that `Cell` and `AsyncCell` hand out. Called by `operations`, which makes them, and by users' programs.
+Owns the types that `Cell` and `AsyncCell` return. Called by `operations`, which creates them, and by users' programs.
 Source: docs/gdi.md.
 """
 
@@ -13,7 +13,7 @@ from gridengine.api.wire import GridError
 
 
 class RequestDenied(GridError):
-    """The qmaster has refused a request, and nothing was changed. `status`: what a command would exit with; `texts`: why."""
+    """The qmaster has refused a request and changed nothing. `status`: exit status of the command; `texts`: the reasons."""
 
     def __init__(self, status: int, texts: Sequence[str]) -> None:
         self.status, self.texts = status, list(texts)
@@ -24,11 +24,11 @@ class RequestDenied(GridError):
 
 
 class StreamEnded(GridError):
-    """The qmaster has ended a stream of events, or has not begun it; the text says why."""
+    """The qmaster has ended or refused a stream of events; the text is the reason."""
 
 
 class SubmittedJob(NamedTuple):
-    """A job that was submitted. `tasks`: those of an array as ranges, else ""."""
+    """A submitted job. `tasks`: the task numbers of an array as ranges, otherwise ""."""
 
     id: int
     name: str
@@ -36,7 +36,7 @@ class SubmittedJob(NamedTuple):
 
 
 class JobEnd(NamedTuple):
-    """The end of a task. `deleted`: it never ran. `failed`: code of sge_status(5), 0 where all went well."""
+    """The end of a task. `deleted`: the task never ran. `failed`: code of sge_status(5), 0 for success."""
 
     job_id: int
     task_id: int
@@ -46,15 +46,15 @@ class JobEnd(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether it ran and ended with status 0."""
+        """Whether the task ran and ended with status 0."""
         return not (self.deleted or self.failed or self.exit_status)
 
 
 class ListedJob(NamedTuple):
-    """A row of the job list. `state`: letters of qstat; `time`: epoch s of the start, while it waits of the submission.
+    """A row of the job list. `state`: state codes of qstat; `time`: epoch s of the start, of the submission while pending.
 
-    `instances`: (queue instance, slots) that it has, the master's first, () while it waits; `tasks`: task number, or the ranges
-    that wait, of an array job, else "".
+    `instances`: granted (queue instance, slots), the master's first, () while pending; `tasks`: task number, or the pending
+    ranges, of an array job, otherwise "".
     """
 
     id: int
@@ -69,7 +69,7 @@ class ListedJob(NamedTuple):
 
 
 class CellEvent(NamedTuple):
-    """Something that happened. `type`, `action`: those of docs/gdi.md; `name`: of the object; `data`: what it is now."""
+    """An event. `type`, `action`: see docs/gdi.md; `name`: of the object; `data`: the object after the event."""
 
     number: int
     type: str

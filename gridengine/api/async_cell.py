@@ -1,7 +1,7 @@
 """`AsyncCell`: as `Cell`, for asyncio.
 
-Owns the methods and how a program follows jobs and events. What can be asked is `operations`; how it gets there,
-`async_link`. Called by users' programs. Source: DM-5; docs/python.md.
+Owns the methods and the following of jobs and events. `operations` defines the requests, `async_connection` sends them.
+Called by users' programs. Source: DM-5; docs/python.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _method(operation: Callable[P, Operation[T]]) -> Callable[Concatenate[AsyncC
 
 
 class AsyncCell:
-    """A cell, for one event loop; arguments and exceptions are those of `Cell`."""
+    """A cell, for a single event loop; arguments and exceptions as of `Cell`."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class AsyncCell:
         return f"<AsyncCell: {self._transport}>"
 
     async def close(self) -> None:
-        """End the connection; a later request makes another one."""
+        """Close the connection; a later request opens a new connection."""
         await self._connection.close()
 
     async def do(self, operation: Operation[T]) -> T:

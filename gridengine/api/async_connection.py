@@ -29,14 +29,14 @@ class AsyncCellConnection:
         self._kept: Streams | None = None
 
     async def close(self) -> None:
-        """End the connection; the next request makes another one."""
+        """Close the connection; the next request opens a new connection."""
         async with self._lock:
             self._drop()
 
     async def ask(self, name: str, body: bytes, key: str) -> Answer:
         """As `CellConnection.ask`."""
         if self._owner != os.getpid():
-            raise Unreachable("this process is a child: make an AsyncCell of its own in it")
+            raise Unreachable("this process is a forked child: create a separate AsyncCell in it")
         async with self._lock:
             patience = Patience(self._patience, not self._answered)
             while True:
@@ -58,7 +58,7 @@ class AsyncCellConnection:
                     raise
 
     async def stream(self, name: str, body: bytes) -> AsyncGenerator[Any, None]:
-        """As `CellConnection.stream`, without a limit in time: `asyncio.timeout` is for that."""
+        """As `CellConnection.stream`, without a timeout: use `asyncio.timeout`."""
         patience = Patience(self._patience, not self._answered)
         while True:
             try:
@@ -118,7 +118,7 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, str, Headers]:
     lines = [await _line(reader)]
     while line := await _line(reader):
         lines.append(line)
-    return wire.parsed_head(lines)
+    return wire.parse_head(lines)
 
 
 async def _pieces(reader: asyncio.StreamReader, headers: Headers) -> AsyncIterator[bytes]:

@@ -1,11 +1,12 @@
-"""The files between a program and the tasks that make its calls: in a private directory that the exec hosts see, too.
+"""The files between a program and the tasks that make its calls, in a private directory that the exec hosts share.
 
-Owns their shapes, and that nobody else can have written them. `calls` holds a length in 16 digits, a pickled description
-{"python": version, "path", "cwd", "umask", "most": bytes, "shift": s, "functions": [(begin, size)], "chunks": [(number of the
-function, (begin, size))], "tasks": [(first chunk, count)]}, and the pickles that it points into; each of a chunk's is a list of
-(args, kwargs). `N.K.result` holds the outcomes of chunk K of task N, a pickle for each call. What it printed is `N.log`, or
-`N.K.log` where a task has several chunks; then `N.K.claim`, a link, says whose it is. Results are written by rename. Called by
-`executor` and `task_arrays`; the other end is `worker`.
+Owns the formats of the files, and the check that only the caller can have written them. `calls` holds a length in 16 digits, a
+pickled description {"python": version, "path", "cwd", "umask", "most": bytes, "shift": s, "functions": [(begin, size)],
+"chunks": [(number of the function, (begin, size))], "tasks": [(first chunk, count)]}, and the pickles that the description
+refers to; the pickle of a chunk is a list of (args, kwargs). `N.K.result` holds the outcomes of chunk K of task N, a pickle for
+each call. The output of a task is `N.log`, or `N.K.log` for each chunk if the task has several chunks; in this case the link
+`N.K.claim` names the owner of the chunk. Results are written by rename. Called by `executor` and `task_arrays`; the
+counterpart is `worker`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from gridengine.api import worker
 from gridengine.api.task_faults import NotPicklable, OtherPython, RemoteTraceback, ResultTooLarge, TaskFailed
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-"""Arguments by place and by name."""
+"""Positional and keyword arguments."""
 _LOG_BYTES = 64 * 1024
-_TRIES = 10
+_ATTEMPTS = 10
 
 
-class TaskPlace(NamedTuple):
-    """Where a task is, for exceptions and logs."""
+class TaskLocation(NamedTuple):
+    """The location of a task, for exceptions and logs."""
 
     job_id: int
     task_id: int
@@ -37,7 +38,7 @@ class TaskPlace(NamedTuple):
 
 
 class PrivateDirectory:
-    """A directory of the caller alone, below `parent`, which all exec hosts must see. Raises GridError, OSError."""
+    """A private directory of the caller, below `parent`, which all exec hosts must share. Raises GridError, OSError."""
 
     def __init__(self, parent: Path) -> None:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,23 +46,23 @@ class PrivateDirectory:
         worker.check_private(self.path)
 
     def remove(self) -> None:
-        """Remove it with all that is in it. A task that was deleted while it began may still make a file there."""
-        for _ in range(_TRIES):
+        """Remove the directory and its contents. A task that was deleted during its start may still create a file there."""
+        for _ in range(_ATTEMPTS):
             shutil.rmtree(self.path, ignore_errors=True)
             if not self.path.exists():
                 return
 
 
 def no_cloudpickle() -> str:
-    """What to do where this Python lacks the library: the cell's own Python has it."""
+    """Instructions for a Python without the library: the cell's own Python has it."""
     text = f"functions are sent to jobs with the library cloudpickle, which {sys.executable} lacks: pip install cloudpickle"
-    prefix = next((place.parent for place in Path(__file__).resolve().parents if place.name == "releases"), None)
+    prefix = next((parent.parent for parent in Path(__file__).resolve().parents if parent.name == "releases"), None)
     own = sorted(prefix.glob("libraries/*/bin/python3")) if prefix is not None else []
     return f"{text}, or use the Python of this installation, {own[-1]}" if own else text
 
 
 def pickled(value: object, what: str) -> bytes:
-    """Raises NotPicklable, which names it, and NotPicklable where the library for it is missing."""
+    """The pickle of a value. Raises NotPicklable, which names `what`, also if the library is missing."""
     try:
         import cloudpickle
     except ModuleNotFoundError:
@@ -74,13 +75,13 @@ def pickled(value: object, what: str) -> bytes:
 
 
 def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]], most_bytes: int, shift_s: float) -> None:
-    """Make the directory of an array with the chunks of its tasks, (function, calls) each. Raises OSError."""
+    """Create the directory of an array with the chunks of its tasks, (function, calls) each. Raises OSError."""
     directory.mkdir(mode=0o700)
     blobs: list[bytes] = []
     numbers: dict[bytes, int] = {}
     end = 0
 
-    def placed(blob: bytes) -> tuple[int, int]:
+    def add_blob(blob: bytes) -> tuple[int, int]:
         nonlocal end
         blobs.append(blob)
         end += len(blob)
@@ -94,8 +95,8 @@ def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]],
         for function, calls in task:
             if function not in numbers:
                 numbers[function] = len(functions)
-                functions.append(placed(function))
-            chunks.append((numbers[function], placed(calls)))
+                functions.append(add_blob(function))
+            chunks.append((numbers[function], add_blob(calls)))
     mask = os.umask(0)
     os.umask(mask)
     array = {
@@ -110,44 +111,44 @@ def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]],
         "tasks": rows,
     }
     head = pickle.dumps(array, 2)
-    worker.leave(directory, "calls", lambda file: file.writelines([b"%016d" % len(head), head, *blobs]))
+    worker.write_atomically(directory, "calls", lambda file: file.writelines([b"%016d" % len(head), head, *blobs]))
 
 
-def read_outcomes(directory: Path, name: str, place: TaskPlace) -> list[Any]:
-    """What came of the calls of a chunk: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
+def read_outcomes(directory: Path, name: str, location: TaskLocation) -> list[Any]:
+    """The outcomes of a chunk's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
     worker.check_private(directory)
     path = directory / f"{name}.result"
-    found: list[Any] = []
+    outcomes: list[Any] = []
     with worker.open_own(path) as file:
         size = os.fstat(file.fileno()).st_size
         while file.tell() < size:
-            found.append(_outcome(pickle.load(file), place))
+            outcomes.append(_outcome(pickle.load(file), location))
     path.unlink()
-    return found
+    return outcomes
 
 
 class Raised(NamedTuple):
-    """An exception that came of a call."""
+    """An exception that a call raised."""
 
     error: BaseException
 
 
-def _outcome(came: tuple[Any, ...], place: TaskPlace) -> Any:
-    if came[0] is True:
-        return came[1]
-    if came[0] is False:
-        error: BaseException = came[1]
-        error.__cause__ = RemoteTraceback(came[2])
+def _outcome(outcome_record: tuple[Any, ...], location: TaskLocation) -> Any:
+    if outcome_record[0] is True:
+        return outcome_record[1]
+    if outcome_record[0] is False:
+        error: BaseException = outcome_record[1]
+        error.__cause__ = RemoteTraceback(outcome_record[2])
         return Raised(error)
-    _, kind, text = came
+    _, kind, text = outcome_record
     if kind == "no pickle":
         return Raised(NotPicklable(text))
     fault = {"too large": ResultTooLarge, "other python": OtherPython}.get(kind, TaskFailed)
-    return Raised(fault(text, *place))
+    return Raised(fault(text, *location))
 
 
 def read_log(directory: Path, name: str) -> str:
-    """The end of what a task or one of its chunks printed, "" where there is nothing."""
+    """The end of the output of a task or of a chunk, "" if there is no output."""
     path = directory / f"{name}.log"
     try:
         with worker.open_own(path) as file:

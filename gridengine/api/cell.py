@@ -1,6 +1,6 @@
-"""`Cell`: a cell as a program has it, with one kept connection.
+"""`Cell`: a program's client of a cell, with a kept connection.
 
-Owns the methods and how a program follows jobs and events. What can be asked is `operations`; how it gets there, `link`.
+Owns the methods and the following of jobs and events. `operations` defines the requests, `connection` sends them.
 Called by users' programs. Source: DM-5; docs/python.md.
 """
 
@@ -41,11 +41,12 @@ def _method(operation: Callable[P, Operation[T]]) -> Callable[Concatenate[Cell, 
 
 
 class Cell:
-    """A cell. Without arguments that of SGE_ROOT and SGE_CELL, by the sockets of this host; the kernel says who asks.
+    """A cell; without arguments the cell of SGE_ROOT and SGE_CELL, over the sockets of this host. The kernel authenticates the
+    caller.
 
-    `url`, `token`, `ca`: the cell behind a web server, from anywhere (docs/api.md): `https://HOST:8646`, a token of
-    `gridengine web --token`, a file of certificates that are believed. `patience`: s for which a qmaster that does not answer
-    is asked again. Threads may share a cell, and a child of fork may go on with it. Raises Unreachable, ValueError.
+    `url`, `token`, `ca`: the cell behind a web server, from any host (docs/api.md): `https://HOST:8646`, a token of
+    `gridengine web --token`, a file of trusted certificates. `patience`: s for which a request is retried while the qmaster does
+    not answer. Threads may share a cell, and a forked child may continue to use it. Raises Unreachable, ValueError.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class Cell:
         return f"<Cell: {self._transport}>"
 
     def close(self) -> None:
-        """End the connection; a later request makes another one."""
+        """Close the connection; a later request opens a new connection."""
         self._connection.close()
 
     def do(self, operation: Operation[T]) -> T:
-        """Carry an operation out. Raises RequestDenied when the qmaster refuses it, Unreachable when there is none."""
+        """Carry an operation out. Raises RequestDenied when the qmaster refuses it, Unreachable without a qmaster."""
         key = wire.new_key() if operation.changes else ""
         return outcome_of(operation, self._connection.ask(operation.request, json_text.encode(operation.body), key))
 
@@ -108,31 +109,31 @@ class Cell:
     configure_all = _method(operations.configure_all)
 
     def accounting(self, job: int | str) -> Iterator[dict[str, str]]:
-        """Accounting records of a job that ended, as qacct -j: by the names of accounting(5), of each task, as they come."""
+        """Accounting records of a job that ended, as qacct -j: fields by their names in accounting(5), a record per task."""
         after = -1
         while after:
             records, after = self.do(operations.accounting_page(job, max(after, 0)))
             yield from records
 
     def wait(self, job: int, timeout: float | None = None) -> list[JobEnd]:
-        """Wait until all of a job has ended; the ends of its tasks, in their order. TimeoutError after `timeout` s."""
+        """Wait until all tasks of a job have ended; their ends, by task number. TimeoutError after `timeout` s."""
         return sorted(self.ends(job, timeout), key=lambda end: end.task_id)
 
     def ends(self, job: int, timeout: float | None = None) -> Iterator[JobEnd]:
-        """The ends of a job's tasks as they come, until all of it has ended. Goes on when the qmaster is restarted."""
+        """The ends of a job's tasks as they come, until all tasks have ended. Continues across restarts of the qmaster."""
         for record in self.progress(job, timeout):
             if (end := end_of(job, record)) is not None:
                 yield end
 
     def progress(self, job: int, timeout: float | None = None) -> Iterator[dict[str, Any]]:
-        """What the request `wait` tells of a job, each thing once. Raises TimeoutError, Unreachable."""
+        """The records of the request `wait` about a job, without repetition. Raises TimeoutError, Unreachable."""
         job_follower = JobFollower(self._patience)
         deadline = None if timeout is None else time.monotonic() + timeout
         body = json_text.encode({"job_id": job})
         while True:
             fault: Exception = Unreachable("the qmaster ended the stream before the job had ended")
             try:
-                for record in self._connection.stream("wait", body, None if deadline is None else _left(deadline, job)):
+                for record in self._connection.stream("wait", body, None if deadline is None else _remaining_s(deadline, job)):
                     if job_follower.is_new(record):
                         yield record
                     if job_follower.is_finished:
@@ -140,14 +141,14 @@ class Cell:
             except Unreachable as error:
                 fault = error
             if deadline is not None:
-                _left(deadline, job)
+                _remaining_s(deadline, job)
             job_follower.note_break(fault, time.monotonic())
             time.sleep(PAUSE_S)
 
     def events(self, *types: str, name: str = "python") -> Iterator[CellEvent]:
-        """What happens in the cell, of these types (JOB, JATASK, QUEUEINSTANCE …: docs/gdi.md), all if none is given; for ever.
+        """Events of the given types (JOB, JATASK, QUEUEINSTANCE …: docs/gdi.md), of all types by default; without an end.
 
-        Of each type first a LIST of all that is there; when the stream broke it is taken up again, beginning with these.
+        The first event of each type is a LIST of all objects; a broken stream is reopened and begins with these lists.
         Raises StreamEnded when the qmaster refuses or ends it, Unreachable.
         """
         body = json_text.encode({"name": name, "types": list(types)})
@@ -165,8 +166,8 @@ class Cell:
             time.sleep(PAUSE_S)
 
 
-def _left(deadline: float, job: int) -> float:
-    """Seconds until then. Raises TimeoutError."""
+def _remaining_s(deadline: float, job: int) -> float:
+    """Seconds until the deadline. Raises TimeoutError."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError(f"job {job} has not ended in time")
@@ -174,14 +175,14 @@ def _left(deadline: float, job: int) -> float:
 
 
 def outcome_of(operation: Operation[T], answer: Answer) -> T:
-    """What an operation returns. Raises RequestDenied."""
+    """The result of an operation. Raises RequestDenied."""
     if answer.status:
         raise RequestDenied(answer.status, [text for level, text in answer.answers if level != "info"])
     return operation.read(answer.data)
 
 
 def end_of(job_id: int, record: dict[str, Any]) -> JobEnd | None:
-    """The end that a record of `wait` tells of, None for another one."""
+    """The end of a task in a record of `wait`, None for a record of another kind."""
     if record.get("deleted"):
         return JobEnd(job_id, record["task_id"], 0, 0, True)
     if "exit_status" not in record:
@@ -190,7 +191,7 @@ def end_of(job_id: int, record: dict[str, Any]) -> JobEnd | None:
 
 
 def event_of(record: dict[str, Any]) -> CellEvent | None:
-    """The event that a record of `events` is. Raises StreamEnded."""
+    """The event in a record of `events`, None for another record. Raises StreamEnded."""
     if "refused" in record or "end" in record:
         raise StreamEnded(record.get("refused") or f"the qmaster has ended the events: {record['end']}")
     if "number" not in record:

@@ -22,7 +22,7 @@ _ABSENT_S = 1.0
 
 
 class Patience:
-    """How long a request is retried, from the first fault on. `first`: there was no answer yet."""
+    """The time for which a request is retried, from the first fault on. `first`: there was no answer yet."""
 
     def __init__(self, limit: float, first: bool) -> None:
         self._limit, self._first = limit, first
@@ -50,7 +50,7 @@ class CellConnection:
         self._connection: Any = None
 
     def close(self) -> None:
-        """End the connection; the next request makes another one."""
+        """Close the connection; the next request opens a new connection."""
         self._reset_after_fork()
         with self._lock:
             self._drop()

@@ -1,6 +1,6 @@
 """`GridExecutor`: functions that run as tasks of a cell, behind the interface of `concurrent.futures`.
 
-Owns what a user calls and gets: futures, maps, shutting down. How calls become array jobs is `task_arrays`. Called by users'
+Owns the user's interface: futures, maps, shutting down. `task_arrays` runs the calls as array jobs. Called by users'
 programs. Source: docs/python.md; PEP 3148.
 """
 
@@ -23,7 +23,7 @@ from gridengine.api.async_cell import AsyncCell
 from gridengine.api.call_files import Call, PrivateDirectory, Raised, pickled
 from gridengine.api.job_fields import JobFields
 from gridengine.api.running_arrays import CallChunk
-from gridengine.api.task_arrays import CHUNKS, ArrayWishes, TaskArrays
+from gridengine.api.task_arrays import CHUNKS, ArrayOptions, TaskArrays
 from gridengine.api.task_faults import NotPicklable
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ T = TypeVar("T")
 
 PATIENCE_S, HOST_PATIENCE_S = 300.0, 30.0
 MOST_BYTES = 2**28
-#: what of the caller's environment decides how a Python runs
-_OF_PYTHON = ("LD_LIBRARY_PATH", "VIRTUAL_ENV")
+#: variables of the caller's environment that influence a Python, besides PYTHON*
+_PYTHON_VARIABLES = ("LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
 class GridFuture(Future[T]):
-    """A call that runs in the cell. `cancel` also ends one that runs; `log` is what it printed, once it is done."""
+    """A call that runs in the cell. `cancel` also ends a running call; `log`: the output of the call, after its end."""
 
     def __init__(self, executor: GridExecutor) -> None:
         super().__init__()
@@ -49,16 +49,16 @@ class GridFuture(Future[T]):
 
     @property
     def job_id(self) -> int:
-        """The array job in which it runs, 0 before it was submitted."""
-        return self._chunk.task.place.job_id if self._chunk and self._chunk.task else 0
+        """The array job of the call, 0 before it was submitted."""
+        return self._chunk.task.location.job_id if self._chunk and self._chunk.task else 0
 
     @property
     def task_id(self) -> int:
         """The task of that job, 0 before it was submitted."""
-        return self._chunk.task.place.task_id if self._chunk and self._chunk.task else 0
+        return self._chunk.task.location.task_id if self._chunk and self._chunk.task else 0
 
     def running(self) -> bool:
-        """Whether it has a place in the cell."""
+        """Whether the call has been dispatched."""
         return bool(self._chunk and self._chunk.task and self._chunk.task.began) and not self.done()
 
     def cancel(self) -> bool:
@@ -66,17 +66,17 @@ class GridFuture(Future[T]):
         if not super().cancel():
             return False
         if self._chunk is not None:
-            self._executor.forget(self._chunk)
+            self._executor.cancel_chunk(self._chunk)
             self._chunk = None
             self.set_running_or_notify_cancel()
         return True
 
-    def take(self, chunk: CallChunk) -> None:
-        """What makes this call."""
+    def assign_chunk(self, chunk: CallChunk) -> None:
+        """Note the chunk that contains this call."""
         self._chunk = chunk
 
-    def settle(self, outcome: Any, log: str) -> None:
-        """Have a result, or an exception."""
+    def set_outcome(self, outcome: Any, log: str) -> None:
+        """Set the result, or the exception."""
         self.log = log
         if self.cancelled() or not self.set_running_or_notify_cancel():
             return
@@ -92,14 +92,16 @@ _NONE: Any = object()
 
 
 class GridMap(Iterator[T]):
-    """Results of a map, in order. What failed is raised in its turn, and the next `next` goes on behind it.
+    """Results of a map, in order. The exception of a failed call is raised at its position; `next` then continues behind it.
 
-    `futures`: those of its chunks, each for some calls.
+    `futures`: the futures of the chunks, each for several calls.
     """
 
-    def __init__(self, futures: list[GridFuture[list[Any]]], sizes: list[int], timeout: float | None, kept: bool) -> None:
+    def __init__(
+        self, futures: list[GridFuture[list[Any]]], sizes: list[int], timeout: float | None, return_exceptions: bool
+    ) -> None:
         self.futures = futures
-        self._sizes, self._kept = sizes, kept
+        self._sizes, self._return_exceptions = sizes, return_exceptions
         self._deadline = None if timeout is None else monotonic() + timeout
         self._next = 0
         self._outcomes: Iterator[Any] = iter(())
@@ -108,14 +110,14 @@ class GridMap(Iterator[T]):
         while (outcome := next(self._outcomes, _NONE)) is _NONE:
             if self._next == len(self.futures):
                 raise StopIteration
-            self._outcomes = iter(self._of_next())
-        if isinstance(outcome, Raised) and not self._kept:
+            self._outcomes = iter(self._next_outcomes())
+        if isinstance(outcome, Raised) and not self._return_exceptions:
             raise outcome.error
         result: Any = outcome.error if isinstance(outcome, Raised) else outcome
         return cast(T, result)
 
-    def _of_next(self) -> list[Any]:
-        """The outcomes of the next chunk. Raises TimeoutError, and the same is waited for again then."""
+    def _next_outcomes(self) -> list[Any]:
+        """The outcomes of the next chunk. Raises TimeoutError; a further call waits for the same chunk."""
         left = None if self._deadline is None else max(0.0, self._deadline - monotonic())
         future, size = self.futures[self._next], self._sizes[self._next]
         try:
@@ -132,7 +134,7 @@ class GridMap(Iterator[T]):
         return outcomes
 
     def cancel(self) -> None:
-        """Cancel all that is not done."""
+        """Cancel all calls that have not ended."""
         for future in self.futures:
             future.cancel()
 
@@ -140,11 +142,11 @@ class GridMap(Iterator[T]):
 class GridExecutor(Executor):
     """Runs functions in the cell: calls that come together are one array job.
 
-    `job`: fields of a job, as for `Cell.submit`: `queue`, `hard` … `directory`: where calls and results are exchanged, which the
-    exec hosts must see; ~/.gridengine if it is "". `python`: for the jobs, this one if it is "". `retries`: how often calls
-    are tried again whose task ended without a result, or whose function raised an exception of `retry_on`. `most_bytes`: of what
-    comes of a task, or of a chunk. `host_patience`: s for which the host of a task may be lost. `cell`: arguments of
-    `AsyncCell`. Raises GridError, OSError.
+    `job`: fields of a job, as for `Cell.submit`: `queue`, `hard` … `directory`: for the exchange of calls and results, shared
+    with the exec hosts; ~/.gridengine if it is "". `python`: the interpreter of the jobs, the caller's if it is "". `retries`:
+    number of retries of a call if its task ended without a result, or its function raised an exception of `retry_on`.
+    `most_bytes`: maximum size of the results of a task, or of a chunk. `host_patience`: s for which the host of a task may be
+    lost. `cell`: arguments of `AsyncCell`. Raises GridError, OSError.
     """
 
     def __init__(
@@ -166,12 +168,12 @@ class GridExecutor(Executor):
         self._outstanding: weakref.WeakSet[GridFuture[Any]] = weakref.WeakSet()
         grid = AsyncCell(**{"patience": PATIENCE_S, **(cell or {})})
         self._directory = PrivateDirectory(Path(directory or "~/.gridengine").expanduser())
-        wishes = ArrayWishes(python or sys.executable, fields, most_bytes, host_patience, retry_on)
-        self._arrays = TaskArrays(grid, self._directory, wishes)
+        options = ArrayOptions(python or sys.executable, fields, most_bytes, host_patience, retry_on)
+        self._arrays = TaskArrays(grid, self._directory, options)
         self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._live, name="GridExecutor", daemon=True)
+        self._thread = Thread(target=self._run_loop, name="GridExecutor", daemon=True)
         self._thread.start()
-        # an interpreter that ends waits for what was asked for, as those of concurrent.futures do
+        # at its exit the interpreter waits for outstanding calls, as with the executors of concurrent.futures
         atexit.register(_shut_down, weakref.ref(self))
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> GridFuture[T]:
@@ -180,7 +182,7 @@ class GridExecutor(Executor):
         future: GridFuture[T] = GridFuture(self)
 
         def done(outcomes: Any, log: str) -> None:
-            future.settle(outcomes if isinstance(outcomes, Exception) else outcomes[0], log)
+            future.set_outcome(outcomes if isinstance(outcomes, Exception) else outcomes[0], log)
 
         chunk = CallChunk(function, pickled([(args, kwargs)], _arguments_of(fn)), _name_of(fn), self._retries, done)
         self._add([(future, chunk)])
@@ -197,8 +199,8 @@ class GridExecutor(Executor):
     ) -> GridMap[T]:
         """The results of calls with an item of each iterable, in order.
 
-        `chunksize`: calls of a task; 0: a thousand chunks at most, and a task takes as many of them as it makes in a second.
-        `return_exceptions`: an exception is an item of the results instead of being raised. `timeout`: s for all of it.
+        `chunksize`: calls of a task; 0: a thousand chunks at most, and a task takes as many chunks as it completes in a second.
+        `return_exceptions`: an exception is an item of the results instead of being raised. `timeout`: s for the whole map.
         Raises NotPicklable, RuntimeError after `shutdown`.
         """
         if unknown:
@@ -213,15 +215,15 @@ class GridExecutor(Executor):
             try:
                 blob = pickled(some, _arguments_of(fn))
             except NotPicklable as fault:
-                future.settle(fault, "")
+                future.set_outcome(fault, "")
                 continue
-            chunk = CallChunk(function, blob, name, self._retries, self._done_of(future, len(some)), alone=chunksize > 0)
+            chunk = CallChunk(function, blob, name, self._retries, self._done_callback(future, len(some)), alone=chunksize > 0)
             pairs.append((future, chunk))
         self._add(pairs)
         return GridMap(futures, [len(some) for some in chunks], timeout, return_exceptions)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; wait for those that were made, or delete those that have no place yet."""
+        """Accept no further calls. `wait`: wait for all calls to end; `cancel_futures`: delete calls that do not run yet."""
         self._check_owner()
         if cancel_futures:
             self._cancel(running=False)
@@ -236,8 +238,8 @@ class GridExecutor(Executor):
             self._cancel(running=True)
         self.shutdown(wait=True)
 
-    def forget(self, chunk: CallChunk) -> None:
-        """A future has been cancelled."""
+    def cancel_chunk(self, chunk: CallChunk) -> None:
+        """Cancel the chunk of a cancelled future."""
         chunk.cancelled = True
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._arrays.cancel, chunk)
@@ -248,10 +250,10 @@ class GridExecutor(Executor):
                 future.cancel()
 
     @staticmethod
-    def _done_of(future: GridFuture[list[Any]], size: int) -> Callable[[Any, str], None]:
+    def _done_callback(future: GridFuture[list[Any]], size: int) -> Callable[[Any, str], None]:
         def done(outcomes: Any, log: str) -> None:
-            # what kept all calls of a chunk from being made is said once
-            future.settle(outcomes * size if isinstance(outcomes, list) and len(outcomes) < size else outcomes, log)
+            # a fault that prevented all calls of a chunk is a single outcome
+            future.set_outcome(outcomes * size if isinstance(outcomes, list) and len(outcomes) < size else outcomes, log)
 
         return done
 
@@ -260,15 +262,15 @@ class GridExecutor(Executor):
         if self._closed:
             raise RuntimeError("this executor was shut down")
         for future, chunk in pairs:
-            future.take(chunk)
+            future.assign_chunk(chunk)
             self._outstanding.add(future)
         self._loop.call_soon_threadsafe(self._arrays.add, [chunk for _, chunk in pairs])
 
     def _check_owner(self) -> None:
         if self._owner != os.getpid():
-            raise RuntimeError("this process is a child: make a GridExecutor of its own in it")
+            raise RuntimeError("this process is a forked child: create a separate GridExecutor in it")
 
-    def _live(self) -> None:
+    def _run_loop(self) -> None:
         """The thread of the loop."""
         try:
             self._loop.run_until_complete(self._arrays.run())
@@ -285,13 +287,14 @@ def _shut_down(executor: weakref.ref[GridExecutor]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith("PYTHON") or name in _OF_PYTHON}
+    return {name: value for name, value in os.environ.items() if name.startswith("PYTHON") or name in _PYTHON_VARIABLES}
 
 
 def _name_of(function: Callable[..., Any]) -> str:
-    """A name that a job may have."""
+    """The name of a function as a valid name of a job."""
     name = str(getattr(function, "__name__", type(function).__name__))
-    return "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in name).lstrip("0123456789") or "call"
+    valid = "".join(character if character.isalnum() or character in "_." else "_" for character in name)
+    return valid.lstrip("0123456789") or "call"
 
 
 def _arguments_of(function: Callable[..., Any]) -> str:

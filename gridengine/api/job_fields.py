@@ -1,7 +1,7 @@
-"""What a program says of a job or a reservation, in Python's types, and how it becomes a request.
+"""The fields of a job or a reservation in Python's types, and their conversion to a request.
 
-Owns the keyword arguments of `submit`, `alter` and `reserve`: names and meaning are those of the fields of docs/gdi.md (`Submit`,
-`Reserve`), but `queue`, which is -q. Texts in which options stand are read by the option table. Called by `operations`.
+Owns the keyword arguments of `submit`, `alter` and `reserve`: names and meaning as of the fields in docs/gdi.md (`Submit`,
+`Reserve`), except `queue`, which is -q. The option table parses texts with options. Called by `operations`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PathText = str | os.PathLike[str]
 class JobFields(TypedDict, total=False):
     """Keyword arguments that describe a job. `hard`, `soft`: resources as {"h_rt": 60}, or "h_rt=60". Times are epoch seconds.
 
-    `queue`: -q; `environment`: variables of -v; the others are fields of `Submit`.
+    `queue`: -q; `environment`: variables of -v; the other arguments are fields of `Submit`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class JobFields(TypedDict, total=False):
 
 
 class ReservationFields(TypedDict, total=False):
-    """Keyword arguments that describe an advance reservation: `queue` is -q, the others are fields of `Reserve`."""
+    """Keyword arguments that describe an advance reservation: `queue` is -q, the other arguments are fields of `Reserve`."""
 
     name: str
     start_time: float
@@ -110,7 +110,7 @@ def _resources(value: Requests) -> list[str]:
     return [f"{name}={amount}" for name, amount in value.items()] if isinstance(value, Mapping) else texts(value)
 
 
-def _on_hosts(value: PathText) -> list[list[str]]:
+def _host_paths(value: PathText) -> list[list[str]]:
     return [["", os.fspath(value)]]
 
 
@@ -118,55 +118,55 @@ def _directory(value: PathText) -> str:
     return os.path.abspath(value)
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("hard_queues", "soft_queues", "master_queues", "mail_list", "users"), texts),
     **dict.fromkeys(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"), texts),
     **dict.fromkeys(("hard", "soft"), _resources),
-    **dict.fromkeys(("stdout", "stderr", "stdin", "shells"), _on_hosts),
+    **dict.fromkeys(("stdout", "stderr", "stdin", "shells"), _host_paths),
     **dict.fromkeys(("pe_range", "tasks"), str),
     "cwd": _directory,
     "environment": dict,
     "context": dict,
 }
-"""How a field becomes what the request has; what is not here is taken as it is."""
+"""Field -> conversion of its value for the request; other fields stay unchanged."""
 
 
 def request_fields(fields: Mapping[str, Any], of: type) -> dict[str, Any]:
-    """The fields of a request. `of`: JobFields or ReservationFields. Raises TypeError for a name that is none of it."""
+    """The fields of a request. `of`: JobFields or ReservationFields. Raises TypeError for an unknown name."""
     request = {}
     for name, value in fields.items():
         if name not in of.__annotations__:
             raise TypeError(f"there is no field {name!r} of a {'job' if of is JobFields else 'reservation'}")
         field = _NAMES.get(name, name)
-        request[field] = _FORMS[field](value) if field in _FORMS else value
+        request[field] = _CONVERSIONS[field](value) if field in _CONVERSIONS else value
     if "environment" in request and of is JobFields:
         request["environment_names"] = list(request["environment"])
     return request
 
 
 def options_in(text: str | Sequence[str], script: bytes, name: str) -> dict[str, Any]:
-    """The fields of a request that options give: those of a script's `#$` lines, then those of `text`. Raises ValueError."""
-    words = split_words(text) if isinstance(text, str) else list(text)
-    if not words and PREFIX.encode() not in script:
+    """The fields of a request from options: first a script's `#$` lines, then `text`. Raises ValueError."""
+    arguments = split_words(text) if isinstance(text, str) else list(text)
+    if not arguments and PREFIX.encode() not in script:
         return {}
     from gridengine.options.submit import SUBMIT_OPTIONS
 
     options = options_of("qsub", SUBMIT_OPTIONS)
     target = Submission("qsub", os.environ, os.getcwd(), time.time())
     try:
-        for level, lines in enumerate((script_settings(script, PREFIX, name, options), [_settings(words, options)])):
+        for level, lines in enumerate((script_settings(script, PREFIX, name, options), [_settings(arguments, options)])):
             target.level = level
             for line in lines:
                 target.soft = False
-                for option, values, place in line:
-                    option.apply(target, values, place)
+                for option, values, location in line:
+                    option.apply(target, values, location)
     except OptionError as error:
         raise ValueError(str(error)) from None
     return target.request
 
 
-def _settings(words: list[str], options: dict[str, Option]) -> list[tuple[Option, list[str], str]]:
-    settings, operands = read_options(words, options, "options")
+def _settings(arguments: list[str], options: dict[str, Option]) -> list[tuple[Option, list[str], str]]:
+    settings, operands = read_options(arguments, options, "options")
     if operands:
         raise OptionError(f'"{operands[0]}" is no option', "options")
     return settings

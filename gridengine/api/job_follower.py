@@ -1,4 +1,4 @@
-"""How a program follows a job to its end: which records of the stream `wait` are new, and how long it may be broken.
+"""Following a job to its end: the new records of the stream `wait`, and the limit of its interruptions.
 
 Owns the memory of reported ends. The callers reopen the stream, and pause in between: the commands
 (`clients.progress`), `Cell`, `AsyncCell`. Source: docs/gdi.md `wait`.
@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-#: how long the stream may be broken: the job runs on meanwhile
+#: how long the stream may be broken: the job continues meanwhile
 PATIENCE_S = 60.0
 PAUSE_S = 0.2
 

@@ -1,7 +1,7 @@
-"""What a program can ask of a cell: each function makes an operation, which `Cell` and `AsyncCell` carry out.
+"""The operations on a cell: each function creates an operation, which `Cell` and `AsyncCell` carry out.
 
-Owns the calls, their arguments and what of the qmaster's answer they return. Who may do what, and what it means, is the
-qmaster's. Never sends anything itself. Source: docs/gdi.md; DM-5.
+Owns the calls, their arguments, and their results from the qmaster's answer. The qmaster checks rights and values. Never sends
+a request itself. Source: docs/gdi.md; DM-5.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Operation(Generic[T]):
-    """A request that is to be sent. `read(data)`: what of its answer is returned; `changes`: it changes something."""
+    """A request to send. `read(data)`: the result from the data of its answer; `changes`: whether the request has effects."""
 
     __slots__ = ("body", "changes", "read", "request")
 
@@ -30,16 +30,16 @@ class Operation(Generic[T]):
         self.request, self.body, self.read, self.changes = request, body, read, changes
 
 
-def _nothing(data: Any) -> None:
-    """What only changes something returns nothing."""
+def _no_result(data: Any) -> None:
+    """The result of a change: None."""
 
 
 def _change(request: str, **body: Any) -> Operation[None]:
-    return Operation(request, body, _nothing, changes=True)
+    return Operation(request, body, _no_result, changes=True)
 
 
 def request(name: str, body: Mapping[str, Any], changes: bool = True) -> Operation[Any]:
-    """Any request of docs/gdi.md as it is; its data. `changes`: whether it changes something."""
+    """Any request of docs/gdi.md; its data. `changes`: whether the request has effects."""
     return Operation(name, body, lambda data: data, changes)
 
 
@@ -54,10 +54,10 @@ def submit(
     options: str | Sequence[str] = "",
     **fields: Unpack[JobFields],
 ) -> Operation[SubmittedJob]:
-    """Submit a job. `command`: path of a script, which is sent along, or with `binary` a program of the exec hosts.
+    """Submit a job. `command`: path of a script, which is sent with the request, or with `binary` a program of the exec hosts.
 
-    `script`: the script itself, then `command` is what it is called. `options`: further options as of qsub; the `#$` lines of a
-    script come before them, `fields` after them. Request files are not read. Raises ValueError for options that are none, OSError
+    `script`: the text of the script; `command` is then its name. `options`: further options as of qsub; they override the `#$`
+    lines of a script, and `fields` overrides them. Request files are not read. Raises ValueError for invalid options, OSError
     for a script that cannot be read.
     """
     name = os.fspath(command)
@@ -93,22 +93,22 @@ def _script(text: bytes) -> dict[str, str]:
 
 
 def alter(jobs: Texts, **fields: Unpack[JobFields]) -> Operation[None]:
-    """Change jobs, as qalter: these fields get these values."""
+    """Change fields of jobs, as qalter."""
     return _change("alter_jobs", targets=texts(jobs), changes=request_fields(fields, JobFields))
 
 
 def delete(jobs: Texts, force: bool = False) -> Operation[None]:
-    """Delete jobs, or tasks of them ("12.1-10"), as qdel."""
+    """Delete jobs, or tasks of jobs ("12.1-10"), as qdel."""
     return _change("delete_jobs", targets=texts(jobs), force=force)
 
 
 def hold(jobs: Texts, holds: str = "u") -> Operation[None]:
-    """Put holds on jobs, as qhold."""
+    """Place holds on jobs, as qhold."""
     return _change("hold_jobs", targets=texts(jobs), holds=holds)
 
 
 def release(jobs: Texts, holds: str = "u") -> Operation[None]:
-    """Take holds off jobs, as qrls."""
+    """Release holds of jobs, as qrls."""
     return _change("hold_jobs", targets=texts(jobs), holds=holds, release=True)
 
 
@@ -118,39 +118,39 @@ def suspend(jobs: Texts) -> Operation[None]:
 
 
 def resume(jobs: Texts) -> Operation[None]:
-    """Let suspended jobs go on, as qmod -usj."""
+    """Resume suspended jobs, as qmod -usj."""
     return _change("change_states", action="unsuspend", what="job", targets=texts(jobs))
 
 
 def reschedule(jobs: Texts) -> Operation[None]:
-    """Have jobs begin anew, as qmod -rj."""
+    """Restart jobs, as qmod -rj."""
     return _change("change_states", action="reschedule", what="job", targets=texts(jobs))
 
 
 def clear_error(jobs: Texts) -> Operation[None]:
-    """Take the error state off jobs, as qmod -cj."""
+    """Clear the error state of jobs, as qmod -cj."""
     return _change("change_states", action="clear", what="job", targets=texts(jobs))
 
 
 def jobs(users: Texts = "*", states: Texts = ("p", "r", "s")) -> Operation[list[ListedJob]]:
     """Running tasks and waiting jobs, as qstat. `users`: names and patterns; `states`: of p r s z hu ho hs hd hj ha."""
     body = {"jobs": {"users": texts(users), "states": texts(states)}}
-    return Operation("status", body, lambda data: [_listed(row) for part in data["jobs"].values() for row in part])
+    return Operation("status", body, lambda data: [_listed_job(row) for part in data["jobs"].values() for row in part])
 
 
-def _listed(row: list[Any]) -> ListedJob:
+def _listed_job(row: list[Any]) -> ListedJob:
     """See `gridengine.job_rows`."""
     job_id, priority, name, owner, state, time, grants, slots, tasks = row[: TASKS + 1]
     return ListedJob(job_id, priority, name, owner, state, time, tuple((each[0], each[1]) for each in grants), slots, tasks)
 
 
 def job(job: int) -> Operation[dict[str, Any]]:
-    """All about a job that is not over, as qstat -j (`job_detail` of docs/gdi.md). Raises LookupError for none."""
+    """All details of a pending or running job, as qstat -j (`job_detail` of docs/gdi.md). Raises LookupError for no such job."""
     return Operation("status", {"job_detail": {"jobs": [str(job)]}}, lambda data: _only(data["job_detail"]["jobs"], f"job {job}"))
 
 
 def explain(job: int) -> Operation[dict[str, Any]]:
-    """Why a job waits, and the smallest change that helps, as qexplain. Raises LookupError for none."""
+    """The pending reasons of a job, and the smallest change that helps, as qexplain. Raises LookupError for no such job."""
     return Operation("explain_job", {"jobs": [str(job)]}, lambda data: _only(data["jobs"], f"job {job}"))
 
 
@@ -161,7 +161,7 @@ def _only(items: list[dict[str, Any]], what: str) -> dict[str, Any]:
 
 
 def accounting_page(job: int | str, after: int = 0) -> Operation[tuple[list[dict[str, str]], int]]:
-    """Some accounting records of jobs that ended, by the names of accounting(5); where the next ones begin, 0 for none."""
+    """A page of accounting records, by the names of accounting(5); the `after` of the next page, 0 after the last."""
     from gridengine.accounting import FIELDS
 
     body = {"job": str(job)} | ({"after": after} if after else {})
@@ -187,17 +187,17 @@ def instances(queues: Texts = ()) -> Operation[list[dict[str, Any]]]:
 
 
 def hosts() -> Operation[list[dict[str, Any]]]:
-    """Execution hosts with what they report, as qhost."""
+    """Execution hosts with their load values, as qhost."""
     return Operation("status", {"hosts": {"load_values": True}}, lambda data: list(data["hosts"]))
 
 
 def enable(queues: Texts) -> Operation[None]:
-    """Enable queues or instances of them, as qmod -e."""
+    """Enable queues or queue instances, as qmod -e."""
     return _change("change_states", action="enable", what="queue", targets=texts(queues))
 
 
 def disable(queues: Texts) -> Operation[None]:
-    """Disable queues or instances of them, as qmod -d."""
+    """Disable queues or queue instances, as qmod -d."""
     return _change("change_states", action="disable", what="queue", targets=texts(queues))
 
 
@@ -205,18 +205,18 @@ def disable(queues: Texts) -> Operation[None]:
 
 
 def reserve(**fields: Unpack[ReservationFields]) -> Operation[int]:
-    """Make an advance reservation, as qrsub; its number. Without `start_time` it begins now. Times and durations in s."""
+    """Create an advance reservation, as qrsub; its number. Without `start_time` it begins now. Times and durations in s."""
     return Operation("reserve", request_fields(fields, ReservationFields), lambda data: int(data["id"]), changes=True)
 
 
 def alter_reservation(reservations: Texts, **fields: Unpack[ReservationFields]) -> Operation[None]:
-    """Change advance reservations, as qralter: these fields get these values."""
+    """Change fields of advance reservations, as qralter."""
     changes = request_fields(fields, ReservationFields)
     return _change("alter_reservations", targets=texts(reservations), changes=changes)
 
 
 def delete_reservation(reservations: Texts, series: bool = False, force: bool = False) -> Operation[None]:
-    """Delete advance reservations, as qrdel. `series`: with all that are left of their series."""
+    """Delete advance reservations, as qrdel. `series`: with all remaining reservations of their series."""
     return _change("delete_reservations", targets=texts(reservations), series=series, force=force)
 
 
@@ -235,7 +235,7 @@ def names(kind: str) -> Operation[list[str]]:
 
 
 def show(kind: str, name: str = "") -> Operation[dict[str, str]]:
-    """Attributes of an object of the configuration, as qconf shows it. Raises LookupError for none."""
+    """Attributes of an object of the configuration, as qconf shows it. Raises LookupError for no such object."""
     return Operation("config_show", {"kind": kind, "names": [name]}, lambda data: _attributes(data, kind, name))
 
 
@@ -248,7 +248,7 @@ def configure(
 ) -> Operation[None]:
     """Add, change or remove an object of the configuration. `before`, `after`: all of its attributes, None for no object.
 
-    What is stored must be `before`: two programs that change the same never undo each other's work, the second is refused.
+    The stored object must equal `before`, so of two programs that change the same object the second is refused.
     """
     return configure_all([(kind, name, before, after)])
 
@@ -256,7 +256,7 @@ def configure(
 def configure_all(
     changes: Iterable[tuple[str, str, Mapping[str, str] | None, Mapping[str, str] | None]],
 ) -> Operation[None]:
-    """Changes as those of `configure`, of many objects at once: all of them or none."""
+    """Changes as of `configure` to several objects in one transaction: all are made or none."""
     parts = ("kind", "name", "before", "after")
     rows = [dict(zip(parts, change, strict=True)) for change in changes]
     return _change("config_change", changes=[{**row, **_plain(row)} for row in rows])

@@ -1,4 +1,4 @@
-"""Where a job comes from: the caller's directory, home and shell, for `qstat -j` and the variables SGE_O_*.
+"""The origin of a job: the caller's directory, home and shell, for `qstat -j` and the variables SGE_O_*.
 
 Called by the submitting commands and by `operations`. Source: statement EN-3.
 """
@@ -13,7 +13,7 @@ _VARIABLES = ("HOME", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ", "TERM")
 
 
 def add_origin(request: "dict[str, Any]", cwd: str) -> None:
-    """Put the origin of a job into the request that submits it."""
+    """Add the origin of a job to the request that submits it."""
     import pwd
 
     try:

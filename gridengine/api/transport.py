@@ -71,11 +71,11 @@ class RestTransport:
 
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address: https://HOST:8646 is expected")
+            raise ValueError(f"{url!r} is not a valid address: https://HOST:8646 is expected")
         self.tls, self.host = parts.scheme == "https", parts.hostname
         self.port = parts.port or (443 if self.tls else 80)
         if not self.tls and self.host not in ("localhost", "127.0.0.1", "::1"):
-            raise ValueError(f"{url}: a token goes over https alone, but to this host itself")
+            raise ValueError(f"{url}: a token is sent only over https, except to this host")
         if not token.isascii() or not token.isprintable() or not token:
             raise ValueError("a token is expected: gridengine web --token prints one")
         self._headers = f"Host: {parts.netloc.rpartition('@')[2]}\r\nAuthorization: Bearer {token}\r\n"

@@ -37,7 +37,7 @@ class Unreachable(GridError):
 
 
 class AnswerLost(Unreachable):
-    """The request was sent and its answer was lost: it may have been carried out."""
+    """The request was sent and its answer was lost: the request may have been carried out."""
 
 
 class RetryLaterError(Exception):
@@ -56,7 +56,7 @@ class Answer:
 
 
 def common_directory(root: str = "", cell: str = "") -> str:
-    """`$SGE_ROOT/$SGE_CELL/common`, where the caller names none. Raises Unreachable when SGE_ROOT is not set."""
+    """`ROOT/CELL/common`, by default of $SGE_ROOT and $SGE_CELL. Raises Unreachable when SGE_ROOT is not set."""
     root = root or os.environ.get("SGE_ROOT", "")
     if not root:
         raise Unreachable("SGE_ROOT is not set: load the settings.sh of a cell first")
@@ -64,7 +64,7 @@ def common_directory(root: str = "", cell: str = "") -> str:
 
 
 def run_directory(common: str) -> str:
-    """Where this host has the sockets of a cell. Raises Unreachable."""
+    """The directory of a cell's sockets on this host. Raises Unreachable."""
     path = f"{common}/bootstrap"
     try:
         with open(path) as file:
@@ -104,7 +104,7 @@ def no_qmaster(common: str) -> str:
 
 
 def _act_qmaster_fault(common: str) -> str:
-    """Why the cell's file does not name the master, or ""."""
+    """The reason for which the cell's file does not name the master, or ""."""
     path = f"{common}/act_qmaster"
     try:
         with open(path) as file:
@@ -150,19 +150,19 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
     """
     path = str(connection.getpeername())
     question = MASTER_REACHED if path.endswith(_GATEWAY) else _MAY_CONFIGURE
-    asking = Socket(AF_UNIX, SOCK_STREAM)
+    probe = Socket(AF_UNIX, SOCK_STREAM)
     try:
-        asking.settimeout(patience_s)
-        asking.connect(path)
-        asking.sendall(request_head(f"/v1/{question}", 2) + b"{}")
-        reader = AnswerReader(asking)
+        probe.settimeout(patience_s)
+        probe.connect(path)
+        probe.sendall(request_head(f"/v1/{question}", 2) + b"{}")
+        reader = AnswerReader(probe)
         _, _, headers = read_head(reader)
         reply = b"".join(pieces(reader, headers))
         return question == _MAY_CONFIGURE or answer_of(question, reply).data is not False
     except (OSError, Unreachable):
         return False
     finally:
-        asking.close()
+        probe.close()
 
 
 class AnswerReader:
@@ -221,10 +221,10 @@ def read_head(reader: AnswerReader) -> tuple[int, str, dict[bytes, bytes]]:
     lines = [reader.line()]
     while line := reader.line():
         lines.append(line)
-    return parsed_head(lines)
+    return parse_head(lines)
 
 
-def parsed_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
+def parse_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
     """As `read_head`, of lines that were read."""
     tokens = lines[0].split(None, 2)
     fields = (line.partition(b":") for line in lines[1:])

@@ -1,12 +1,12 @@
-"""What a task of a GridExecutor runs on its host: it takes calls out of a file, makes them, and leaves what came of them.
+"""The program of a GridExecutor's task on its host: reads calls from a file, makes them, and writes their outcomes.
 
-A task may have several chunks of calls. It takes another one as long as its shift lasts; those that it leaves go to other tasks.
+A task may have several chunks of calls. The task takes further chunks during its shift; the remaining chunks go to other tasks.
 
-A program of its own, run by the caller's Python, which need not know the project: it must import nothing but the standard
-library, and of that little. Reads and writes in one private directory alone, and unpickles only what nobody else can have
-written. Shapes of the files: `gridengine.api.call_files`.
+A separate program, run by the caller's Python, which may not have this project: it must import only the standard library, and
+little of that. Reads and writes only in a private directory, and unpickles only files that no other user can have
+written. Formats of the files: `gridengine.api.call_files`.
 
-    python -P worker.py DIRECTORY      the array's directory; its task is SGE_TASK_ID; -P: modules are sought where the caller did
+    python -P worker.py DIRECTORY      the array's directory; its task is SGE_TASK_ID; -P: only the caller's module paths are used
 """
 
 import os
@@ -27,57 +27,57 @@ except ImportError:
     import pickle  # type: ignore[no-redef]
 
 _HEAD = 16
-"""Bytes of the length that stands before the description of a file of calls."""
+"""Digits of the length before the description in a file of calls."""
 TASK, PROGRAM = "task", "program"
-"""Who may claim a chunk: the task that is to make it, or the program, which takes it back then."""
+"""The two holders that may claim a chunk: the task, to run it, or the program, to reclaim it."""
 
 
 class Unsafe(Exception):
-    """Somebody else could have written this."""
+    """Another user could have written the file."""
 
 
 class TooLarge(Exception):
-    """What comes of a call is larger than the executor takes."""
+    """The outcome of a call is larger than the executor accepts."""
 
 
 class BoundedFile:
-    """A file that takes so many bytes."""
+    """A file with a limited size. `most`: bytes."""
 
     def __init__(self, file: "BinaryIO", most: int) -> None:
         self._file, self._left, self._most = file, most, most
 
     def write(self, data: "Any") -> int:
-        """As that of a file. Raises TooLarge."""
+        """As `write` of a file. Raises TooLarge."""
         self._left -= memoryview(data).nbytes
         if self._left < 0:
-            raise TooLarge(f"what comes of it is larger than {self._most} bytes")
+            raise TooLarge(f"its outcome is larger than {self._most} bytes")
         return self._file.write(data)
 
 
 def python_version() -> str:
-    """Of which pickles may differ."""
+    """The part of Python's version on which pickles depend."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def check_private(directory: "str | os.PathLike[str]") -> None:
-    """Raise Unsafe for a directory that is not the caller's alone."""
-    facts = os.lstat(directory)
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+    """Raise Unsafe for a directory that is not private to the caller."""
+    status = os.lstat(directory)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise Unsafe(f"{directory} must be a directory of yours with the mode 0700")
 
 
 def open_own(path: "str | os.PathLike[str]") -> "BinaryIO":
     """A file of the caller, open for reading. Raises Unsafe, OSError."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
-    facts = os.fstat(file.fileno())
-    if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid():
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         file.close()
         raise Unsafe(f"{path} is not yours")
     return file
 
 
 def claim(directory: "str | os.PathLike[str]", name: str, holder: str) -> bool:
-    """Whether a chunk is this holder's, as it is once he has claimed it first: the links to nowhere are made in one step."""
+    """Claim a chunk; whether this holder was the first. The claim is a dangling link, since a link is created atomically."""
     path = os.path.join(directory, f"{name}.claim")
     try:
         os.symlink(holder, path)
@@ -87,7 +87,7 @@ def claim(directory: "str | os.PathLike[str]", name: str, holder: str) -> bool:
 
 
 def is_claimed(directory: "str | os.PathLike[str]", name: str) -> bool:
-    """Whether a chunk is somebody's."""
+    """Whether a holder has claimed the chunk."""
     return os.path.lexists(os.path.join(directory, f"{name}.claim"))
 
 
@@ -102,19 +102,19 @@ class Calls:
         self._begin = _HEAD + length
 
     def chunks(self, number: int) -> "list[tuple[int, tuple[int, int]]]":
-        """Those of a task: number of the function, place of the calls."""
+        """The chunks of a task: number of the function, span of the calls."""
         first, count = self.array["tasks"][number - 1]
         chunks: list[tuple[int, tuple[int, int]]] = self.array["chunks"][first : first + count]
         return chunks
 
-    def at(self, place: "tuple[int, int]") -> bytes:
-        """A pickle by its place."""
-        self._file.seek(self._begin + place[0])
-        return self._file.read(place[1])
+    def read_pickle(self, span: "tuple[int, int]") -> bytes:
+        """A pickle by its span (begin, size)."""
+        self._file.seek(self._begin + span[0])
+        return self._file.read(span[1])
 
 
-def leave(directory: "str | os.PathLike[str]", name: str, write: "Callable[[BinaryIO], object]") -> None:
-    """Write a file beside its name and give it that when all of it is there."""
+def write_atomically(directory: "str | os.PathLike[str]", name: str, write: "Callable[[BinaryIO], object]") -> None:
+    """Write a temporary file and rename it when it is complete."""
     draft = os.path.join(directory, f".{name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -125,12 +125,12 @@ def leave(directory: "str | os.PathLike[str]", name: str, write: "Callable[[Bina
         try:
             os.unlink(draft)
         except OSError:
-            pass  # what went wrong first is what counts
+            pass  # the first error is reported
         raise
 
 
 def dump(value: object, file: "BinaryIO", most: int) -> None:
-    """Pickle a value into a file; what plain pickle cannot, cloudpickle may. Raises TooLarge, and whatever pickling does."""
+    """Pickle a value into a file, with cloudpickle if plain pickle fails. Raises TooLarge, and the errors of pickling."""
     begin = file.tell()
     try:
         pickle.dump(value, BoundedFile(file, most), 5)
@@ -165,27 +165,28 @@ def _failed(error: BaseException) -> "tuple[bool, BaseException, str]":
 
 
 def write_outcomes(file: "BinaryIO", function: "Callable[..., Any]", calls: "Any", most: int) -> None:
-    """A pickle for each call: what `outcome` says, or ("text", kind, text) of what has none. Raises OSError."""
+    """Write a pickle for each call: its `outcome`, or ("text", kind, text) if it cannot be pickled. Raises OSError."""
     for args, kwargs in calls:
-        came = outcome(function, args, kwargs)
+        outcome_record = outcome(function, args, kwargs)
         begin = file.tell()
         try:
-            dump(came, file, most - begin)
+            dump(outcome_record, file, most - begin)
             continue
         except TooLarge as error:
-            came = ("text", "too large", str(error))
+            outcome_record = ("text", "too large", str(error))
         except OSError:
             raise
         except Exception as error:
-            what = f"a result of type {type(came[1]).__name__}" if came[0] is True else f"the exception {came[2]}"
-            came = ("text", "no pickle", f"{what} cannot be pickled: {error}")
+            is_result = outcome_record[0] is True
+            what = f"a result of type {type(outcome_record[1]).__name__}" if is_result else f"the exception {outcome_record[2]}"
+            outcome_record = ("text", "no pickle", f"{what} cannot be pickled: {error}")
         file.seek(begin)
         file.truncate()
-        pickle.dump(came, file, 5)
+        pickle.dump(outcome_record, file, 5)
 
 
-def make_chunk(directory: str, name: str, array: "Description", function_blob: bytes, calls_blob: bytes) -> None:
-    """Make the calls of a chunk, where the program is and with its umask. Raises OSError."""
+def run_chunk(directory: str, name: str, array: "Description", function_blob: bytes, calls_blob: bytes) -> None:
+    """Make the calls of a chunk, in the program's directory and with its umask. Raises OSError."""
     if os.path.isdir(array["cwd"]):
         os.chdir(array["cwd"])
     os.umask(array["umask"])
@@ -199,11 +200,11 @@ def make_chunk(directory: str, name: str, array: "Description", function_blob: b
         write_outcomes(file, function, calls, array["most"])
         sys.stdout.flush()
 
-    leave(directory, f"{name}.result", make)
+    write_atomically(directory, f"{name}.result", make)
 
 
-def print_to(directory: str, name: str) -> None:
-    """Have a log of its own for what is printed from now on."""
+def redirect_output(directory: str, name: str) -> None:
+    """Redirect stdout and stderr to the log of a chunk."""
     sys.stdout.flush()
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(os.path.join(directory, f"{name}.log"), flags, 0o600)
@@ -213,25 +214,25 @@ def print_to(directory: str, name: str) -> None:
 
 
 def run(directory: str, number: int) -> None:
-    """Make the calls of a task: of its only chunk, or of one chunk after the other until its shift is over."""
+    """Make the calls of a task: of its only chunk, or of its chunks in sequence until the end of its shift."""
     begin = time.monotonic()
     calls = Calls(directory)
-    array, chunks, here = calls.array, calls.chunks(number), python_version()
-    names = [f"{number}.{which}" for which in range(len(chunks))]
-    if array["python"] != here:
-        text = f"{sys.executable} on {os.uname()[1]} is Python {here}, and the calls were made by {array['python']}"
+    array, chunks, version = calls.array, calls.chunks(number), python_version()
+    names = [f"{number}.{index}" for index in range(len(chunks))]
+    if array["python"] != version:
+        text = f"{sys.executable} on {os.uname()[1]} is Python {version}, and the calls were made by {array['python']}"
         for name in names:
-            leave(directory, f"{name}.result", lambda file: pickle.dump(("text", "other python", text), file, 2))
+            write_atomically(directory, f"{name}.result", lambda file: pickle.dump(("text", "other python", text), file, 2))
         return
     sys.path[:0] = [path for path in array["path"] if path not in sys.path]
-    for name, (function, place) in zip(names, chunks, strict=True):
+    for name, (function, span) in zip(names, chunks, strict=True):
         if len(chunks) > 1:
             if time.monotonic() - begin > array["shift"]:
                 break
             if not claim(directory, name, TASK) or os.path.exists(os.path.join(directory, f"{name}.result")):
                 continue
-            print_to(directory, name)
-        make_chunk(directory, name, array, calls.at(array["functions"][function]), calls.at(place))
+            redirect_output(directory, name)
+        run_chunk(directory, name, array, calls.read_pickle(array["functions"][function]), calls.read_pickle(span))
 
 
 def main() -> None:

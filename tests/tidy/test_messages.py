@@ -18,7 +18,7 @@ def test_sentences_are_found_wherever_they_are_said() -> None:
 answer.error(f"job {number} is not there", hint="say qstat to see all" if known else "")
 raise Refusal("this cannot be done") from None
 print("not one of these texts")
-complain(other("a text within a call"), "two words")
+print_error(other("a text within a call"), "two words")
 decision.answer.info("one two three\\n")
 '''
     assert sorted(texts_of(ast.parse(code))) == [

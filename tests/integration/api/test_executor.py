@@ -112,7 +112,7 @@ def chunks_by_task(results: GridMap[Any]) -> list[int]:
 def long_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow this machine is, a task makes all of its chunks."""
     monkeypatch.setattr(task_arrays, "SHIFT_S", 1000.0)
-    monkeypatch.setattr(task_arrays, "LOOK_AFTER_S", 1000.0)
+    monkeypatch.setattr(task_arrays, "CHECK_AFTER_S", 1000.0)
 
 
 @pytest.mark.statement("DM-5")

@@ -50,8 +50,8 @@ def test_a_wrong_token_is_said_at_once(server: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("url", "token", "text"),
     [
-        ("ftp://host", "t", "is no address"),
-        ("http://example.org:8646", "t", "a token goes over https alone"),
+        ("ftp://host", "t", "is not a valid address"),
+        ("http://example.org:8646", "t", "a token is sent only over https"),
         ("https://example.org:8646", "", "a token is expected"),
         ("https://example.org:8646", "a\r\nX: y", "a token is expected"),
     ],

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from clients.program import Failure
-from clients.verifiers import verified
+from clients.verifiers import verify_request
 from daemons.qmaster.serve.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Submit
 from gridengine.options.option import OptionError
@@ -214,7 +214,7 @@ def test_whatever_a_verifier_leaves_in_its_pipes_a_command_ends(
     monkeypatch.setenv("SGE_JSV_TIMEOUT", str(timeout_s))
     request = submission() | {"context": {f"name{number}": "x" * 1000 for number in range(200)}}
     with pytest.raises(Failure, match=text):
-        verified("qsub", request, [(4, str(script(body.format(left))))])
+        verify_request("qsub", request, [(4, str(script(body.format(left))))])
 
 
 @pytest.mark.statement("JV-1", "JV-2")
@@ -229,7 +229,7 @@ def test_a_verifier_may_say_several_things_at_once_and_listen_later(
         "echo PARAM N n$n; echo RESULT STATE CORRECT; read quit\n"
     )
     request = submission("y") | {"context": {f"name{number}": "x" * 1000 for number in range(200)}}
-    outcome = verified("qsub", request, [(4, str(script(body)))])
+    outcome = verify_request("qsub", request, [(4, str(script(body)))])
     assert outcome["name"].startswith("n") and int(outcome["name"][1:]) >= 1
 
 
@@ -297,21 +297,21 @@ def test_verifiers_of_the_client(
 ) -> None:
     monkeypatch.setenv("SGE_JSV_TIMEOUT", f"{PATIENCE_S:.0f}")
     path = str(script(SHELL))
-    request = verified("qsub", submission(), [(0, path), (4, path)])
+    request = verify_request("qsub", submission(), [(0, path), (4, path)])
     assert request["name"] == "x-red-red"
     assert capsys.readouterr().out.count("seen by") == 2
     with pytest.raises(Failure) as failure:
-        verified("qsub", submission("later"), [(4, path)])
+        verify_request("qsub", submission("later"), [(4, path)])
     assert (failure.value.text, failure.value.status) == ("Unable to run job: not now\nExiting.", 1)
     with pytest.raises(OptionError) as missing:
-        verified("qsub", submission(), [(4, f"{tmp_path}/none")])
+        verify_request("qsub", submission(), [(4, f"{tmp_path}/none")])
     assert missing.value.exit_status == 3
     with pytest.raises(OptionError, match='not as "bob"'):
-        verified("qsub", submission(), [(4, f"script:bob@{path}")])
-    assert verified("qsub", submission(), [(0, "none")]) == submission()
+        verify_request("qsub", submission(), [(4, f"script:bob@{path}")])
+    assert verify_request("qsub", submission(), [(0, "none")]) == submission()
     assert missing.value.text == f'JSV "{tmp_path}/none" is either not a file or not executable'
     with pytest.raises(Failure, match="ended before its verdict"):
-        verified("qsub", submission(), [(4, str(script("exit 1")))])
+        verify_request("qsub", submission(), [(4, str(script("exit 1")))])
     monkeypatch.setenv("SGE_JSV_TIMEOUT", "1")
     with pytest.raises(Failure, match="does not answer"):
-        verified("qsub", submission(), [(4, str(script("sleep 60")))])
+        verify_request("qsub", submission(), [(4, str(script("sleep 60")))])

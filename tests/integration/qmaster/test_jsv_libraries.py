@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clients.verifiers import verified
+from clients.verifiers import verify_request
 from gridengine.gdi.requests import Submit
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
@@ -134,7 +134,7 @@ def test_all_libraries_make_the_same_of_a_job(
     by_server = ask(path, bodies=asked)
     for (orders, fields), body, outcome in zip(OBEYED, asked, by_server, strict=True):
         expected = msgspec.convert({**body, **fields}, Submit)
-        by_client = msgspec.convert(verified("qsub", body, [(4, str(path))]), Submit)
+        by_client = msgspec.convert(verify_request("qsub", body, [(4, str(path))]), Submit)
         for made in (outcome, by_client):
             assert isinstance(made, Submit), (orders, made)
             assert sorted(made.hard) == sorted(expected.hard), orders  # which are in no order

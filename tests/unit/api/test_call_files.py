@@ -28,7 +28,7 @@ def test_a_directory_is_removed_although_a_task_still_makes_a_file(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_python_without_cloudpickle_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_cloudpickle_gets_an_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with pytest.raises(NotPicklable, match="lacks: pip install cloudpickle"):
         pickled(lambda: 1, "a function")

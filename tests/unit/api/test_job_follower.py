@@ -10,7 +10,7 @@ from gridengine.api.wire import Unreachable
 END = {"task_id": 1, "exit_status": 0, "failed": 0}
 
 
-def test_ends_are_told_once_and_what_befalls_a_task_always() -> None:
+def test_ends_are_reported_once_and_other_records_always() -> None:
     job_follower = JobFollower()
     records = [{"task_id": 1, "started": True}, END, {"task_id": 1, "started": True}, END, {"task_id": 2, "deleted": True}]
     assert [job_follower.is_new(record) for record in records] == [True, True, True, False, True]

@@ -129,7 +129,7 @@ def test_a_script_may_be_bytes_that_are_no_text() -> None:
         ({"script": "x", "colour": "red"}, TypeError, "no field 'colour' of a job"),
     ],
 )
-def test_what_can_be_no_job_is_refused_here(fields: dict[str, Any], error: type[Exception], text: str) -> None:
+def test_invalid_fields_are_refused_by_the_client(fields: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         operations.submit(**fields)
 
@@ -148,7 +148,7 @@ def test_a_field_of_no_reservation_is_refused() -> None:
         (ReservationFields, Reserve, "hard_queues verify find"),
     ],
 )
-def test_every_field_of_a_request_can_be_said(ours: type, theirs: type[msgspec.Struct], left: str) -> None:
+def test_every_field_of_a_request_can_be_given(ours: type, theirs: type[msgspec.Struct], left: str) -> None:
     assert set(theirs.__struct_fields__) ^ ours.__annotations__.keys() == {*left.split(), "queue"}
 
 

@@ -26,7 +26,7 @@ from tests.harness import MASTER, USERS, Cell
 
 @dataclass
 class Outcome:
-    """What a command left behind."""
+    """The output and the exit status of a command."""
 
     out: str
     err: str
@@ -83,7 +83,7 @@ class Shell:
 
             self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin.encode()))))
         self._capsys.readouterr()
-        status = program.guarded(command, getattr(module, command), arguments)
+        status = program.run_guarded(command, getattr(module, command), arguments)
         captured = self._capsys.readouterr()
         assert "internal error" not in captured.err, captured.err
         return Outcome(captured.out, captured.err, status)

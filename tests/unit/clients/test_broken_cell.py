@@ -95,7 +95,7 @@ def common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def closed(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    """Nobody may open a file, as its mode says to all but root, who runs these tests."""
+    """Opening of the file fails, as its mode would make it fail for users other than root, the user of these tests."""
     real = io.open
 
     def call(file: Any, *arguments: Any, **more: Any) -> Any:

@@ -13,7 +13,7 @@ def shown(shell: Shell, job: int = 1) -> list[str]:
     return [line.split(maxsplit=1)[1] for line in shell(f"qstat -j {job}").lines if line.startswith("comment:")]
 
 
-def test_it_is_submitted_shown_changed_and_accounted(shell: Shell, cell: Cell) -> None:
+def test_a_comment_is_submitted_shown_changed_and_accounted(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -N one -comment 'for the paper: figure 3' true")
     shell("qsub -b y -N two true")
     assert (shown(shell), shown(shell, 2)) == (["for the paper: figure 3"], [])
@@ -30,7 +30,7 @@ def test_it_is_submitted_shown_changed_and_accounted(shell: Shell, cell: Cell) -
     assert [line.count(":") for line in lines if not line.startswith("#")] == [44, 44]  # programs count the fields
 
 
-def test_it_is_taken_away_and_copied(shell: Shell) -> None:
+def test_a_comment_is_removed_and_copied(shell: Shell) -> None:
     shell("qsub -b y -h -comment first true")
     shell("qresub 1")
     assert shown(shell, 2) == ["first"]
@@ -38,7 +38,7 @@ def test_it_is_taken_away_and_copied(shell: Shell) -> None:
     assert shown(shell) == []
 
 
-def test_it_is_seen_before_it_is_submitted(shell: Shell) -> None:
+def test_verify_shows_a_comment(shell: Shell) -> None:
     assert "comment:                    draft" in shell("qsub -verify -b y -comment draft true").lines
 
 
@@ -47,6 +47,6 @@ def test_a_verifier_sees_and_sets_it() -> None:
     assert corrected({"comment": "mine"}, {"comment": "the site's"})["comment"] == "the site's"
 
 
-def test_what_cannot_be_printed_is_refused(shell: Shell) -> None:
+def test_unprintable_comments_are_refused(shell: Shell) -> None:
     outcome = shell("qsub -b y -comment 'a\nb' true")
     assert (outcome.status, "comment" in outcome.err, shell("qstat").out) == (1, True, "")

@@ -16,7 +16,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", [f"{command} ''" for command in COMMANDS] + ["qselect -q ','", "qmod -d ', '"])
-def test_it_is_refused_and_nothing_is_shown_or_asked_for(busy: Shell, command: str) -> None:
+def test_an_empty_argument_is_refused_and_no_request_is_sent(busy: Shell, command: str) -> None:
     asked = len(busy.asked)
     answer = busy.as_root(command)
     assert (answer.status, answer.out) == (7 if command.startswith(("qhold", "qrls")) else 1, "")

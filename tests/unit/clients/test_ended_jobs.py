@@ -33,7 +33,7 @@ HINTS = {
 
 @pytest.mark.statement("SO-46", "ST-18")
 @pytest.mark.parametrize("job", HINTS)
-def test_how_a_job_ended_is_a_line_of_its_own_below_that_of_8_1_9(shell: Shell, ended: Cell, job: int) -> None:
+def test_the_end_of_a_job_is_a_line_of_its_own_below_that_of_8_1_9(shell: Shell, ended: Cell, job: int) -> None:
     assert job not in ended.state.jobs
     for command, first in (
         ("qdel", f'denied: job "{job}" does not exist'),
@@ -47,14 +47,14 @@ def test_how_a_job_ended_is_a_line_of_its_own_below_that_of_8_1_9(shell: Shell, 
 
 
 @pytest.mark.statement("SO-46")
-def test_of_what_is_there_or_was_never_there_nothing_is_said(shell: Shell, ended: Cell) -> None:
+def test_jobs_that_exist_or_never_existed_have_no_hint(shell: Shell, ended: Cell) -> None:
     ended.submit(user="bob", holds="u")
     for line in ("qdel 5", "qdel 99", "qdel 'nosuch*'", "qdel 123456789", "qdel 99.1"):
         assert "hint" not in shell(line).err, line
 
 
 @pytest.mark.statement("AJ-6")
-def test_an_array_says_how_many_did_not_succeed(shell: Shell, cell: Cell) -> None:
+def test_the_number_of_failed_tasks_of_an_array_is_reported(shell: Shell, cell: Cell) -> None:
     job = cell.submit(tasks="1-3")
     cell.cycle()
     for task, status in ((1, 0), (2, 1), (3, 0)):
@@ -65,7 +65,7 @@ def test_an_array_says_how_many_did_not_succeed(shell: Shell, cell: Cell) -> Non
 
 
 @pytest.mark.statement("ST-18", "ST-32")
-def test_a_deleted_job_waits_for_its_host_and_that_is_said(shell: Shell, cell: Cell) -> None:
+def test_a_deleted_job_that_waits_for_its_host_is_reported(shell: Shell, cell: Cell) -> None:
     job = cell.submit(hard=["h_rt=60"])
     cell.cycle()
     assert "its run time limit ends it at 2027-01-15 08:01:00" in shell(f"qexplain {job}").out
@@ -77,7 +77,7 @@ def test_a_deleted_job_waits_for_its_host_and_that_is_said(shell: Shell, cell: C
 
 
 @pytest.mark.statement("ST-18", "QM-8")
-def test_a_suspended_job_says_what_suspends_it(shell: Shell, cell: Cell) -> None:
+def test_the_reason_for_a_suspension_is_reported(shell: Shell, cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     shell(f"qmod -sj {job}")

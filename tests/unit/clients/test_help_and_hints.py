@@ -16,9 +16,9 @@ def never(arguments: list[str]) -> int:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_help_and_version_need_no_cell(command, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     for word in ("-help", "--help"):
-        assert program.guarded(command.name, never, [word]) == 0
+        assert program.run_guarded(command.name, never, [word]) == 0
         assert capsys.readouterr().out.splitlines()[1].startswith(f"usage: {command.name} [options]")
-    assert program.guarded(command.name, never, ["--version"]) == 0
+    assert program.run_guarded(command.name, never, ["--version"]) == 0
     assert capsys.readouterr().out.startswith("SGE 8.1.9 (gridengine ")
 
 
@@ -66,14 +66,14 @@ def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: 
         ("qstat -explain u", ("u needs none: the host is not heard",)),
     ],
 )
-def test_a_hint_says_which_values_an_option_has(shell: Shell, line: str, words: tuple[str, ...]) -> None:
+def test_a_hint_lists_the_values_of_an_option(shell: Shell, line: str, words: tuple[str, ...]) -> None:
     err = shell.as_root(line).err
     assert "hint: " in err and all(word in err.partition("hint: ")[2] for word in words), err
 
 
 @pytest.mark.statement("DP-1")
 @pytest.mark.parametrize("terminal", [True, False])
-def test_on_a_terminal_it_is_said_that_a_job_waits_for_none(
+def test_on_a_terminal_a_hint_names_a_predecessor_that_does_not_exist(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
@@ -85,7 +85,7 @@ def test_on_a_terminal_it_is_said_that_a_job_waits_for_none(
 
 @pytest.mark.statement("QP-3")
 @pytest.mark.parametrize("option", ["-dump", "-dump_tag"])
-def test_qping_says_what_shows_messages_instead(shell: Shell, option: str) -> None:
+def test_qping_names_the_command_that_shows_messages_instead(shell: Shell, option: str) -> None:
     outcome = shell(f"qping {option} master 6444 qmaster 1")
     assert outcome.status == 1 and f"{option} is not there: qevent -sm shows what happens" in outcome.err
     assert {"qevent", "qexplain"} <= {command.name for command in COMMANDS}

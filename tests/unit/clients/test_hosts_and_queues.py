@@ -152,7 +152,7 @@ def test_qselect_by_access_to_projects(shell: Shell, cell: Cell) -> None:
         ),
     ],
 )
-def test_what_qmod_asks_for(shell: Shell, line: str, expected: list[dict]) -> None:  # type: ignore[type-arg]
+def test_the_requests_of_qmod(shell: Shell, line: str, expected: list[dict]) -> None:  # type: ignore[type-arg]
     shell(f"qmod {line}")
     assert [body for _, body in shell.asked] == expected
 

@@ -21,7 +21,7 @@ def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.statement("IA-4", "SO-22", "IA-7", "SB-9")
-def test_what_is_submitted(shell: Shell) -> None:
+def test_the_submitted_request(shell: Shell) -> None:
     shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
     said = shell("qrsh -pty y -l arch=* /bin/hostname -f")
     assert (said.status, said.out, said.err) == (1, "", 'Your "qrsh" request could not be scheduled, try again later.\n')
@@ -44,7 +44,7 @@ def test_a_login_and_its_texts(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "line", ["qrsh -q nowhere true", "qrsh -t 1-2 true", "qrsh -sync y true", "qlogin -noshell", "qrsh -attach x"]
 )
-def test_what_is_refused(shell: Shell, line: str) -> None:
+def test_wrong_options_are_refused(shell: Shell, line: str) -> None:
     said = shell(line)
     assert said.status != 0 and said.out == "" and said.err
 
@@ -77,17 +77,17 @@ def test_a_client_that_comes_again_does_without_the_qmaster(monkeypatch: pytest.
     place = {"host": "h2", "port": 4711, "command": "builtin"}
     monkeypatch.setattr(gdi, "call", lambda name, body, answer_s=0.0: gdi.Answer(0, [], place))
     session = InteractiveSession(7, Terminal(), verbose=False, stdin=False)
-    assert session._place(attached=False) == place
+    assert session._locate(attached=False) == place
 
     def away(name: str, body: object) -> gdi.Answer:
         raise gdi.Unreachable("no qmaster")
 
     monkeypatch.setattr(gdi, "call", away)
-    assert session._place(attached=False) == place
+    assert session._locate(attached=False) == place
 
 
 @pytest.mark.statement("IA-5")
-def test_how_the_configured_command_is_called() -> None:
+def test_the_arguments_of_the_configured_command() -> None:
     assert arguments("qlogin", "h1", "4711", "", False) == ["h1", "4711"]
     assert arguments("rlogin", "h1", "4711", "", False) == ["-p", "4711", "h1"]
     assert arguments("rsh", "h1", "4711", "/s/remote", False) == ["-p", "4711", "h1", "exec", "/s/remote"]

@@ -26,13 +26,13 @@ RECORD = (
         ("-f 'x*' -u '*'", {"targets": ["x*"], "users": ["*"], "force": True}),
     ],
 )
-def test_what_qdel_asks_for(shell: Shell, line: str, body: dict) -> None:  # type: ignore[type-arg]
+def test_the_request_of_qdel(shell: Shell, line: str, body: dict) -> None:  # type: ignore[type-arg]
     shell(f"qdel {line}")
     assert shell.changes == [("delete_jobs", body)]
 
 
 @pytest.mark.statement("SO-46")
-def test_qdel_says_what_became_of_each_job(shell: Shell, cell: Cell) -> None:
+def test_qdel_reports_the_outcome_for_each_job(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -N one sleep 9")
     cell.cycle()
     shell("qsub -h -b y -N two sleep 9")
@@ -72,7 +72,7 @@ def test_holds(shell: Shell, cell: Cell) -> None:
         ("12 -- a 'b c'", {"targets": ["12"], "changes": {"args": ["a", "b c"]}}),
     ],
 )
-def test_what_qalter_asks_for(
+def test_the_request_of_qalter(
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
     line: str,
@@ -156,7 +156,7 @@ def test_a_whole_record() -> None:
         *((37, "qmaster enforced h_rt, h_cpu, or h_vmem limit"), (38, "adding supplementary group")),
     ],
 )
-def test_each_failed_code_has_its_words(failed: int, words: str) -> None:
+def test_each_failed_code_has_its_text(failed: int, words: str) -> None:
     fields = RECORD.split(":")
     fields[FIELDS.index("failed")] = str(failed)
     record = parse_line(":".join(fields))
@@ -212,7 +212,7 @@ def test_lines_of_the_file() -> None:
         ({"master_only": True}, True),
     ],
 )
-def test_which_records_are_meant(wanted: dict, meant: bool) -> None:  # type: ignore[type-arg]
+def test_criteria_select_records(wanted: dict, meant: bool) -> None:  # type: ignore[type-arg]
     record = parse_line(RECORD)
     assert record is not None
     assert record_filter(wanted)(record) is meant
@@ -267,7 +267,7 @@ def test_records_from_the_standard_input_by_group_and_by_project(shell: Shell, c
 
 
 @pytest.mark.statement("QA-7", "QA-8")
-def test_what_is_not_there(shell: Shell) -> None:
+def test_unknown_jobs_are_reported(shell: Shell) -> None:
     for options, text in (
         ("-j 99", "error: job id 99 not found\n"),
         ("-j nosuch", "error: job name nosuch not found\n"),

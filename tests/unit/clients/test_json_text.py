@@ -27,12 +27,12 @@ def test_both_ways(value: object) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"nothing", b'{"a":}', b"\xff"])
-def test_what_is_no_json(text: bytes) -> None:
+def test_texts_that_are_no_json(text: bytes) -> None:
     with pytest.raises(ValueError):
         json_text.decode(text)
 
 
-def test_what_has_no_json_form() -> None:
+def test_values_without_a_json_form() -> None:
     with pytest.raises(TypeError, match="set has no JSON form"):
         json_text.encode({"a": {1}})
     with pytest.raises(ValueError):

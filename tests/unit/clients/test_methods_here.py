@@ -74,7 +74,7 @@ def test_forms_of_values(manager: Shell, value: str, paths: list[str]) -> None:
         assert "note" not in outcome.err
 
 
-def test_what_is_there_but_no_program(manager: Shell) -> None:
+def test_files_that_are_no_programs(manager: Shell) -> None:
     data = _file(manager, "exit 0\n")
     assert f"{data} is not executable on this host" in manager(f"qconf -mattr queue prolog {data} all.q").err
     assert f"{data.parent} is not a file on this host" in manager(f"qconf -mattr queue epilog {data.parent} all.q").err
@@ -107,7 +107,8 @@ def test_objects_of_files(manager: Shell) -> None:
 def test_an_edited_object(manager: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     from clients.configure import change
 
-    monkeypatch.setattr(change, "_edited", lambda kind, text: text.replace("\nprolog                NONE", f"\nprolog {_GONE}"))
+    new = f"\nprolog {_GONE}"
+    monkeypatch.setattr(change, "_edit_text", lambda kind, text: text.replace("\nprolog                NONE", new))
     assert manager("qconf -mq all.q").err == NOTE.format("prolog", _GONE)
     assert manager("qconf -aq other.q").err == NOTE.format("prolog", _GONE)
 

@@ -46,5 +46,5 @@ def test_a_full_disk_is_named_and_a_reader_that_has_gone_is_not(
     def command(arguments: list[str]) -> int:
         raise problem
 
-    assert program.guarded("qstat", command, []) == status
+    assert program.run_guarded("qstat", command, []) == status
     assert capfd.readouterr().err == said

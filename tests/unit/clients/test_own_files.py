@@ -37,7 +37,7 @@ FILES_OF_HOME = {
 @needs.root
 @pytest.mark.parametrize(("command", "name"), list(FILES_OF_HOME.items()))
 def test_no_command_reads_one_of_another_user_in_home(shell: Shell, command: str, name: str) -> None:
-    """The HOME of a user whom root has become with `su -m`: what the file says would be an error, or another path."""
+    """After `su -m` HOME is the directory of another user: the content of the file would be an error, or another path."""
     path = shell.home / name
     path.write_text("/ * * /elsewhere\n" if name == ".sge_aliases" else "-nonsense\n")
     path.chmod(0o644)
@@ -79,24 +79,24 @@ def test_the_callers_own_is_read_also_by_way_of_a_link(shell: Shell, request_fil
 
 
 @pytest.mark.statement("SB-3")
-def test_one_that_others_may_write_is_not(shell: Shell, request_file: Path) -> None:
+def test_a_file_that_others_may_write_is_not_read(shell: Shell, request_file: Path) -> None:
     request_file.chmod(0o646)
-    assert account(shell, "others than its owner may write to it (chmod go-w)") is None
+    assert account(shell, "users other than its owner may write to it (chmod go-w)") is None
 
 
 @needs.root
 @pytest.mark.statement("SB-3")
-def test_one_that_a_group_may_write_is_read_if_that_is_the_owners_alone(shell: Shell, request_file: Path) -> None:
+def test_a_file_that_a_group_may_write_is_read_if_the_group_is_the_owners_alone(shell: Shell, request_file: Path) -> None:
     """Users have such groups, and the umask 002, on many systems."""
     request_file.chmod(0o664)
     assert account(shell) == "directory", "the group root is root's"
     os.chown(request_file, -1, STRANGER)
-    assert account(shell, "others than its owner may write to it (chmod go-w)") is None
+    assert account(shell, "users other than its owner may write to it (chmod go-w)") is None
 
 
 @needs.root
 @pytest.mark.statement("SB-3")
-def test_one_of_another_user_is_not(shell: Shell, request_file: Path) -> None:
+def test_a_file_of_another_user_is_not_read(shell: Shell, request_file: Path) -> None:
     os.chown(request_file, STRANGER, -1)
     assert account(shell, 'it belongs to user "daemon"') is None
 
@@ -115,7 +115,7 @@ def test_neither_a_link_of_another_user_nor_one_to_his_file_is(shell: Shell, req
 
 @needs.root
 @pytest.mark.statement("SB-3")
-def test_one_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1001)
     assert account(shell) == "directory"
     os.chown(request_file, STRANGER, -1)
@@ -123,9 +123,9 @@ def test_one_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeyp
 
 
 @pytest.mark.statement("SB-3")
-def test_a_pipe_holds_nobody(shell: Shell) -> None:
+def test_a_pipe_does_not_block_a_command(shell: Shell) -> None:
     os.mkfifo(shell.cwd / ".sge_request", 0o644)
-    assert account(shell, "it is no regular file") is None
+    assert account(shell, "not a regular file") is None
 
 
 def _pipe(path: Path) -> None:
@@ -138,16 +138,16 @@ def _gigabyte(path: Path) -> None:
 
 
 ODD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "pipe": (_pipe, "it is no regular file"),
-    "directory": (Path.mkdir, "it is no regular file"),
-    "device": (lambda path: path.symlink_to("/dev/zero"), "it is no regular file"),
-    "gigabyte": (_gigabyte, "it holds more than 1 MB"),
+    "pipe": (_pipe, "not a regular file"),
+    "directory": (Path.mkdir, "not a regular file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+    "gigabyte": (_gigabyte, "larger than 1 MB"),
 }
 
 
 @pytest.mark.parametrize(("command", "name"), list(FILES_OF_HOME.items()))
 @pytest.mark.parametrize("kind", list(ODD_FILES))
-def test_what_could_be_no_file_of_options_is_passed_over(shell: Shell, command: str, name: str, kind: str) -> None:
+def test_paths_that_are_no_files_of_options_are_skipped(shell: Shell, command: str, name: str, kind: str) -> None:
     make, reason = ODD_FILES[kind]
     make(shell.home / name)
     outcome = shell(command)
@@ -157,9 +157,9 @@ def test_what_could_be_no_file_of_options_is_passed_over(shell: Shell, command: 
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("qsub -@ /dev/zero -b y true", "cannot read /dev/zero: it holds more than 1 MB"),
-        ("qsub /dev/zero", "error opening /dev/zero: it holds more than 64 MB"),
-        ("qconf -Aq /dev/zero", "cannot read /dev/zero: it holds more than 64 MB"),
+        ("qsub -@ /dev/zero -b y true", "cannot read /dev/zero: larger than 1 MB"),
+        ("qsub /dev/zero", "error opening /dev/zero: larger than 64 MB"),
+        ("qconf -Aq /dev/zero", "cannot read /dev/zero: larger than 64 MB"),
     ],
 )
 def test_a_device_without_an_end_is_read_to_a_limit(shell: Shell, command: str, reason: str) -> None:

@@ -67,7 +67,7 @@ def test_messages_and_values_of_hosts(shell: Shell, cell: Cell) -> None:
     ],
 )
 def test_no_name_steers_the_terminal(shell: Shell, cell: Cell, command: str) -> None:
-    """Names that the gate would not let in, in whatever is printed, whoever looks."""
+    """Names that the qmaster would refuse, in the output of all commands, for all users."""
     evil = "x\x9b2J\u202e\u2028\x1b[2J"
     assert [shell(f"qsub -b y {more} sleep 9").status for more in ("", "", "-hold_jid 1")] == [0, 0, 0]
     cell.cycle()

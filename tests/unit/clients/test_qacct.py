@@ -83,7 +83,7 @@ FILTERS: list[tuple[str, dict[str, str], dict[str, str]]] = [
 
 @pytest.mark.statement("QA-8", "QA-2", "QA-4")
 @pytest.mark.parametrize(("options", "meant", "other"), FILTERS)
-def test_a_filter_tells_records_by_its_field_alone(
+def test_a_filter_selects_records_by_its_field_alone(
     shell: Shell, cell: Cell, file: Path, options: str, meant: dict[str, str], other: dict[str, str]
 ) -> None:
     pair = [record(**meant), record(**other)]
@@ -148,7 +148,7 @@ _GROUPED = "account department group hostname owner project granted_pe qname slo
         ("-csv -json", "-csv and -json"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(shell: Shell, options: str, reason: str) -> None:
+def test_a_wrong_value_is_named(shell: Shell, options: str, reason: str) -> None:
     outcome = shell(f"qacct {options}")
     assert (outcome.out, outcome.status) == ("", 1)
     assert reason in outcome.err and "internal error" not in outcome.err
@@ -169,7 +169,7 @@ def test_rotated_packed_and_older_files(shell: Shell, file: Path, tmp_path: Path
 
 
 @pytest.mark.statement("QA-8", "AC-6")
-def test_lines_that_are_no_records_are_left_out_and_said(shell: Shell, file: Path) -> None:
+def test_lines_that_are_no_records_are_skipped_and_reported(shell: Shell, file: Path) -> None:
     wrong = [
         "too:short",
         line(record(ru_wallclock="long")),

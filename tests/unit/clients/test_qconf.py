@@ -265,7 +265,7 @@ def test_all_quota_sets_in_the_editor(shell: Shell, cell: Cell, editor) -> None:
 
 
 @pytest.mark.statement("QF-26", "QF-30", "QF-9")
-def test_what_is_missing_is_made_in_the_editor(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[no-untyped-def]
+def test_missing_objects_are_made_in_the_editor(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[no-untyped-def]
     editor(lambda text: text.replace("entries NONE", "entries alice"))
     assert shell.as_root("qconf -mu new").out == 'root@master added "new" to userset list\n'
     assert cell.state.kind("userset")["new"]["entries"] == "alice"
@@ -279,7 +279,7 @@ def test_what_is_missing_is_made_in_the_editor(shell: Shell, cell: Cell, editor)
 
 
 @pytest.mark.statement("QF-36", "QF-9")
-def test_nobody_edits_in_vain(shell: Shell, editor) -> None:  # type: ignore[no-untyped-def]
+def test_rights_are_checked_before_the_editor_starts(shell: Shell, editor) -> None:  # type: ignore[no-untyped-def]
     runs = editor(lambda text: text + "x")
     for option in ("-mconf", "-mq all.q", "-aq new", "-mc"):
         assert shell(f"qconf {option}").err == 'denied: "alice" must be manager for this operation\n'
@@ -366,7 +366,7 @@ def test_a_share_tree_is_made_in_the_editor_where_there_is_none(shell: Shell, ce
 
 @pytest.mark.statement("QF-9")
 @pytest.mark.parametrize("wrong", ["slots              many", "start_proc_args \nslots 1"])
-def test_what_is_refused_is_edited_again_at_a_terminal(shell: Shell, editor, monkeypatch, wrong: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_refused_text_is_edited_again_at_a_terminal(shell: Shell, editor, monkeypatch, wrong: str) -> None:  # type: ignore[no-untyped-def]
     answers = [b"y\n", b"n\n"]
     texts: list[str] = []
 
@@ -385,7 +385,7 @@ def test_what_is_refused_is_edited_again_at_a_terminal(shell: Shell, editor, mon
 
 
 @pytest.mark.statement("QF-9")
-def test_an_editor_whose_path_has_a_blank_and_one_that_fails(shell: Shell, editor, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_editors_with_a_blank_in_the_path_and_editors_that_fail(shell: Shell, editor, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     program = tmp_path / "e d"
     program.write_text("")
     program.chmod(0o755)

@@ -143,7 +143,7 @@ SHOWN = {
 @pytest.mark.statement("QF-12", "QF-13", "QF-16", "QF-17", "QF-18", "QF-20", "QF-23", "QF-24", "QF-25", "QF-26", "QF-30")
 @pytest.mark.statement("QF-31", "QF-34", "HG-11", "CQ-27", "OB-3", "EV-10")
 @pytest.mark.parametrize("option", SHOWN)
-def test_what_there_is(shell: Shell, option: str) -> None:
+def test_each_showing_option_of_the_default_cell(shell: Shell, option: str) -> None:
     outcome = shell(f"qconf {option}")
     assert (outcome.out, outcome.err, outcome.status) == (SHOWN[option], "", 0)
 
@@ -176,7 +176,7 @@ NOT_THERE = {
 
 @pytest.mark.statement("QF-12", "QF-17", "QF-20", "QF-21", "QF-22", "QF-27", "QF-28", "QF-29", "QF-38")
 @pytest.mark.parametrize("option", NOT_THERE)
-def test_what_is_not_there(shell: Shell, option: str) -> None:
+def test_unknown_objects_are_reported(shell: Shell, option: str) -> None:
     outcome = shell(f"qconf {option}")
     assert (outcome.out, outcome.err, outcome.status) == ("", f"{NOT_THERE[option]}\n", 1)
 
@@ -202,7 +202,7 @@ def test_no_share_tree(shell: Shell, option: str) -> None:
         ("-sconf", "-Mconf"),
     ],
 )
-def test_what_is_shown_changes_nothing_when_it_is_read_again(shell: Shell, shown: str, replaced: str) -> None:
+def test_the_output_of_a_showing_option_changes_nothing_as_input(shell: Shell, shown: str, replaced: str) -> None:
     text = shell(f"qconf {shown}").out
     (shell.cwd / "global").write_text(text)
     outcome = shell.as_root(f"qconf {replaced} global")

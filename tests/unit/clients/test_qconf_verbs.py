@@ -196,7 +196,7 @@ def test_attributes_by_file(shell: Shell, cell: Cell) -> None:
     assert shell.as_root("qconf -Mattr queue empty all.q").err == "qconf: empty names no attribute\n"
     assert shell.as_root("qconf -Mattr queue missing all.q").err == "qconf: cannot read missing: No such file or directory\n"
     (shell.cwd / "noise").write_bytes(b"slots \xff\n")
-    assert shell.as_root("qconf -Mattr queue noise all.q").err == "qconf: cannot read noise: it is no text in UTF-8\n"
+    assert shell.as_root("qconf -Mattr queue noise all.q").err == "qconf: cannot read noise: not UTF-8 text\n"
 
 
 @pytest.mark.statement("QS-4", "QF-39")

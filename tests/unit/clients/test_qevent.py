@@ -59,7 +59,7 @@ def test_events_are_printed_one_a_line(
 ) -> None:
     records = [_record(1, "ADMINHOST", "LIST", data=[{}, {}]), _record(2, "CALENDAR", "ADD", "night", {})]
     _streams(monkeypatch, records)
-    assert program.guarded("qevent", qevent.qevent, ["-sm"]) == 1
+    assert program.run_guarded("qevent", qevent.qevent, ["-sm"]) == 1
     captured = capsys.readouterr()
     assert captured.out == "1. EVENT ADMINHOST LIST 2 Elements\n2. EVENT ADD CALENDAR night\n"
     assert captured.err == "qevent: the qmaster has ended the events: an administrator has removed it\n"
@@ -80,25 +80,25 @@ def test_a_script_gets_event_job_and_task(monkeypatch: pytest.MonkeyPatch, start
             _record(6, "JOB", "DEL", "7", _job(7)),
         ],
     )
-    program.guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "/a b;c", "-trigger", "JB_TASK_END", "/t"])
+    program.run_guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "/a b;c", "-trigger", "JB_TASK_END", "/t"])
     assert started == [["/t", "JB_TASK_END", "7", "3"], ["/a b;c", "JB_END", "7", "0"]], "no shell is between"
     assert asked == [{"name": "qevent", "types": ["JATASK", "JOB"]}]
 
 
 @pytest.mark.statement("EV-9")
-def test_jobs_that_ended_while_the_stream_was_broken_are_told(
+def test_jobs_that_ended_while_the_stream_was_broken_are_reported(
     monkeypatch: pytest.MonkeyPatch, started: list[list[str]]
 ) -> None:
     before = [_record(1, "JOB", "LIST", data=[_job(1), _job(2)]), _record(2, "JOB", "ADD", "3", _job(3))]
     _streams(monkeypatch, before, [_record(1, "JOB", "LIST", data=[_job(2)])])
-    program.guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "/t"])
+    program.run_guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "/t"])
     assert started == [["/t", "JB_END", "1", "0"], ["/t", "JB_END", "3", "0"]]
 
 
 @pytest.mark.statement("EV-9")
 @pytest.mark.parametrize("line", ["", "-trigger JB_END", "-trigger NOSUCH x", "-x", "-sm -trigger JB_END x"])
-def test_calls_that_cannot_be_meant_so(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.guarded("qevent", qevent.qevent, line.split()) == 1
+def test_invalid_calls_are_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.run_guarded("qevent", qevent.qevent, line.split()) == 1
     told, below = capsys.readouterr().err.splitlines()
     assert told.startswith("qevent: ") and below.startswith(("usage: qevent", "hint: -trigger "))
 
@@ -108,5 +108,5 @@ def test_a_script_that_is_not_there_is_reported_and_the_next_event_comes(
 ) -> None:
     ends = [_record(2, "JOB", "DEL", "1", _job(1)), _record(3, "JOB", "DEL", "2", _job(2))]
     _streams(monkeypatch, [_record(1, "JOB", "LIST", data=[]), *ends])
-    program.guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "nosuch"])
+    program.run_guarded("qevent", qevent.qevent, ["-trigger", "JB_END", "nosuch"])
     assert capsys.readouterr().err.count("cannot run nosuch: No such file") == 2

@@ -98,9 +98,9 @@ def test_limits_of_arrays(shell: Shell, cell: Cell) -> None:
     ]
 
 
-def test_what_is_not_pending_or_not_there(shell: Shell, cell: Cell) -> None:
+def test_jobs_that_run_or_do_not_exist(shell: Shell, cell: Cell) -> None:
     job = cell.submit(name="x")
-    assert explain(shell, job)[0].endswith("nothing keeps it, the next scheduling cycle will look at it")
+    assert explain(shell, job)[0].endswith("it waits for the next scheduling cycle")
     cell.cycle()
     assert explain(shell, job) == [
         f'job {job} ("x") is not pending',
@@ -142,7 +142,7 @@ def test_load_values_may_come_to_be_enough(shell: Shell, cell: Cell) -> None:
 
 
 @pytest.mark.statement("ST-18", "CA-2")
-def test_a_calendar_says_when_it_opens(shell: Shell, cell: Cell) -> None:
+def test_the_expected_start_behind_a_calendar(shell: Shell, cell: Cell) -> None:
     cell.add("calendar", "night", week="mon-sun=6-9=off")
     cell.configure("cluster_queue", "all.q", calendar="night")
     lines = explain(shell, cell.submit())
@@ -150,7 +150,7 @@ def test_a_calendar_says_when_it_opens(shell: Shell, cell: Cell) -> None:
     assert lines[-1].startswith("expected start: Fri Jan 15 09:00:00 2027")
 
 
-def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
+def test_the_smallest_change_that_helps_is_named(shell: Shell, cell: Cell) -> None:
     job = cell.submit(holds="u")
     shell.as_root(f"qhold -h o {job}")
     assert explain(shell, job)[1:] == [

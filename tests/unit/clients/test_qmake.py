@@ -30,7 +30,7 @@ def became(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Became:
 
 @pytest.fixture
 def in_job(became: Became, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., list[str]]:
-    """Call it in a job with these hosts and slots; what it became."""
+    """Call qmake in a job with these hosts and slots; the command that it became."""
 
     def call(*arguments: str, **slots: int) -> list[str]:
         monkeypatch.setenv("JOB_ID", "7")
@@ -55,17 +55,17 @@ def test_outside_a_job_it_asks_qrsh_for_one(became: Became, monkeypatch: pytest.
     assert became[1] == f"/ge/bin/qrsh {asked} -noshell /ge/bin/qmake -inherit {asked} --".split(), "rules ask for the same"
 
 
-def test_it_refuses_what_neither_knows(became: Became, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_options_are_refused(became: Became, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OptionError, match="-k"):
         qmake.qmake(["-k"])
     assert qmake.qmake(["all"]) != 0
-    assert 'what is for make follows "--"' in capsys.readouterr().err
+    assert 'arguments for make follow "--"' in capsys.readouterr().err
     with pytest.raises(Failure, match="in a job only"):
         qmake.qmake(["-inherit", "--"])
     assert became == []
 
 
-def test_make_is_told_how_many_commands_may_run(in_job: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_make_gets_the_number_of_parallel_commands(in_job: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "Makefile").touch()
     words = in_job("-inherit", "--", "-k", h1=2, h2=1)
     assert words[1:-1] == ["-j", "3", "-k", "-f", "Makefile", "-f"]

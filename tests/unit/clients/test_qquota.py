@@ -65,7 +65,7 @@ def loaded(shell: Shell, cell: Cell) -> Shell:
         ("-u '*' -l nosuch", []),
     ],
 )
-def test_what_is_shown(loaded: Shell, options: str, rows: list[str]) -> None:
+def test_options_select_rules(loaded: Shell, options: str, rows: list[str]) -> None:
     outcome = loaded(f"qquota {options}")
     assert outcome.lines == (HEADER + rows if rows else [])
     assert (outcome.status, outcome.err) == (0, "")

@@ -68,7 +68,7 @@ def test_starts_and_ends(planned: Shell, options: str, text: str) -> None:
 
 
 @pytest.mark.statement("UT-1")
-def test_instances_with_something_free_and_who_waits_for_them(planned: Shell, cell: Cell) -> None:
+def test_instances_with_free_resources_and_the_tasks_that_wait_for_them(planned: Shell, cell: Cell) -> None:
     assert planned("qsched -q").out == ""
     cell.end(1)
     assert planned("qsched -q").lines == [
@@ -93,6 +93,6 @@ def test_instances_with_something_free_and_who_waits_for_them(planned: Shell, ce
         ("--x=1", '"--x"'),
     ],
 )
-def test_what_cannot_be_meant(shell: Shell, words: str, text: str) -> None:
+def test_wrong_arguments_are_refused(shell: Shell, words: str, text: str) -> None:
     outcome = shell(f"qsched {words}")
     assert outcome.status == 1 and outcome.out == "" and text in outcome.err and shell.asked == []

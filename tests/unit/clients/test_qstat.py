@@ -33,7 +33,7 @@ def test_the_default_format(busy: Shell) -> None:
 
 
 @pytest.mark.statement("ST-1", "ST-3")
-def test_whose_jobs(busy: Shell) -> None:
+def test_jobs_are_selected_by_owner(busy: Shell) -> None:
     busy.user = "bob"
     outcome = busy("qstat")
     assert (outcome.out, outcome.err, outcome.status) == ("", "", 0)
@@ -150,7 +150,7 @@ def test_resources_and_reasons(busy: Shell, cell: Cell) -> None:
 
 
 @pytest.mark.statement("QI-14", "QC-9")
-def test_why_an_instance_suspends_its_jobs(busy: Shell, cell: Cell) -> None:
+def test_the_reason_for_which_an_instance_suspends_its_jobs(busy: Shell, cell: Cell) -> None:
     cell.configure("cluster_queue", "all.q", suspend_thresholds="np_load_avg=0.01", nsuspend="1")
     cell.cycle()
     reason = "\talarm hl:np_load_avg=0.025 suspend-threshold=0.01"

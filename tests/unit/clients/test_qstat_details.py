@@ -54,7 +54,7 @@ def test_an_environment_that_is_not_there(shell: Shell) -> None:
 
 
 @pytest.mark.statement("ST-24", "CX-66")
-def test_what_a_request_adds_to_the_urgency(shell: Shell, cell: Cell) -> None:
+def test_requests_show_their_contribution_to_the_urgency(shell: Shell, cell: Cell) -> None:
     cell.add("complex", "lic", **LICENCE, urgency="100")
     assert shell("qsub -h -w n -b y -N one -l lic=3,h_rt=1:00:00 sleep 9").err == ""
     shell("qsub -h -w n -b y -N wide -pe mpi 4 -l lic=1,h_rt=INFINITY sleep 9")
@@ -127,7 +127,7 @@ def test_debugging_options(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.statement("ST-30")
-def test_a_wrong_option_in_a_default_file_says_where_it_stands(shell: Shell) -> None:
+def test_a_wrong_option_in_a_default_file_is_reported_with_file_and_line(shell: Shell) -> None:
     (shell.common / "sge_qstat").write_text("# all users\n-u *\n-nosuch\n")
     outcome = shell("qstat")
     assert outcome.status != 0
@@ -180,7 +180,7 @@ def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> Non
         ("job_list 99", "(Scheduler job information not available for every job)", 84),
     ],
 )
-def test_what_is_said_where_no_reasons_are_given(shell: Shell, cell: Cell, wanted: str, said: str, number: int) -> None:
+def test_the_note_where_no_pending_reasons_are_collected(shell: Shell, cell: Cell, wanted: str, said: str, number: int) -> None:
     cell.configure("scheduler", "", schedd_job_info=wanted)
     line = f"scheduling info:            {said}"
     assert shell("qstat -j").out == f"{line}\n\n"

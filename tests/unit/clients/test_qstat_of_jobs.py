@@ -68,7 +68,7 @@ def test_unknown_jobs(busy: Shell) -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_without_a_list_it_says_why_jobs_wait(busy: Shell) -> None:
+def test_without_a_list_all_pending_reasons_are_shown(busy: Shell) -> None:
     outcome = busy("qstat -j")
     assert (outcome.err, outcome.status) == ("", 0)
     assert "Job is in hold state" in outcome.lines
@@ -126,8 +126,8 @@ def test_xml_keeps_any_text(shell: Shell) -> None:
 
 
 @pytest.mark.statement("SE-4")
-def test_a_login_rule_of_a_site_sees_who_has_jobs_on_a_host(busy: Shell) -> None:
-    """What a PAM module of the site has to ask, which 8.1.9 brings along: whether a user has a task that runs on this host."""
+def test_a_login_rule_of_a_site_sees_the_owners_of_jobs_on_a_host(busy: Shell) -> None:
+    """The query of the PAM module that 8.1.9 includes: whether a user has a task that runs on this host."""
     assert len(busy('qstat -s r -u alice -q "*@h1"').lines) == 3
     assert busy('qstat -s r -u bob -q "*@h1"').out == ""
     assert busy('qstat -s r -u alice -q "*@master"').out == ""

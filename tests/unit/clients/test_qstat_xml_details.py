@@ -54,7 +54,7 @@ def test_all_elements_in_the_order_of_the_original(rich: ET.Element) -> None:
 
 
 @pytest.mark.statement("ST-18", "ST-28")
-def test_the_first_waiting_task_tells_why_a_whole_job_is_in_error(shell: Shell, cell: Cell) -> None:
+def test_the_first_waiting_task_has_the_reason_why_a_whole_job_is_in_error(shell: Shell, cell: Cell) -> None:
     bad = cell.submit(tasks="3-9:2")
     cell.state.jobs[bad].error = "unable to find shell /no/sh"
     assert "error reason      3-9:2:      unable to find shell /no/sh" in shell("qstat -j 1").lines
@@ -64,7 +64,7 @@ def test_the_first_waiting_task_tells_why_a_whole_job_is_in_error(shell: Shell, 
 
 
 @pytest.mark.statement("ST-28")
-def test_numbers_for_what_is_written_in_words(rich: ET.Element) -> None:
+def test_codes_for_values_that_have_names(rich: ET.Element) -> None:
     expected = {
         "JB_mail_options": str(0x5C0000),
         "JB_type": str(0x1C0),

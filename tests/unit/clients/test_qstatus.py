@@ -31,7 +31,7 @@ def dated(busy: Shell, cell: Cell) -> Shell:
 
 
 @pytest.mark.statement("UT-1")
-def test_what_runs_and_what_waits(dated: Shell) -> None:
+def test_running_and_pending_jobs_have_a_table_each(dated: Shell) -> None:
     outcome = dated("qstatus")
     assert (outcome.status, outcome.err) == (0, "")
     running, _, waiting = outcome.out.partition("Waiting jobs for user: alice\n")
@@ -119,8 +119,8 @@ def test_times_ago_and_suspended_jobs(dated: Shell, cell: Cell, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("-a alice", '-a means all users, "alice" one'),
-        ("alice bob", 'one user is expected, "bob" is another'),
+        ("-a alice", '-a selects all users, "alice" a single user'),
+        ("alice bob", 'one user is expected, "bob" is a second one'),
         ("-g", "-g sorts by owners"),
         ("-ags job", "-g and -s are two orders"),
         ("-s color", '"color" is no column'),
@@ -128,7 +128,7 @@ def test_times_ago_and_suspended_jobs(dated: Shell, cell: Cell, monkeypatch: pyt
         ("-az", 'invalid option argument "-z"'),
     ],
 )
-def test_what_cannot_be_meant(shell: Shell, words: str, text: str) -> None:
+def test_contradictory_options_are_refused(shell: Shell, words: str, text: str) -> None:
     outcome = shell(f"qstatus {words}")
     assert outcome.status == 1 and outcome.out == "" and text in outcome.err
     assert "  no user" not in outcome.err and shell.asked == []

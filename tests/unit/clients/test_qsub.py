@@ -88,7 +88,7 @@ def test_path_aliases_of_the_cell_and_of_the_user(shell: Shell) -> None:
 
 
 @pytest.mark.statement("SB-1", "SB-3")
-def test_a_bad_option_is_told_before_a_script_is_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_option_is_reported_before_a_script_is_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     assert shell("qsub -R job.sh").err.splitlines()[0] == 'qsub: "job.sh" is neither y[es] nor n[o]'
     assert shell("qsub -b y ''").err == "qsub: command required for a binary job\n"
@@ -128,7 +128,7 @@ def test_clear_on_the_command_line(shell: Shell, script: str) -> None:
 
 
 @pytest.mark.statement("SB-5")
-def test_a_fault_says_its_file_and_line(shell: Shell) -> None:
+def test_a_fault_is_reported_with_file_and_line(shell: Shell) -> None:
     path = shell.home / ".sge_request"
     path.write_text("-A x\n\n-display h:0 -p zero\n")
     outcome = shell("qsub -b y true")
@@ -324,7 +324,7 @@ def test_help(shell: Shell) -> None:
 
 @pytest.mark.statement("SO-22")
 @pytest.mark.parametrize("records", [[{"task_id": 1, "deleted": True}], []])
-def test_an_immediate_job_that_was_given_up_is_said_so(shell: Shell, records: list[dict]) -> None:  # type: ignore[type-arg]
+def test_an_immediate_job_that_was_given_up_is_reported(shell: Shell, records: list[dict]) -> None:  # type: ignore[type-arg]
     shell.streamed = [*records, {"done": True}]
     outcome = shell("qsub -now y -b y true")
     assert outcome.status == 1
@@ -333,7 +333,7 @@ def test_an_immediate_job_that_was_given_up_is_said_so(shell: Shell, records: li
 
 @pytest.mark.statement("ST-18")
 @pytest.mark.parametrize("terminal", [True, False])
-def test_on_a_terminal_it_is_said_at_once_what_a_job_waits_for(
+def test_on_a_terminal_the_pending_reason_is_printed_at_once(
     shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)

@@ -65,7 +65,7 @@ def test_every_node_with_its_shares_jobs_and_usage(tree: Shell) -> None:
 
 
 @pytest.mark.statement("PR-11")
-def test_what_is_due_to_a_node_and_what_it_gets_next(tree: Shell) -> None:
+def test_targets_of_a_node(tree: Shell) -> None:
     """Of 10:30:60 alice has used a quarter, bob the rest and P nothing: P is made up for at most five times its share."""
     outcome = tree("sge_share_mon -c 1 -n -f long_target_share,short_target_share /alice /P /default/bob")
     rows = [dict(pair.split("=") for pair in line.split("\t") if pair) for line in outcome.lines]

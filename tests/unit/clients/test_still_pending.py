@@ -12,11 +12,11 @@ from clients import gdi, program, progress
 
 
 @pytest.mark.statement("SO-34")
-def test_a_command_that_waits_says_once_that_the_job_is_still_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_command_reports_once_that_the_job_is_still_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     spoken = threading.Event()
 
-    def complain(text: str) -> None:
+    def print_error(text: str) -> None:
         said.append(text)
         spoken.set()
 
@@ -26,7 +26,7 @@ def test_a_command_that_waits_says_once_that_the_job_is_still_pending(monkeypatc
         yield {"task_id": 1, "exit_status": 0}
         yield {"over": True}
 
-    monkeypatch.setattr(program, "complain", complain)
+    monkeypatch.setattr(program, "print_error", print_error)
     monkeypatch.setattr(progress, "PENDING_S", 0.01)
     monkeypatch.setattr(gdi, "stream", stream)
     records = progress.records_of(7)
@@ -35,9 +35,9 @@ def test_a_command_that_waits_says_once_that_the_job_is_still_pending(monkeypatc
     assert said == ["job 7 is still pending: qexplain 7 says why"]
 
 
-def test_nothing_is_said_of_a_job_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_printed_of_a_job_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(program, "complain", said.append)
+    monkeypatch.setattr(program, "print_error", said.append)
     monkeypatch.setattr(gdi, "stream", lambda name, body: iter([{"task_id": 1}]))
     records = progress.records_of(7)
     next(records)

@@ -77,7 +77,7 @@ ALL = WHOLE.replace("Aliases", "SGE name: long.example.org\nAliases")
         ("getservbyname -check 80", "http\n"),
     ],
 )
-def test_what_is_printed(
+def test_the_output_of_each_program(
     line: str, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(line, monkeypatch, capsys) == (0, printed, "")
@@ -107,7 +107,9 @@ def test_what_is_printed(
         ("loadcheck -loadval", "usage: loadcheck [-cb]"),
     ],
 )
-def test_what_is_refused(line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_calls_and_unknown_names(
+    line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, printed, errors = run(line, monkeypatch, capsys)
     assert (status, printed) == (1, "") and errors.startswith(said)
 

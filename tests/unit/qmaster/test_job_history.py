@@ -102,10 +102,10 @@ def test_people_read_it(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatc
     assert outcome.status == 1 and outcome.lines[0] == f"job {number}"
     assert outcome.lines[1].endswith("submitted                  by alice@h1") and outcome.lines[1].startswith("  20")
     assert outcome.lines[-1].endswith("ended                      exit status 3")
-    assert 'nothing is known of job "4711"' in outcome.err
+    assert 'no history of job "4711"' in outcome.err
     assert shell("qexplain -story sleeper").status == 1
     array = cell.submit(tasks="1-3")
     cell.cycle()
     assert any("dispatched (task 3)" in line for line in shell(f"qexplain -story {array}").lines)
     monkeypatch.setattr("daemons.qmaster.views.reading.MOST_LINES", 2)
-    assert shell(f"qexplain -story {array}").lines[0] == f"job {array}, the last that happened to it"
+    assert shell(f"qexplain -story {array}").lines[0] == f"job {array}, latest events"

@@ -293,7 +293,7 @@ def test_slots_by_an_allocation_rule_without_a_pe(shell: Shell, cell: ReservingC
     ("options", "way_out"),
     [
         ("", "qralter -heal y 1 moves its slots to other hosts"),
-        ("-heal y", "its slots move to other hosts as soon as these have room"),
+        ("-heal y", "its slots move to other hosts as soon as they have free slots"),
         ("-heal y -l h=h1", "its request hostname=h1 leaves no other host"),
     ],
 )
@@ -305,5 +305,5 @@ def test_a_reservation_with_a_lost_host_says_what_becomes_of_it(
     cell.tick()
     outcome = shell(f"qrstat -ar {number}")
     assert "message                        reserved queue all.q@h1 is unknown" in outcome.lines
-    assert outcome.err == f"hint: reservation {number}: a host of it is lost (qhost); {way_out}\n"
+    assert outcome.err == f"hint: reservation {number}: one of its hosts is lost (qhost); {way_out}\n"
     assert shell("qrstat").err == ""

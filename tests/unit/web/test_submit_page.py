@@ -48,7 +48,7 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
 
     filled = read_form(FULL, NOW)
     assert filled.faults == {}
-    monkeypatch.setattr(submission, "_of_request_files", lambda cwd, options: [])
+    monkeypatch.setattr(submission, "_request_file_settings", lambda cwd, options: [])
     monkeypatch.setattr(submission.time, "time", lambda: NOW)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(submission, "add_path_aliases", lambda request: None)
