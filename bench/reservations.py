@@ -15,7 +15,7 @@ from typing import Any
 
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import World
-from daemons.qmaster.follow.reservation_states import reservation_changes
+from daemons.qmaster.rules.reservation_states import reservation_changes
 from gridengine.gdi.requests import Caller, ConfigureAttributes, RequestBody, Reserve
 from gridengine.state.apply import apply
 from tests.builders import Cluster

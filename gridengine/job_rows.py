@@ -1,7 +1,7 @@
 """Positions in the rows of the job list: arrays that the qmaster sends to qstat and qhost.
 
 Owns the positions. Rows are arrays, read by `row[GRANTS]`, since there may be ten thousand of them. Called by
-`daemons.qmaster.views.jobs`, which makes them, and the commands' renderers. Shapes: docs/gdi.md.
+`daemons.qmaster.queries.jobs`, which makes them, and the commands' renderers. Shapes: docs/gdi.md.
 """
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "tests" / "data" / "messages.txt"
-DIRECTORIES = ("clients", "daemons/qmaster/decide", "daemons/qmaster/views", "gridengine")
+DIRECTORIES = ("clients", "daemons/qmaster/decide", "daemons/qmaster/queries", "gridengine")
 #: names of functions and exceptions that get a sentence for users
 SAYING = frozenset(
     "error info warning refuse hint print_error report_misuse print_usage Failure Refused Refusal SyntaxFault OptionError "

@@ -20,24 +20,24 @@ from daemons.qmaster.decide.jobs.share_usage import usage_charges
 from daemons.qmaster.decide.jobs.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.effects import acknowledgement_events
-from daemons.qmaster.follow.following import FOLLOWERS
-from daemons.qmaster.follow.initial_states import execd_started
-from daemons.qmaster.follow.overdue import end_overdue
-from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
-from daemons.qmaster.follow.reservation_states import may_affect_reservations, next_healing, reservation_changes
-from daemons.qmaster.follow.timers import clock_step, due
+from daemons.qmaster.notifications import job_history
+from daemons.qmaster.notifications.configuration_log import configuration_changes
+from daemons.qmaster.notifications.held_slots import Held, held, held_slots
+from daemons.qmaster.notifications.interventions import interventions
+from daemons.qmaster.notifications.job_history import Line, as_text, lines
+from daemons.qmaster.notifications.job_log import Occasion
+from daemons.qmaster.notifications.mail import Mail, mail_messages
+from daemons.qmaster.notifications.reporting import Records
+from daemons.qmaster.notifications.share_log import ShareLog
 from daemons.qmaster.replication_queue import ReplicationQueue
+from daemons.qmaster.rules.following import FOLLOWERS
+from daemons.qmaster.rules.initial_states import execd_started
+from daemons.qmaster.rules.overdue import end_overdue
+from daemons.qmaster.rules.rerun import tasks_of_lost_hosts
+from daemons.qmaster.rules.reservation_states import may_affect_reservations, next_healing, reservation_changes
+from daemons.qmaster.rules.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
-from daemons.qmaster.tell import job_history
-from daemons.qmaster.tell.configuration_log import configuration_changes
-from daemons.qmaster.tell.held_slots import Held, held, held_slots
-from daemons.qmaster.tell.interventions import interventions
-from daemons.qmaster.tell.job_history import Line, as_text, lines
-from daemons.qmaster.tell.job_log import Occasion
-from daemons.qmaster.tell.mail import Mail, mail_messages
-from daemons.qmaster.tell.reporting import Records
-from daemons.qmaster.tell.share_log import ShareLog
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from daemons.qmaster.views.job_ends import outcome
+from daemons.qmaster.queries.job_ends import outcome
 from daemons.web.shared import Web
 from gridengine.accounting import AccountingRecord
 from gridengine.failed import TEXTS

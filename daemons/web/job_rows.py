@@ -1,7 +1,7 @@
 """Rows of jobs for the pages: all present rows, and the selection of a filter.
 
 Owns the rows, which all visitors share and which are rebuilt job by job, the filters and the order. Rows and order are those of
-`qstat` (`daemons.qmaster.views.jobs`). The cost of a change depends on the affected jobs only, also with 100,000 jobs.
+`qstat` (`daemons.qmaster.queries.jobs`). The cost of a change depends on the affected jobs only, also with 100,000 jobs.
 Called by the pages and the REST API.
 """
 
@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple, overload
 
-from daemons.qmaster.views.jobs import finished_row, is_placed, rows_of_job
-from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.queries.jobs import finished_row, is_placed, rows_of_job
+from daemons.qmaster.queries.selection import Listing
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.job_rows import GRANTS, ID, INSTANCE, NAME, OWNER, PRIORITY, SLOTS, STATE_CODES, TASKS, TIME
 from gridengine.state.machines.job import PrioritiesSet

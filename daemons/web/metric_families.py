@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from daemons.qmaster.views.queues import cluster_queues
-from daemons.qmaster.views.selection import Listing
-from daemons.qmaster.views.totals import TASK_STATES, tasks_of
+from daemons.qmaster.queries.queues import cluster_queues
+from daemons.qmaster.queries.selection import Listing
+from daemons.qmaster.queries.totals import TASK_STATES, tasks_of
 from daemons.runtime.cell import Cell, CellFault
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.gdi.requests import Caller

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.decision import World
-from daemons.qmaster.views import VIEWS
+from daemons.qmaster.queries import VIEWS
 from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
 from daemons.web.job_rows import JobRows
@@ -35,7 +35,7 @@ _answer = msgspec.json.Decoder(Answer)
 
 
 class MirrorSource:
-    """The mirror as a source for the views (`daemons.qmaster.views.source`), without the variables of jobs."""
+    """The mirror as a source for the views (`daemons.qmaster.queries.source`), without the variables of jobs."""
 
     def __init__(self, mirror: StateMirror, cell: Cell, zone: tzinfo) -> None:
         self._mirror, self._cell, self._zone = mirror, cell, zone

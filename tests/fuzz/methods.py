@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemons.qmaster.follow.failures import Fault, Then, judge
+from daemons.qmaster.rules.failures import Fault, Then, judge
 from gridengine.delivery import Ended
 from gridengine.task_key import TaskKey
 from shepherd import task_files

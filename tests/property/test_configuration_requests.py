@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.memberships import membership_changes
+from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.config import KINDS
 from gridengine.gdi.requests import REQUESTS, Caller, decode_request
 from gridengine.state.apply import apply, load_state

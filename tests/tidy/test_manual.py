@@ -12,7 +12,7 @@ import yaml
 from msgspec.structs import fields as struct_fields
 
 from daemons.dbwriter.settings import Settings
-from daemons.qmaster.follow.failures import FAILURES, Fault, Then
+from daemons.qmaster.rules.failures import FAILURES, Fault, Then
 from daemons.runtime.cell import Cell, Limits
 from gridengine import failed
 from gridengine.accounting import FIELDS

@@ -9,7 +9,7 @@ from tests.tidy.sources import Source
 FILLED = frozenset(("decision", "outcome", "verdict"))
 #: it finishes the decision that it is given, and may turn it into a refusal
 ALLOWED = {"conclude"}
-ROOMS = ("daemons/qmaster/decide", "daemons/qmaster/follow")
+ROOMS = ("daemons/qmaster/decide", "daemons/qmaster/rules")
 
 
 def filled(source: Source) -> list[str]:

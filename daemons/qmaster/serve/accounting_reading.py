@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.views.reading import accounting
+from daemons.qmaster.queries.reading import accounting
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command
 from gridengine.accounting import record_filter

@@ -25,6 +25,7 @@ from ray._private.state import actors
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
+from daemons.qmaster.notifications.mail import keys_replaced
 from daemons.qmaster.serve.host_names import HostNames
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
@@ -40,7 +41,6 @@ from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
-from daemons.qmaster.tell.mail import keys_replaced
 from daemons.runtime.call_faults import describe_call_fault
 from daemons.runtime.cell import read_cell
 from daemons.runtime.cell_copy import OfferedFiles, mark

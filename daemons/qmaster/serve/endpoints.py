@@ -1,7 +1,7 @@
 """Endpoints: every request that the GDI answers, in one table, with its handler.
 
 Owns the steps of an answer: decode the body into a typed request within its bounds, check the rights that the gate knows, call
-the handler of its row; answers wait until their facts are on disk. Decisions and readings are other modules' (`decide`, `views`).
+the handler of its row; answers wait until their facts are on disk. Decisions and readings are other modules' (`decide`, `queries`).
 Called by `service`, which `gdi_server` calls. Source: docs/gdi.md, adr/0123.
 """
 
@@ -21,6 +21,8 @@ from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
+from daemons.qmaster.queries.jobs import split_into_lines
+from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_releases import HostReleases
@@ -39,8 +41,6 @@ from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams import LongLivedStreams
 from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
-from daemons.qmaster.views.jobs import split_into_lines
-from daemons.qmaster.views.reading import READERS
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine.errors import SyntaxFault

@@ -16,10 +16,10 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.master import Master
+from daemons.qmaster.notifications.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from daemons.qmaster.tell.notices import TYPES, Notice, advance, full_list
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state

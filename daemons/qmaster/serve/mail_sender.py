@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from daemons.qmaster.tell.mail import Mail
+from daemons.qmaster.notifications.mail import Mail
 from daemons.runtime import children, identity
 from daemons.runtime.identity import LocalUser
 from gridengine.errors import SyntaxFault

@@ -15,9 +15,9 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.master import Master
+from daemons.qmaster.queries.task_ends import end_of
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from daemons.qmaster.views.task_ends import end_of
 from gridengine.accounting import AccountingRecord
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, malformed

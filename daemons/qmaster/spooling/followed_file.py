@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.spooling.text_file import TextFile
-from daemons.qmaster.tell.accounting import line
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import apsw
 
+from daemons.qmaster.notifications import job_history
 from daemons.qmaster.spooling import spool_file
-from daemons.qmaster.tell import job_history
 from gridengine.state.events import AnyEvent
 from gridengine.units import INFINITY
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import apsw
 import msgspec
 
-from daemons.qmaster.tell.held_slots import Held
+from daemons.qmaster.notifications.held_slots import Held
 
 SCHEMA = """
 create table if not exists held_slots(id integer primary key, ar_id integer, held blob);

@@ -18,6 +18,9 @@ import msgspec
 from msgspec import Struct, field
 
 from daemons.qmaster.decision import Payload
+from daemons.qmaster.notifications.held_slots import Held
+from daemons.qmaster.notifications.interventions import Intervention
+from daemons.qmaster.notifications.job_history import Line
 from daemons.qmaster.spooling import (
     accounting_table,
     answer_table,
@@ -35,9 +38,6 @@ from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, record_transaction
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from daemons.qmaster.tell.held_slots import Held
-from daemons.qmaster.tell.interventions import Intervention
-from daemons.qmaster.tell.job_history import Line
 from gridengine.accounting import AccountingRecord
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply

@@ -14,8 +14,8 @@ import pytest
 from clients import gdi
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
+from daemons.qmaster.queries.jobs import ROWS_A_LINE
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.views.jobs import ROWS_A_LINE
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Answer
 from gridengine.state.events import AnyEvent

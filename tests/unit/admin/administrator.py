@@ -9,7 +9,7 @@ import pytest
 
 from clients import gdi
 from clients.admin.__main__ import main
-from daemons.qmaster.views.reading import READERS
+from daemons.qmaster.queries.reading import READERS
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Caller
 from tests.harness import MASTER, Cell

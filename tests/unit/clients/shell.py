@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from clients import gdi, program, reserving
+from daemons.qmaster.queries.jobs import split_into_lines
+from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.event_clients import EventClients
-from daemons.qmaster.views.jobs import split_into_lines
-from daemons.qmaster.views.reading import READERS
 from gridengine import json_text
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Answer, Caller, KillEventClients

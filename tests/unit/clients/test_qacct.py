@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from clients import accounting_source
+from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling import accounting_table
-from daemons.qmaster.tell.accounting import line
 from gridengine.accounting import FIELDS, AccountingRecord
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell

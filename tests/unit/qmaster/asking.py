@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from daemons.qmaster.views.reading import READERS
+from daemons.qmaster.queries.reading import READERS
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import Cell

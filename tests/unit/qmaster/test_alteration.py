@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.views.explanation import explain_jobs
+from daemons.qmaster.queries.explanation import explain_jobs
 from gridengine.gdi.requests import Caller
 from gridengine.state.bookings import Holder
 from tests.harness import Cell

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.views.reading import READERS
+from daemons.qmaster.queries.reading import READERS
 from gridengine.errors import SyntaxFault
 from gridengine.gdi import bounds
 from gridengine.gdi.reading import BODIES, decode_body

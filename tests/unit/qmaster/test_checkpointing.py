@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.views.job_detail import job_detail
-from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.queries.job_detail import job_detail
+from daemons.qmaster.queries.selection import Listing
 from gridengine.delivery import Checkpointed, Ended
 from gridengine.gdi.requests import Caller
 from gridengine.state import checkpointing

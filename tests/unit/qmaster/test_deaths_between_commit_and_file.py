@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling import followed_file, text_file
 from daemons.qmaster.spooling.followed_file import NOTE_S
 from daemons.qmaster.spooling.spool import Spool, Transaction
-from daemons.qmaster.tell.accounting import line
 from gridengine.delivery import Load
 from tests.harness import LOAD, Cell
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.views import status
-from daemons.qmaster.views.explanation import explain_jobs
+from daemons.qmaster.queries import status
+from daemons.qmaster.queries.explanation import explain_jobs
 from gridengine.gdi.requests import Caller
 from tests.harness import MASTER, Cell
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.decide import DECISIONS
+from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.endpoints import ENDPOINTS
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.views.reading import READERS
 from gridengine.gdi.reading import BODIES
 from gridengine.gdi.requests import REQUESTS, Answer, Caller
 from tests.harness import Cell

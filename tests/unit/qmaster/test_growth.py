@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from daemons.qmaster.decide.jobs.admission import check_limits
+from daemons.qmaster.queries.jobs import jobs as listed
+from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.selection import select_jobs
-from daemons.qmaster.views.jobs import jobs as listed
-from daemons.qmaster.views.selection import Listing
 from gridengine.delivery import Inventory, Load
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.state.events import encode_events

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.qmaster.notifications.interventions import Intervention
 from daemons.qmaster.spooling.spool import Transaction
-from daemons.qmaster.tell.interventions import Intervention
 from gridengine.delivery import Inventory
 from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
 from gridengine.ranges import Ranges

@@ -9,7 +9,7 @@ import pytest
 from clients.qexplain import EVENTS
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.tell import job_history
+from daemons.qmaster.notifications import job_history
 from gridengine.ranges import Ranges
 from gridengine.state.machines import job, slave, task
 from gridengine.state.machines.event import InvalidTransition
@@ -107,5 +107,5 @@ def test_people_read_it(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatc
     array = cell.submit(tasks="1-3")
     cell.cycle()
     assert any("dispatched (task 3)" in line for line in shell(f"qexplain -story {array}").lines)
-    monkeypatch.setattr("daemons.qmaster.views.reading.MOST_LINES", 2)
+    monkeypatch.setattr("daemons.qmaster.queries.reading.MOST_LINES", 2)
     assert shell(f"qexplain -story {array}").lines[0] == f"job {array}, latest events"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.tell.mail import Mail
+from daemons.qmaster.notifications.mail import Mail
 from tests.harness import Cell
 
 

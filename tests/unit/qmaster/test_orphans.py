@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from daemons.qmaster.views.reading import READERS
+from daemons.qmaster.queries.reading import READERS
 from gridengine.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
 from gridengine.gdi.requests import Caller
 from gridengine.state.hosts import OrphanTask

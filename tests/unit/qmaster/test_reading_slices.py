@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.reading_slices import SLICE, split_reading
-from daemons.qmaster.views.reading import READERS
 from gridengine.gdi.requests import Answer
 from tests.harness import Cell
 from tests.unit.qmaster.test_slices import ALICE, fill, serve

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from clients.render.accounting import full_record
-from daemons.qmaster.tell.accounting import category
-from daemons.qmaster.tell.mail import Mail
-from daemons.qmaster.views.job_ends import outcome
+from daemons.qmaster.notifications.accounting import category
+from daemons.qmaster.notifications.mail import Mail
+from daemons.qmaster.queries.job_ends import outcome
 from gridengine.accounting import FIELDS, WIDTH, AccountingRecord
 from tests.harness import Cell
 

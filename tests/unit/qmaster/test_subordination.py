@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from daemons.qmaster.follow.subordination import subordination_changes
+from daemons.qmaster.rules.subordination import subordination_changes
 from gridengine.placement.verify import explain
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.instance import InstanceFlagsChanged

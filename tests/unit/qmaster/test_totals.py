@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daemons.qmaster.views import status
+from daemons.qmaster.queries import status
 from gridengine.gdi.requests import Caller
 from tests.harness import Cell
 

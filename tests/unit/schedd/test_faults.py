@@ -12,8 +12,8 @@ import pytest
 from daemons.qmaster.admit import admit
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.views.jobs import jobs as job_rows
-from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.queries.jobs import jobs as job_rows
+from daemons.qmaster.queries.selection import Listing
 from daemons.schedd.cycle import schedule
 from daemons.schedd.priorities import normalised
 from gridengine.gdi.requests import Caller

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.views.jobs import jobs as job_rows
-from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.queries.jobs import jobs as job_rows
+from daemons.qmaster.queries.selection import Listing
 from daemons.schedd.survey import NO_PRIORITY
 from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import NO_TICKETS

@@ -10,8 +10,8 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.views.jobs import jobs
-from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.queries.jobs import jobs
+from daemons.qmaster.queries.selection import Listing
 from daemons.web.job_rows import GROUPS, JobFilter, JobRows
 from gridengine.gdi.requests import Caller
 from gridengine.job_rows import ID, STATE_CODES, TASKS

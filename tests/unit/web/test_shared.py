@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.views import VIEWS
-from daemons.qmaster.views.reading import READERS
+from daemons.qmaster.queries import VIEWS
+from daemons.qmaster.queries.reading import READERS
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.shared import Web
 from gridengine.gdi.requests import Answer

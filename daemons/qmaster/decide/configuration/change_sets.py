@@ -14,8 +14,8 @@ from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decide.configuration.references import refusals
 from daemons.qmaster.decide.configuration.remarks import remarks
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.memberships import membership_changes
 from daemons.qmaster.permissions import no_right
+from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.config import KINDS
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ChangeObjects, ObjectChange

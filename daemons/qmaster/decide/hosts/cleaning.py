@@ -7,8 +7,8 @@ instructed to kill and forget them. Source: qconf(1) -cq; QF-14, QF-36; O for th
 from __future__ import annotations
 
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import no_right
+from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import on_unique_hosts, select_instances
 from gridengine.errors import SyntaxFault
 from gridengine.failed import ENFORCED

@@ -13,9 +13,9 @@ from typing import Any
 from daemons.qmaster.decide.hosts.orphans import HasEndedHere, Standing, adoption_events, find_standing, orphan_events
 from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.host_faults import fault_events
-from daemons.qmaster.follow.intermediate_records import IntermediateRecords
-from daemons.qmaster.follow.task_ends import awaited_slaves, conclude_task, lost_task
+from daemons.qmaster.rules.host_faults import fault_events
+from daemons.qmaster.rules.intermediate_records import IntermediateRecords
+from daemons.qmaster.rules.task_ends import awaited_slaves, conclude_task, lost_task
 from gridengine.delivery import (
     Checkpointed,
     Ended,

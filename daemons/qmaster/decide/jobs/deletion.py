@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from daemons.qmaster.decide.hosts.orphans import select_hosts_with_orphans, select_orphans
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
+from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.failed import ENFORCED

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.notifications.accounting import killed_end, record
 from daemons.qmaster.selection import predecessors
-from daemons.qmaster.tell.accounting import killed_end, record
 from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Submit
 from gridengine.state.jobs import Job, Task

@@ -7,7 +7,7 @@ sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_submit(1) -
 from __future__ import annotations
 
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.tell.accounting import slave_record, sums_up
+from daemons.qmaster.notifications.accounting import slave_record, sums_up
 from gridengine.delivery import Ended
 from gridengine.failed import LOST
 from gridengine.gdi.requests import Caller, StartSlave

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.ends import requeued_without_host
-from daemons.qmaster.follow.rerun import rerun_refusal
-from daemons.qmaster.follow.task_ends import goes_behind
 from daemons.qmaster.permissions import is_operator, owns_queue
+from daemons.qmaster.rules.ends import requeued_without_host
+from daemons.qmaster.rules.rerun import rerun_refusal
+from daemons.qmaster.rules.task_ends import goes_behind
 from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.failed import RESCHEDULED

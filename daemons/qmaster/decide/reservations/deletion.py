@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.reservations.requests import may_reserve
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.follow.reservation_ends import end_reservation
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
+from daemons.qmaster.rules.reservation_ends import end_reservation
 from daemons.qmaster.selection import user_matches
 from gridengine.gdi.requests import Answer, Caller, DeleteReservations
 from gridengine.state.machines.reservation import ReservationRemoved

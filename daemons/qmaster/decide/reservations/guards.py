@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from daemons.qmaster.decide.configuration.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
-from daemons.qmaster.follow.memberships import membership_changes
+from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.kinds import title
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
