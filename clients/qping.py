@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CONNECT_S, _ANSWER_S = 3.0, 5.0
 
 
-class NoReplyError(Exception):
+class PingError(Exception):
     """No daemon answers at the endpoint; the lines are the reason."""
 
     def __init__(self, *lines: str) -> None:
@@ -45,7 +45,7 @@ def qping(arguments: list[str]) -> int:
         try:
             state = _query(unique, address, int(port), name, number)
             _print(state, attempts, f"{unique}/{name}/{number}", int(port), "info" in fields or "full" in fields)
-        except NoReplyError as error:
+        except PingError as error:
             for line in error.lines:
                 program.print_error(line)
             program.print_error(f"endpoint {unique}/{name}/{number} at port {port}: can't find connection")
@@ -81,14 +81,14 @@ def _query(host: str, address: str, port: int, name: str, number: str) -> "dict[
             socket.create_connection((address, port), _CONNECT_S).close()
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
-            raise NoReplyError(f"got select error: {reason}") from None
+            raise PingError(f"got select error: {reason}") from None
     state = program.read("ping", {"host": host, "port": port, "name": name}, _ANSWER_S)
     answered_name = state.get("name", "")
     if (answered_name, "1") != (name, number):
         if not answered_name:
-            raise NoReplyError(f"no daemon of this cell is known at port {port} of {host}")
+            raise PingError(f"no daemon of this cell is known at port {port} of {host}")
         local, requested = f"{host}/{answered_name}/1", f"{host}/{name}/{number}"
-        raise NoReplyError(f'access denied: local endpoint "{local}" doesn\'t match requested endpoint "{requested}"')
+        raise PingError(f'access denied: local endpoint "{local}" doesn\'t match requested endpoint "{requested}"')
     return dict(state)
 
 

@@ -18,7 +18,7 @@ MAX_REJECTIONS_SHOWN = 20
 
 
 @dataclass(slots=True)
-class AccountingImport:
+class FileImport:
     """One file. `state`: waiting, running, done, or the error message; `bytes` of `size` are read."""
 
     path: Path

@@ -38,7 +38,7 @@ _MAX_REQUEST_BYTES, _MAX_CONNECTIONS_OF_USER = 2**18, 16
 Fields = Mapping[str, Any]
 
 
-class RequestDenied(Exception):
+class DbwriterRequestError(Exception):
     """A refused request; the text is for the user."""
 
 
@@ -75,9 +75,9 @@ class Server:
             fields = json.loads(await _read_body(request))
             json.dumps(fields, ensure_ascii=False).encode()  # fails for lone surrogates, which no database stores
             if not isinstance(fields, dict):
-                raise RequestDenied("a request is a JSON object")
+                raise DbwriterRequestError("a request is a JSON object")
             data = await answer(fields, user)
-        except (RequestDenied, QueryFault, DatabaseFault, RequestBodyError) as fault:
+        except (DbwriterRequestError, QueryFault, DatabaseFault, RequestBodyError) as fault:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
@@ -109,32 +109,32 @@ class Server:
         queries, _ = read_queries(BUILT_IN_DIRECTORY, self._site_queries)
         name, values = fields.get("query"), fields.get("values", {})
         if not isinstance(name, str) or not isinstance(values, dict) or {*map(type, values.values())} - {str}:
-            raise RequestDenied("a query is run by its name, with texts as values of its fields")
+            raise DbwriterRequestError("a query is run by its name, with texts as values of its fields")
         query = queries.get(name)
         if query is None:
-            raise RequestDenied(f'there is no query "{name}": gridengine arco list shows all')
+            raise DbwriterRequestError(f'there is no query "{name}": gridengine arco list shows all')
         more_fields = {"pivot": query.pivot or None, "plot": query.plot or None}
         return await self._run_query(*query.bind(values), fields, user, more_fields)
 
     async def _run_sql(self, fields: Fields, user: int) -> object:
         statement = fields.get("sql")
         if not isinstance(statement, str) or not statement.strip():
-            raise RequestDenied("there is no SQL in the request")
+            raise DbwriterRequestError("there is no SQL in the request")
         if not self._settings.database.startswith("duckdb:") and not self._settings.reader and not _is_trusted(user):
             text = "SQL of one's own needs a reader in common/arco, an address that can only read (docs/accounting.md)"
-            raise RequestDenied(text)
+            raise DbwriterRequestError(text)
         return await self._run_query(statement.strip().rstrip(";"), [], fields, user, {})
 
     async def _run_query(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
         """Run a query in a process of its own. Raises RequestDenied, DatabaseFault."""
         answer_limits, timeout_s = _answer_limits(fields), fields.get("patience", arco.PATIENCE_S)
         if type(timeout_s) not in (int, float) or not 0 < timeout_s <= arco.PATIENCE_S:
-            raise RequestDenied(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
+            raise DbwriterRequestError(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
         database = self._writer.database
         if database is None:
-            raise RequestDenied(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
+            raise DbwriterRequestError(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
         if self._running_queries.total() >= _MAX_QUERIES or self._running_queries[user] >= _MAX_QUERIES_OF_USER:
-            raise RequestDenied("too many queries are running: ask again in a moment")
+            raise DbwriterRequestError("too many queries are running: ask again in a moment")
         self._running_queries[user] += 1
         try:
             return await asyncio.to_thread(query_process.ask, database, statement, values, answer_limits, timeout_s, more_fields)
@@ -143,17 +143,17 @@ class Server:
 
     async def _start_import(self, fields: Fields, user: int) -> object:
         if not _is_trusted(user):
-            raise RequestDenied("only root and the user of sge_dbwriter import files")
+            raise DbwriterRequestError("only root and the user of sge_dbwriter import files")
         path = fields.get("path")
         if not isinstance(path, str) or not path.startswith("/"):
-            raise RequestDenied("the path of a file to import must be absolute")
+            raise DbwriterRequestError("the path of a file to import must be absolute")
         try:
             with open(path, "rb"):
                 pass
         except (OSError, ValueError) as error:
-            raise RequestDenied(f"sge_dbwriter cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+            raise DbwriterRequestError(f"sge_dbwriter cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
         if any(str(one.path) == path and not one.has_ended for one in self._writer.imports):
-            raise RequestDenied(f"{path} is being imported already")
+            raise DbwriterRequestError(f"{path} is being imported already")
         self._writer.request(Path(path))
         return {}
 
@@ -185,11 +185,11 @@ def _answer_limits(fields: Fields) -> AnswerLimits:
     """The limits of an answer from the fields of a request. Raises RequestDenied."""
     rows, size, text_length = fields.get("limit", arco.ROWS), fields.get("bytes", arco.ANSWER_BYTES), fields.get("cell", 0)
     if type(rows) is not int or not 1 <= rows <= arco.ROWS:
-        raise RequestDenied(f"a limit is from 1 to {arco.ROWS} rows")
+        raise DbwriterRequestError(f"a limit is from 1 to {arco.ROWS} rows")
     if type(size) is not int or not 1 <= size <= arco.ANSWER_BYTES:
-        raise RequestDenied(f"an answer has from 1 to {arco.ANSWER_BYTES} bytes")
+        raise DbwriterRequestError(f"an answer has from 1 to {arco.ANSWER_BYTES} bytes")
     if type(text_length) is not int or not 0 <= text_length <= arco.ANSWER_BYTES:
-        raise RequestDenied(f"a text is cut to 1 to {arco.ANSWER_BYTES} characters, or with 0 not at all")
+        raise DbwriterRequestError(f"a text is cut to 1 to {arco.ANSWER_BYTES} characters, or with 0 not at all")
     return AnswerLimits(rows, size, text_length)
 
 
@@ -221,7 +221,7 @@ def _user_of(request: web.BaseRequest, connection: Connection) -> int:
     """The uid of the caller: of the peer, from the kernel; or as named by a trusted peer, with only that user's rights."""
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
     if peer is None:
-        raise RequestDenied("the connection is gone")
+        raise DbwriterRequestError("the connection is gone")
     user, _ = peer_credentials(peer)
     if _is_trusted(user):
         connection.note_authenticated()
@@ -229,9 +229,9 @@ def _user_of(request: web.BaseRequest, connection: Connection) -> int:
     if not header_values:
         return int(user)
     if not _is_trusted(int(user)):
-        raise RequestDenied("only root and the user of sge_dbwriter ask on behalf of others")
+        raise DbwriterRequestError("only root and the user of sge_dbwriter ask on behalf of others")
     if len(header_values) > 1 or not (header_values[0].isascii() and header_values[0].isdigit() and len(header_values[0]) <= 10):
-        raise RequestDenied(f"{arco.ON_BEHALF} is the number of one user")
+        raise DbwriterRequestError(f"{arco.ON_BEHALF} is the number of one user")
     return int(header_values[0])
 
 

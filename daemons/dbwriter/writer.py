@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from daemons.dbwriter import records, writer_statistics
-from daemons.dbwriter.accounting_import import AccountingImport, ImportedFile
+from daemons.dbwriter.accounting_import import FileImport, ImportedFile
 from daemons.dbwriter.checkpoints import read_checkpoint, write_checkpoint
 from daemons.dbwriter.database import Database, DatabaseFault, transaction
 from daemons.dbwriter.derived import derive, interval_start
@@ -64,8 +64,8 @@ class Writer:
         self._settings, self._connect, self._clock = settings, connect, clock
         self._reporting_file = RotatedFile(settings.reporting_file)
         self._stop = threading.Event()
-        self._pending_imports: deque[AccountingImport] = deque()
-        self.imports: list[AccountingImport] = []
+        self._pending_imports: deque[FileImport] = deque()
+        self.imports: list[FileImport] = []
         self.progress = WriterState()
         self.database: Database | None = None
         """The open database, also for queries; None while there is none."""
@@ -78,9 +78,9 @@ class Writer:
         """End after the present transaction. From any thread."""
         self._stop.set()
 
-    def request(self, path: Path) -> AccountingImport:
+    def request(self, path: Path) -> FileImport:
         """Queue the import of an accounting file. From any thread."""
-        file_import = AccountingImport(path)
+        file_import = FileImport(path)
         self.imports.append(file_import)
         self._pending_imports.append(file_import)
         return file_import
@@ -217,7 +217,7 @@ class Writer:
 
     # an import
 
-    def _continue_import(self, database: Database, file_import: AccountingImport) -> None:
+    def _continue_import(self, database: Database, file_import: FileImport) -> None:
         """Import the next piece of a file."""
         file = ImportedFile(file_import.path)
         try:

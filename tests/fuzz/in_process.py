@@ -140,8 +140,8 @@ class Fuzzer:
             cell = self._cell()
             service = Service(cell.master, _none, _none, _none, dict, _none)
             # the harness schedules and delivers, at moments that the seed says
-            cell.master.subscribers.remove(service.driver._committed)
-            cell.master.subscribers.remove(service.dispatcher._committed)
+            cell.master.subscribers.remove(service.driver._on_commit)
+            cell.master.subscribers.remove(service.dispatcher._on_commit)
             for number in range(ROUND):
                 if not goes_on(self.findings.requests):
                     break

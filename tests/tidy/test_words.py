@@ -12,7 +12,7 @@ from tests.tidy.sources import Source, table_of
 
 NOT_USED = frozenset(word for row in table_of("docs/glossary.md", "not", "but") for word in row[0].split(", "))
 #: a term of another program's or the system's own: a shell splits words, "nobody" is a user of the system
-TERMS = re.compile(r"split_words|nobody")
+TERMS = re.compile(r"split_words|nobody", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 

@@ -1,8 +1,8 @@
 """Endpoints: every request that the GDI answers, in one table, with its handler.
 
 Owns the steps of an answer: decode the body into a typed request within its bounds, check the rights that the gate knows, call
-the handler of its row; answers wait until their facts are on disk. Decisions and readings are other modules' (`decide`, `queries`).
-Called by `service`, which `gdi_server` calls. Source: docs/gdi.md, adr/0123.
+the handler of its row; answers wait until their facts are on disk. Decisions and queries are other modules'
+(`decide`, `queries`). Called by `service`, which `gdi_server` calls. Source: docs/gdi.md, adr/0123.
 """
 
 from __future__ import annotations

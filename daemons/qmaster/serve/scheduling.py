@@ -70,9 +70,9 @@ class SchedulerDriver:
         self._monitored = False
         common = master.reporting.path.parent
         self._schedule_file, self._run_log = TextFile(common / "schedule"), TextFile(common / "schedd_runlog")
-        master.subscribers.append(self._committed)
+        master.subscribers.append(self._on_commit)
 
-    def _committed(self, transaction: Transaction) -> None:
+    def _on_commit(self, transaction: Transaction) -> None:
         if transaction.revision <= self._base:
             return  # part of the snapshot that the scheduler has
         if len(self._events) >= max(MAX_EVENTS, len(self._master.state.jobs)):

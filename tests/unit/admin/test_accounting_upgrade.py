@@ -38,9 +38,9 @@ def test_nothing_is_overwritten_or_left_half_done(tmp_path: Path) -> None:
     assert not new.exists()
     old.write_text(WHOLE + "\n")
     new.write_text("mine")
-    with pytest.raises(Refusal, match="there already"):
+    with pytest.raises(Refusal, match="exists already"):
         upgrade_accounting(old, new)
     assert new.read_text() == "mine"
-    with pytest.raises(Refusal, match="there already"):
+    with pytest.raises(Refusal, match="exists already"):
         upgrade_accounting(old, old)
     assert old.read_text() == WHOLE + "\n"

@@ -181,7 +181,7 @@ def _no_directory(cell: CellOfFiles, path: Path, patch: pytest.MonkeyPatch) -> N
         (_another_host, "this host is elsewhere: a backup is made on the master host, master"),
         (_another_user, "only root and the admin user, "),
         (_there, "b exists already: name another file, or use --force"),
-        (_no_spool, "spool.db is not there"),
+        (_no_spool, "spool.db is missing"),
         (_amid_a_restore, "a restore of this cell was interrupted: gridengine start completes it"),
         (_a_trap, "b.part belongs to another user: name a file in a directory that only you can write to"),
         (_a_qmaster_of_root, "you may not read .*spool.db: make the backup as the user that the qmaster runs as"),

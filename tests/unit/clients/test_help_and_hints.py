@@ -63,7 +63,7 @@ def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: 
         ("qsub -b y -t 0 true", ("1-N",)),
         ("qsub -b y -a 1800 true", ("MMDDhhmm",)),
         ("qrsub -a 0900 -d 60", ("MMDDhhmm",)),
-        ("qstat -explain u", ("u needs none: the host is not heard",)),
+        ("qstat -explain u", ("u needs none: the host is unreachable",)),
     ],
 )
 def test_a_hint_lists_the_values_of_an_option(shell: Shell, line: str, words: tuple[str, ...]) -> None:

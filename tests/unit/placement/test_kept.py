@@ -120,7 +120,7 @@ def test_a_quota_is_kept_for_a_reservation_too() -> None:
     cluster.cycle()
     assert [cluster.runs(job) for job in (big, long, short, other)] == [False, False, True, True]
     assert [one.start_time for one in cluster.state.job_reservations] == [NOW + 600]
-    assert all(f"kept for job {big}" in text for text in reasons(cluster, long))
+    assert all(f"reserved for job {big}" in text for text in reasons(cluster, long))
 
 
 @pytest.mark.parametrize(("slots", "expected"), [("3", NOW + 600), ("4", 0)])

@@ -170,7 +170,7 @@ def test_the_name_of_a_new_object_stays_in_its_form(followed: Followed, browse: 
 
     async def play(visitor: Visitor) -> None:
         fields = form_of(await visitor.get(f"/config/{kind}/+"))
-        for name, reason in (("", "a name is missing"), (there, f"{there} already"), ("no name!", "")):
+        for name, reason in (("", "a name is required"), (there, f"{there} already"), ("no name!", "")):
             page = await visitor.send(f"/config/{kind}/+", {**fields, field: name, "do": "save"})
             assert form_of(page)[field] == name
             assert reason in faults_of(page)[field].lower()

@@ -244,7 +244,7 @@ def test_every_form_names_its_question(followed: Followed, tmp_path: Path) -> No
             route.resource.canonical
             for route in app.router.routes()
             if route.method == "POST" and route.resource is not None
-            if not route.resource.canonical.startswith("/api/") and "asking" not in route.handler.__qualname__
+            if not route.resource.canonical.startswith("/api/") and "with_question" not in route.handler.__qualname__
         ]
 
     assert asyncio.run(play()) == []
