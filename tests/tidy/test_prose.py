@@ -7,7 +7,7 @@ import pytest
 from tools.prose import leaning_share, product_sentences, pronouns_in, sentences_of
 
 #: the share of today; lower it when it has fallen
-LIMIT = 0.359
+LIMIT = 0.02
 
 
 def test_the_share_of_leaning_sentences_only_falls() -> None:
