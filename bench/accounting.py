@@ -34,7 +34,7 @@ def fill(spool: Path, count: int) -> None:
     from daemons.qmaster.spooling import spool_file
     from daemons.qmaster.spooling.accounting_table import AccountingTable
     from daemons.qmaster.spooling.followed_file import AccountingRows
-    from gridengine.accounting import FIELDS, AccountingRecord
+    from gridengine.usage.accounting import FIELDS, AccountingRecord
 
     db = apsw.Connection(str(spool))
     table = AccountingTable(db)

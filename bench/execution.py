@@ -28,12 +28,12 @@ from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
 from gridengine.config.kinds import KINDS
-from gridengine.delivery import Ended, Report, Start
+from gridengine.protocols.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
 from gridengine.state.jobs import Grant, Job
-from gridengine.task_key import TaskKey
-from gridengine.topology import Topology
+from gridengine.values.task_key import TaskKey
+from gridengine.values.topology import Topology
 
 HOST = "bench"
 LOAD_REPORT_S = 40.0

@@ -22,11 +22,11 @@ from typing import Any
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.serve.service import Service
-from gridengine.delivery import Batch, encode
-from gridengine.gdi.requests import Answer
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import Batch, encode
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobSubmitted
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 JOBS, HOSTS, RUNS = 10_000, 1_000, 5

@@ -17,9 +17,8 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
 from gridengine.config import KINDS
 from gridengine.config.sample_cell import read_cell
-from gridengine.orders import Orders
 from gridengine.placement.charges import charges
-from gridengine.ranges import Ranges
+from gridengine.protocols.orders import Orders
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
@@ -29,6 +28,7 @@ from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted, PrioritiesSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 from tests.default_cell import shipped_texts
 
 JOBS = 10_000

@@ -16,7 +16,7 @@ from typing import Any
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import World
 from daemons.qmaster.rules.reservation_states import reservation_changes
-from gridengine.gdi.requests import Caller, ConfigureAttributes, RequestBody, Reserve
+from gridengine.protocols.gdi.requests import Caller, ConfigureAttributes, RequestBody, Reserve
 from gridengine.state.apply import apply
 from tests.builders import Cluster
 

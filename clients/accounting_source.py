@@ -9,8 +9,8 @@ import sys
 
 from clients import program
 from clients.gdi import Unreachable
-from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_valid_record, parse_line, record_filter
 from gridengine.errors import plain_fault
+from gridengine.usage.accounting import AccountingRecord, Sums, fields_getter, is_valid_record, parse_line, record_filter
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Index:
     """The index of the qmaster, which contains a job from the moment of its end."""
 
     def records(self, criteria: "Fields") -> "Iterator[AccountingRecord]":
-        """Records that match the criteria (`gridengine.accounting.record_filter`), in the order of their end."""
+        """Records that match the criteria (`gridengine.usage.accounting.record_filter`), in the order of their end."""
         for page in _pages(criteria):
             yield from map(AccountingRecord, page["records"])
 

@@ -1,6 +1,6 @@
 """The path aliases that a job takes along: of the cell's `sge_aliases` and of the user's.
 
-Owns their files; `gridengine.path_aliases` parses the lines. Called by the submitting commands and qalter.
+Owns their files; `gridengine.files.path_aliases` parses the lines. Called by the submitting commands and qalter.
 Source: sge_aliases(5); SB-10; O for the exit code.
 """
 
@@ -23,7 +23,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
         return
     from clients.own_files import read_own
     from clients.program import MAX_OPTIONS_SIZE, read_limited
-    from gridengine.path_aliases import parse_aliases, select_aliases
+    from gridengine.files.path_aliases import parse_aliases, select_aliases
 
     lines = []
     for path in filter(os.path.exists, (cells, users)):

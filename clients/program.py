@@ -8,9 +8,10 @@ import os
 import sys
 
 from clients import gdi
-from gridengine import __version__, json_text
+from gridengine import __version__
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
+from gridengine.values import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
-        from gridengine.standard_output import handle_write_error
+        from gridengine.terminal.standard_output import handle_write_error
 
         status = handle_write_error(error)
     os._exit(status)
@@ -82,7 +83,7 @@ def run_guarded(name: str, command: "Command", arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        from gridengine.standard_output import handle_write_error, is_write_error
+        from gridengine.terminal.standard_output import handle_write_error, is_write_error
 
         if isinstance(error, OSError) and is_write_error(error):
             return handle_write_error(error)
@@ -111,7 +112,7 @@ def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
     to = file or sys.stdout
     for text in lines:
         if not text.replace("\n", "").isprintable():
-            from gridengine.printable import printable_lines
+            from gridengine.values.printable import printable_lines
 
             text = printable_lines(text)
         to.write(text)

@@ -9,15 +9,15 @@ import time
 
 from clients import gdi, program
 from clients.accounting_source import File, Index
-from gridengine.accounting import Sums
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
+from gridengine.usage.accounting import Sums
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gridengine.accounting import AccountingRecord
+    from gridengine.usage.accounting import AccountingRecord
 
     Fields = dict[str, Any]
 
@@ -144,7 +144,7 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
     """A row of names, then a row per record; a missing value is an empty cell."""
     import csv
 
-    from gridengine.printable import printable
+    from gridengine.values.printable import printable
 
     rows = iter(rows)
     # before the titles are written, since the source may not answer
@@ -193,7 +193,7 @@ def _report_missing(fields: "Fields", seen: "set[str]") -> int:
     if not job:
         return 0
     if fields.get("tasks") and not seen:
-        from gridengine.ranges import Ranges
+        from gridengine.values.ranges import Ranges
 
         tasks = Ranges.parse(fields["tasks"])
         label = job if job.isdigit() else f'"{job}"'

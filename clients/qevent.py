@@ -8,7 +8,7 @@ import os
 import sys
 
 from clients import gdi, program
-from gridengine.executables import spawn
+from gridengine.files.executables import spawn
 from gridengine.options.events import EVENT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

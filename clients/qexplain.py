@@ -6,8 +6,8 @@ Beyond Grid Engine; see `qstat -j`.
 
 from clients import program
 from gridengine.options.explain import EXPLAIN_OPTIONS
-from gridengine.printable import printable
-from gridengine.quantities import iso_date, long_date
+from gridengine.values.printable import printable
+from gridengine.values.quantities import iso_date, long_date
 
 #: events of the log as people read them; -json has the names of the log
 EVENTS = {

@@ -16,7 +16,7 @@ import shutil
 import sys
 
 from clients import program
-from gridengine.executables import execute
+from gridengine.files.executables import execute
 from gridengine.options.make import MAKE_OPTIONS
 from gridengine.options.option import options_of, read_options
 

@@ -10,8 +10,8 @@ import time
 
 from clients import program
 from gridengine.options.planned import PLANNED_OPTIONS
-from gridengine.quantities import long_date
-from gridengine.units import parse_memory
+from gridengine.values.quantities import long_date
+from gridengine.values.units import parse_memory
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def _report_end(label: str, record: "dict[str, Any]", terse: bool) -> int:
         program.print_error(f"Job {label} received signal {_signal_name(signal)}.")
         return 1
     if failed:
-        from gridengine.failed import TEXTS
+        from gridengine.usage.failed import TEXTS
 
         program.print_error(f"Job {label} failed: {TEXTS.get(failed, 'unknown reason')} (failed {failed}).")
         return EXIT_SYNC_FAILED

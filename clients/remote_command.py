@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from clients.program import Failure
-from gridengine.executables import start
+from gridengine.files.executables import start
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

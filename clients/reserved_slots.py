@@ -7,7 +7,7 @@ qacct. Source: AR-124; adr/0127; docs/gdi.md `held_slots`.
 import time
 
 from clients import program
-from gridengine.reservation_utilisation import ReservationUtilisation
+from gridengine.usage.reservation_utilisation import ReservationUtilisation
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Bytes between the standard streams of this process and the session of a job, across reconnections.
 
 Owns the state that survives a broken connection: unacknowledged input, and the count of printed bytes.
-Called by `interactive`. Source: gridengine/session.py; IA-1, IA-2, IA-9.
+Called by `interactive`. Source: gridengine/protocols/session.py; IA-1, IA-2, IA-9.
 """
 
 import json
@@ -10,8 +10,8 @@ import select
 import ssl
 
 from clients.terminal import HUNG_UP, Interrupted, Terminal
-from gridengine import session
-from gridengine.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols import session
+from gridengine.protocols.session import BrokenSession, Inbox, Outbox
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

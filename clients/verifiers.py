@@ -13,7 +13,7 @@ import time
 
 from clients import program
 from gridengine.errors import SyntaxFault, plain_fault
-from gridengine.executables import start
+from gridengine.files.executables import start
 from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
 from gridengine.options.option import OptionError
 

@@ -6,7 +6,7 @@ Used by wrappers that `shepherd_cmd` names; without a wrapper the launcher forks
 import sys
 from pathlib import Path
 
-from gridengine.task_file import CONFIG
+from gridengine.protocols.task_file import CONFIG
 from shepherd import process_tree
 from shepherd.shepherd_process import shepherd
 

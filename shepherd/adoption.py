@@ -12,8 +12,8 @@ import signal
 import time
 from pathlib import Path
 
-from gridengine.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
-from gridengine.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError
+from gridengine.protocols.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError
+from gridengine.usage.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
 from shepherd import containment, preparation, process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd import task_files
 from shepherd.control import CKPT_COMMANDS
 from shepherd.methods import parse_method

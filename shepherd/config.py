@@ -1,6 +1,6 @@
 """The configuration of a task, as its shepherd reads it from `config`, and values derived from it.
 
-Called once by each shepherd. Opens only that file; `gridengine.task_file` owns its format.
+Called once by each shepherd. Opens only that file; `gridengine.protocols.task_file` owns its format.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridengine.task_file import CONFIG, MAX_LIMIT, Number, TaskConfig, TaskFileError, decode, read_stored_config
+from gridengine.protocols.task_file import CONFIG, MAX_LIMIT, Number, TaskConfig, TaskFileError, decode, read_stored_config
 from shepherd import task_files
 
 # The interfaces of checkpoint(5) that use commands; jobs of the other interfaces get a signal.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.methods import Method, MethodError, parse_control_method, parse_method, parse_signal
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gridengine.failed import plain_reason
+from gridengine.usage.failed import plain_reason
 from shepherd import task_files
 from shepherd.process import StartedProcess
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.process_tree import end_on_failure
 
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridengine.errors import plain_fault
-from gridengine.executables import execute
+from gridengine.files.executables import execute
 from shepherd import adoption, containment, process_tree, task_files
 from shepherd.run import COMMAND_SIGNAL
 from shepherd.shepherd_process import shepherd

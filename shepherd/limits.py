@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gridengine.task_file import MAX_LIMIT
+from gridengine.protocols.task_file import MAX_LIMIT
 from shepherd.process_tree import end_on_failure
 
 _LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name

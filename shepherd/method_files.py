@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gridengine.errors import plain_fault
-from gridengine.failed import plain_reason
-from gridengine.task_file import CONFIG, PRIVATE_CONFIG, TaskConfig
+from gridengine.protocols.task_file import CONFIG, PRIVATE_CONFIG, TaskConfig
+from gridengine.usage.failed import plain_reason
 from shepherd.task_files import USAGE, Trace, replace
 
 _READERS = ("prolog", "epilog", "pe_start", "pe_stop", "starter_method", "ckpt_interface")

@@ -15,7 +15,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from gridengine.task_file import TaskConfig, TaskFileError
+from gridengine.protocols.task_file import TaskConfig, TaskFileError
 from shepherd import task_files
 from shepherd.config import read_config
 from shepherd.process_baseline import ProcessBaseline

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from signal import SIGKILL
 
-from gridengine.failed import (
+from gridengine.usage.failed import (
     AFTER_JOB,
     APPLICATION_ERROR,
     BEFORE_EPILOG,

@@ -15,8 +15,8 @@ import stat
 import sys
 from pathlib import Path
 
-from gridengine import task_file
-from gridengine.task_file import TaskConfig, TaskFileError
+from gridengine.protocols import task_file
+from gridengine.protocols.task_file import TaskConfig, TaskFileError
 from shepherd.identity import IdentityError, become, owner
 from shepherd.standard_files import file_in
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gridengine.failed import BEFORE_JOB
-from gridengine.task_file import Number, TaskConfig
+from gridengine.protocols.task_file import Number, TaskConfig
+from gridengine.usage.failed import BEFORE_JOB
 from shepherd.command_line import CommandLine, job_command_line
 from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.limits import ResourceLimit, method_limits, resource_limits

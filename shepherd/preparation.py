@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gridengine.failed import ADDING_GROUP, BEFORE_JOB
+from gridengine.usage.failed import ADDING_GROUP, BEFORE_JOB
 from shepherd import containment, directories, plan
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user

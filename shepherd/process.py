@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridengine.errors import plain_fault
-from gridengine.executables import execute
-from gridengine.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
+from gridengine.files.executables import execute
+from gridengine.usage.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
 from shepherd import limits
 from shepherd.containment import Containment
 from shepherd.faults import BY_CODE, fault_of

@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Collection
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd import limits
 from shepherd.plan import job_limits
 

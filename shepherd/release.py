@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gridengine.release_lock import lock_release_shared
+from gridengine.files.release_lock import lock_release_shared
 
 
 def hold_release() -> list[int]:

@@ -13,8 +13,8 @@ import socket
 import time
 from pathlib import Path
 
-from gridengine import session
-from gridengine.task_file import TaskConfig
+from gridengine.protocols import session
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.command_line import job_command_line
 from shepherd.identity import Identity
 
@@ -46,7 +46,7 @@ def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
 def await_client(script: Path, client: str) -> None:
     """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
-    `client`: origin of the session's client (`gridengine.session.client_origin`); other connections are closed. Raises
+    `client`: origin of the session's client (`gridengine.protocols.session.client_origin`); other connections are closed. Raises
     NoConnection or OSError.
     """
     with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from gridengine.errors import plain_fault
-from gridengine.failed import EARLY, SHEPHERD_ERROR
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
+from gridengine.usage.failed import EARLY, SHEPHERD_ERROR
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.config import total_limit, with_tmpdir

@@ -13,7 +13,7 @@ import signal
 import socket
 from pathlib import Path
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd import process_tree, task_files
 from shepherd.identity import Identity, become
 from shepherd.remote_daemon import write_script

@@ -1,6 +1,6 @@
 """The process that holds the streams of an interactive task and serves its client, over a sequence of connections.
 
-Owns the loop between the job's streams and the client's frames (`gridengine.session`). The process runs as the job's owner.
+Owns the loop between the job's streams and the client's frames (`protocols.session`). The process runs as the job's owner.
 When the client is gone it keeps all data and waits for the next connection, for `session_grace_s`; a job whose output is
 not taken is blocked by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
 """
@@ -16,9 +16,9 @@ import time
 from collections import deque
 from typing import Any
 
-from gridengine import session
-from gridengine.session import BrokenSession, Inbox, Outbox
-from gridengine.task_file import TaskConfig
+from gridengine.protocols import session
+from gridengine.protocols.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.streams import Streams, set_window_size
 
 #: exit statuses: the client has everything; no client came in time; the client requested the end of the task

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from gridengine.errors import plain_fault
-from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
-from gridengine.task_file import TaskConfig, TaskFileError
+from gridengine.protocols.task_file import TaskConfig, TaskFileError
+from gridengine.usage.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
 from shepherd import process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner

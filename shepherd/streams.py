@@ -13,7 +13,7 @@ import struct
 import termios
 from dataclasses import dataclass
 
-from gridengine.session import ERROR, OUTPUT, WindowSize
+from gridengine.protocols.session import ERROR, OUTPUT, WindowSize
 
 
 @dataclass(frozen=True, slots=True)

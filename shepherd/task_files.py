@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gridengine import failed
-from gridengine.task_file import CONFIG as CONFIG
-from gridengine.task_file import DRAFT, EXECD
+from gridengine.protocols.task_file import CONFIG as CONFIG
+from gridengine.protocols.task_file import DRAFT, EXECD
+from gridengine.usage import failed
 from shepherd.process_tree import start_ticks
 
 PID = "pid"
@@ -225,7 +225,7 @@ def is_final(job_end: dict[str, Any]) -> bool:
 
 
 def _execds_own(directory: Path) -> dict[str, object]:
-    """The execd's own record of the task, for after a crash (`gridengine.task_file.EXECD`)."""
+    """The execd's own record of the task, for after a crash (`gridengine.protocols.task_file.EXECD`)."""
     known = _read_json(directory / EXECD)
     return {EXECD: known} if known else {}
 
@@ -308,7 +308,7 @@ def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
 
 
 def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
-    """A text stamped with the present time, user and process (`gridengine.failed`); "" for no text."""
+    """A text stamped with the present time, user and process (`gridengine.usage.failed`); "" for no text."""
     if not text:
         return ""
     uid = os.geteuid() if uid is None else uid

@@ -11,10 +11,9 @@ from typing import Any
 
 from daemons.schedd.view import View
 from gridengine.config import KINDS
-from gridengine.orders import Orders
 from gridengine.placement.charges import charges
 from gridengine.placement.verify import explain
-from gridengine.ranges import Ranges
+from gridengine.protocols.orders import Orders
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
@@ -26,6 +25,7 @@ from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
 from gridengine.state.parts import pack_jobs, pack_state
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 from tests.default_cell import default_objects
 
 NOW = 1_800_000_000.0

@@ -17,14 +17,26 @@ from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.spooling.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
-from gridengine.accounting import AccountingRecord
 from gridengine.config import KINDS
-from gridengine.delivery import Acknowledgement, Batch, Ended, Forget, Inventory, Load, Origin, Renice, Start, decode, encode
-from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
+from gridengine.protocols.delivery import (
+    Acknowledgement,
+    Batch,
+    Ended,
+    Forget,
+    Inventory,
+    Load,
+    Origin,
+    Renice,
+    Start,
+    decode,
+    encode,
+)
+from gridengine.protocols.gdi.requests import Answer, Caller, decode_request, malformed
 from gridengine.state.events import AnyEvent, encode_events
 from gridengine.state.invariants import invariants
 from gridengine.state.machines.configuration import ObjectSet
-from gridengine.task_key import TaskKey
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.task_key import TaskKey
 from tests.default_cell import default_objects
 
 MASTER = "master"

@@ -9,7 +9,7 @@ import json
 import sys
 
 from daemons.qmaster.spooling.spool_versions import VERSION
-from gridengine.protocol import PROTOCOL
+from gridengine.protocols.protocol import PROTOCOL
 
 if __name__ == "__main__":
     print(json.dumps({"protocol": PROTOCOL, "spool": VERSION, "libraries": sys.argv[1], "date": int(sys.argv[2])}))

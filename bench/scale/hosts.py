@@ -15,8 +15,8 @@ import time
 
 from bench.scale.calls import CallFailed, Link, connect
 from bench.scale.qmaster import host_names
-from gridengine.delivery import Acknowledgement, Batch, Ended, Inventory, Load, Report, Signal, Start, decode, encode
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Acknowledgement, Batch, Ended, Inventory, Load, Report, Signal, Start, decode, encode
+from gridengine.values.task_key import TaskKey
 
 _STEADY = {
     **{"arch": "lx-amd64", "num_proc": "8", "m_socket": "1", "m_core": "8", "m_thread": "8", "m_topology": "SCCCCCCCC"},

@@ -26,7 +26,7 @@ from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
-from gridengine.gdi.requests import Answer, Caller, decode_request
+from gridengine.protocols.gdi.requests import Answer, Caller, decode_request
 from gridengine.state.jobs import Job
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.job import JobSubmitted

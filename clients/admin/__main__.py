@@ -8,12 +8,12 @@ import sys
 
 from typer.exceptions import Abort, TyperException
 
-import gridengine.typer_values  # noqa: F401  no pydantic for texts and flags
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for texts and flags
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
 from gridengine.errors import plain_fault
-from gridengine.standard_output import is_write_error, with_output_check
+from gridengine.terminal.standard_output import is_write_error, with_output_check
 
 _REASONS = {
     "Input should be a valid integer": "a whole number is expected",

@@ -1,6 +1,6 @@
 """Upgrade of accounting files of older versions: adds the missing columns to each record.
 
-Owns the copying. `gridengine.accounting` owns the columns and their defaults. The old file is not changed. Called by `program`.
+Owns the copying. `usage.accounting` owns the columns and their defaults. The old file is not changed. Called by `program`.
 Source: the specification of advance reservations (2007), accounting; QA-5, QA-6.
 """
 
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from clients.admin.refusal import Refusal
-from gridengine.accounting import FIELDS, parse_line
+from gridengine.usage.accounting import FIELDS, parse_line
 
 
 def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from clients.admin.host_keys import addresses_of, open_authority, require_own_ad
 from clients.admin.host_objects import ROLES, HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
 from clients.admin.refusal import Refusal
-from gridengine.joining import JoinedHost, JoinRecord
+from gridengine.protocols.joining import JoinedHost, JoinRecord
 
 #: files of `common/`, if they exist; `settings.sh` is made on the host, where programs may be in another directory
 GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters")

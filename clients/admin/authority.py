@@ -28,7 +28,7 @@ from clients.admin.certificate import (
     validity,
 )
 from clients.admin.refusal import Refusal
-from gridengine.joining import JoinRecord, encode_record, join_directory, read_record, read_records
+from gridengine.protocols.joining import JoinRecord, encode_record, join_directory, read_record, read_records
 
 #: secrets of earlier versions in common/secrets, the same for all hosts
 _SHARED_SECRETS = ("ray_token", "gdi_key", "tls.key")

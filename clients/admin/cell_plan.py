@@ -20,7 +20,7 @@ from clients.admin.free_ports import free_cell_ports
 from clients.admin.host_consumables import memory_size
 from clients.admin.machine import Machine, this_machine
 from clients.admin.refusal import Refusal
-from gridengine import bootstrap
+from gridengine.files import bootstrap
 
 #: The registered port of Grid Engine. The second, of sge_execd, is not needed here; the third is Ray's.
 QMASTER_PORT = 6444
@@ -71,7 +71,7 @@ class CellPlan:
 
     @property
     def arco_settings(self) -> dict[str, str]:
-        """The lines of `common/arco`. Source: gridengine/arco.py."""
+        """The lines of `common/arco`. Source: gridengine/protocols/arco.py."""
         return {"database": f"duckdb:{self.spool_dir / 'dbwriter' / 'arco' / 'arco.duckdb'}"}
 
     @property

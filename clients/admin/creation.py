@@ -23,7 +23,7 @@ from clients.admin.installation import Installation
 from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
 from clients.admin.sge_root import library_of, provide
-from gridengine.arco import SETTINGS_FILE
+from gridengine.protocols.arco import SETTINGS_FILE
 
 
 def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:

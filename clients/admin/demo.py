@@ -32,7 +32,7 @@ from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
-from gridengine import web
+from gridengine.protocols import web
 
 MASTER = "demo0"
 HOSTS = ("demo1", "demo2", "demo3")

@@ -40,8 +40,8 @@ from clients.admin.local_daemons import answers, daemons_of_this_machine, host_a
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
-from gridengine import arco
 from gridengine.errors import plain_fault
+from gridengine.protocols import arco
 
 #: A certificate that ends within this time is reported.
 CERTIFICATE_WARNING = timedelta(days=30)

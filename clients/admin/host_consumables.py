@@ -12,9 +12,9 @@ from clients.admin.cell_directory import Objects
 from clients.admin.refusal import Refusal
 from gridengine.config.complexes import Complex
 from gridengine.errors import SyntaxFault
-from gridengine.gpus import GPUS
 from gridengine.syntax.lists import is_none
-from gridengine.units import INFINITY, parse_memory
+from gridengine.values.gpus import GPUS
+from gridengine.values.units import INFINITY, parse_memory
 
 MEMORY = "h_vmem"
 """A job that requests this complex is also limited by it."""

@@ -16,10 +16,10 @@ from clients.admin.host_consumables import count_gpus, count_memory
 from clients.admin.refusal import Refusal
 from gridengine.config import KINDS
 from gridengine.config.host_groups import resolve_hosts
-from gridengine.hints import did_you_mean
 from gridengine.kinds import title
 from gridengine.syntax.lists import join_names, split_names
 from gridengine.syntax.overrides import Overrides
+from gridengine.terminal.hints import did_you_mean
 
 ROLES = ("admin", "submit", "exec")
 ALL_HOSTS = "@allhosts"

@@ -14,7 +14,7 @@ from pathlib import Path
 from clients.accounting_source import MAX_LINE_BYTES, open_unpacked
 from clients.admin.qmaster_requests import change
 from clients.admin.refusal import Refusal
-from gridengine.accounting import parse_line
+from gridengine.usage.accounting import parse_line
 
 #: limits of a page; the qmaster accepts bodies of 1 MB
 _LINES, _BYTES = 1000, 400_000

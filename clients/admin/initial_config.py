@@ -18,9 +18,9 @@ from gridengine.config.hosts import ExecHost, HostGroup
 from gridengine.config.objects import ConfigObject
 from gridengine.config.sample_cell import read_cell
 from gridengine.errors import ConfigError, SyntaxFault
-from gridengine.hints import did_you_mean
 from gridengine.syntax.lists import is_none, join_pairs, split_pairs
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table, parse_objects
+from gridengine.terminal.hints import did_you_mean
 
 #: Entries of `cluster-config` that are no objects.
 NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "README.md"})

@@ -34,7 +34,7 @@ from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
 from clients.admin.sge_root import provide
 from gridengine.errors import SyntaxFault
-from gridengine.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
+from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
 #: the privileged ports that programs choose freely; source: rresvport(3), and NFS clients

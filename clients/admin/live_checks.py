@@ -21,8 +21,8 @@ from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.membership import membership
 from clients.admin.qmaster_requests import select_cell
-from gridengine.protocol import SENSOR_FAULTS_FILE
-from gridengine.units import format_duration
+from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
+from gridengine.values.units import format_duration
 
 #: The end of the qmaster's log that is searched for unsent mail.
 _TAIL_BYTES = 1_000_000

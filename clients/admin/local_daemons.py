@@ -19,7 +19,7 @@ import psutil
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
-from gridengine import arco, web
+from gridengine.protocols import arco, web
 
 #: Limits for the start and the end of a daemon, in seconds: longer than the daemons' own limits for Ray and a slow
 #: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they report the fault themselves.

@@ -27,7 +27,7 @@ from clients.admin.local_daemons import (
     this_host,
 )
 from clients.admin.qmaster_requests import select_cell
-from gridengine.ranges import Ranges
+from gridengine.values.ranges import Ranges
 
 #: seconds; a reachable host accepts a connection in a thousandth of it
 _PATIENCE_S = 2.0

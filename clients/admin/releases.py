@@ -26,7 +26,7 @@ from pathlib import Path
 
 from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
-from gridengine.release_lock import lock_release_exclusively
+from gridengine.files.release_lock import lock_release_exclusively
 
 FACTS, LOCK = "release.json", "lock"
 UNDATED = -1
@@ -36,8 +36,7 @@ _UNVERSIONED_SUFFIX = "-before"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The content of `release.json`. `protocol`: `gridengine.protocol`; `spool`: the version that it writes; `libraries`: their
-    KEY.
+    """The content of `release.json`. `protocol`: `protocols.protocol`; `spool`: the version it writes; `libraries`: their KEY.
 
     `date`: commit time of its source, epoch s; 0 if unknown; `UNDATED` for a release from before dates were recorded.
     """

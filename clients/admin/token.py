@@ -21,7 +21,7 @@ from clients.admin.host_keys import addresses_of, open_authority, require_master
 from clients.admin.host_objects import HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects, select_cell
 from clients.admin.refusal import Refusal
-from gridengine.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
+from gridengine.protocols.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
 token = typer.Typer(help="Make, show and revoke tokens with which hosts join the cell.")
 

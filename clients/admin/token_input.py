@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
-from gridengine.joining import parse_token
+from gridengine.protocols.joining import parse_token
 
 #: limit of bytes read; a token is shorter
 _LONGEST = 4096

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gridengine.units import format_duration, format_memory
+from gridengine.values.units import format_duration, format_memory
 
 #: from this width on, sections are in two columns
 WIDE = 120

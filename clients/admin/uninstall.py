@@ -23,7 +23,7 @@ from clients.admin.local_daemons import STOP_S, LocalDaemon, daemons_of_this_mac
 from clients.admin.refusal import Refusal
 from clients.admin.systemd_units import units_of
 from gridengine.errors import plain_fault
-from gridengine.units import counted
+from gridengine.values.units import counted
 
 _LOOK_S = 0.05
 

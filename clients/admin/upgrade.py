@@ -35,8 +35,8 @@ from clients.admin.local_daemons import (
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Release
 from clients.admin.socket_request import NoReplyError, ask
-from gridengine.protocol import MAX_PROTOCOL_DIFFERENCE
-from gridengine.units import format_duration
+from gridengine.protocols.protocol import MAX_PROTOCOL_DIFFERENCE
+from gridengine.values.units import format_duration
 
 #: limits in seconds: for a daemon to be back, exec hosts to reconnect to a new master, and heartbeats to report the installed
 #: release; pause between two checks

@@ -1,6 +1,6 @@
 """`gridengine web`: starts the web server of this host, and prints a link or a token for the caller.
 
-Owns the output; the server identifies the caller by the kernel. Source: gridengine/web.py; adr/0134.
+Owns the output; the server identifies the caller by the kernel. Source: gridengine/protocols/web.py; adr/0134.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import NoReplyError, ask
-from gridengine import web
+from gridengine.protocols import web
 
 
 def start_server(cell: InstalledCell) -> None:

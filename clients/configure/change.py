@@ -10,7 +10,7 @@ from clients import gdi, program
 from clients.configure.methods import note_missing
 from clients.configure.show import object_text, objects_text
 from gridengine.errors import ConfigError, SyntaxFault, plain_fault
-from gridengine.executables import spawn
+from gridengine.files.executables import spawn
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
 

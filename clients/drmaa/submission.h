@@ -1,6 +1,6 @@
 /* The request that a job is submitted with: what its options come to, and over that its attributes.
  *
- * Owns the meaning of the attributes in the fields of `Submit` (gridengine/gdi/requests.py, docs/gdi.md).
+ * Owns the meaning of the attributes in the fields of `Submit` (gridengine/protocols/gdi/requests.py, docs/gdi.md).
  */
 #ifndef DRMAA_SUBMISSION_H
 #define DRMAA_SUBMISSION_H

@@ -3,10 +3,10 @@
 Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, AC-2; O for labels and widths.
 """
 
-from gridengine import failed
-from gridengine.accounting import FIELDS, SUMMED_FIELDS, AccountingRecord, Sums
-from gridengine.printable import printable
-from gridengine.quantities import long_date, plain_number, size_text
+from gridengine.usage import failed
+from gridengine.usage.accounting import FIELDS, SUMMED_FIELDS, AccountingRecord, Sums
+from gridengine.values.printable import printable
+from gridengine.values.quantities import long_date, plain_number, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

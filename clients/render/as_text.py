@@ -24,7 +24,7 @@ def job_list(data: "Fields", further: "Phases", fields: "Fields", full: bool) ->
     running = data["jobs"]["running"]
     if full or "requested" in fields:
         # the lines of jobs themselves contain only names, which need no escaping
-        from gridengine.printable import printable
+        from gridengine.values.printable import printable
 
         data["queues"] = printable(data.get("queues"))
         if "requested" in fields:
@@ -95,7 +95,7 @@ def hosts(data: "Fields", fields: "Fields") -> "Iterator[str]":
     """qhost."""
     from clients.render.hosts import host_table
     from clients.render.instances import by_host
-    from gridengine.printable import printable
+    from gridengine.values.printable import printable
 
     data = printable(data)
     return host_table(data["hosts"], "no_binding" not in fields, *by_host(data, fields), bool(fields.get("resources")))
@@ -111,7 +111,7 @@ def quotas(rows: "list[Fields]") -> "Iterator[str]":
 def reservations(data: "Fields", fields: "Fields") -> "Iterator[str]":
     """qrstat: a line per reservation, all details with -ar; no output without reservations."""
     from clients.render import reservations as render
-    from gridengine.printable import printable
+    from gridengine.values.printable import printable
 
     rows = printable(data["reservations"])
     if "reservations" in fields:

@@ -5,7 +5,7 @@ Owns this text format. Called by qhost. Source: qhost(1), QH-1 … QH-4; O for w
 
 from clients.render.instances import load_text
 from clients.render.jobs import JobTable
-from gridengine.quantities import size_text
+from gridengine.values.quantities import size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

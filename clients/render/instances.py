@@ -5,8 +5,8 @@ QI-14, QI-18; O for widths.
 """
 
 from clients.render.jobs import JobTable
-from gridengine.instance_name import host_of
-from gridengine.job_rows import GRANTS, INSTANCE
+from gridengine.protocols.job_rows import GRANTS, INSTANCE
+from gridengine.values.instance_name import host_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 Owns the lines and their order. Called by qstat and qsub. Source: ST-18 … ST-20, DP-6, SO-40; O for labels and order.
 """
 
-from gridengine.field_names import LABELLED
-from gridengine.printable import printable
-from gridengine.quantities import clock_text, long_date, size_text
+from gridengine.values.field_names import LABELLED
+from gridengine.values.printable import printable
+from gridengine.values.quantities import clock_text, long_date, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _requests(items: list[str]) -> dict[str, str]:
 def _array(tasks: str) -> "list[int] | None":
     if not tasks:
         return None
-    from gridengine.ranges import Ranges
+    from gridengine.values.ranges import Ranges
 
     ranges = Ranges.parse(tasks)
     return [ranges.first, ranges.last, ranges.step]

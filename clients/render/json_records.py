@@ -5,16 +5,16 @@ Called by the commands. Shapes of the input: docs/gdi.md.
 """
 
 from clients.render.json_status import grants
-from gridengine.accounting import FIELDS
-from gridengine.field_names import LABELLED
-from gridengine.quantities import plain_number
+from gridengine.usage.accounting import FIELDS
+from gridengine.values.field_names import LABELLED
+from gridengine.values.quantities import plain_number
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gridengine.accounting import AccountingRecord
+    from gridengine.usage.accounting import AccountingRecord
 
     Fields = dict[str, Any]
 

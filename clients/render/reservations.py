@@ -5,7 +5,7 @@ Owns the lines and their order. Called by qrstat. Source: AR-107 … AR-112; O f
 
 import time
 
-from gridengine.quantities import clock_text
+from gridengine.values.quantities import clock_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

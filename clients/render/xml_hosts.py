@@ -2,7 +2,7 @@
 
 from clients.render.hosts import shown_values
 from clients.render.xml_jobs import DECLARATION, SCHEMAS, escape
-from gridengine.instance_name import queue_of
+from gridengine.values.instance_name import queue_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

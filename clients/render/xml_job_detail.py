@@ -141,7 +141,7 @@ def _resource(name: str, text: str, entry: "dict[str, str]") -> "list[tuple[str,
 
 def _number(kind: str, text: str) -> str:
     """The amount that a request means in base units (s, bytes), 0 for texts."""
-    from gridengine.units import parse_bool, parse_memory, parse_quantity, parse_time
+    from gridengine.values.units import parse_bool, parse_memory, parse_quantity, parse_time
 
     parsers = {"TIME": parse_time, "MEMORY": parse_memory, "BOOL": parse_bool, "INT": parse_quantity, "DOUBLE": parse_quantity}
     if kind not in parsers:
@@ -250,7 +250,7 @@ def _times_and_rules(job: "Detail") -> "Iterator[str]":
     yield from _queues("JB_master_hard_queue_list", job["master_queues"])
     yield from _elements(("JB_script_size", 0))
     if job["pe"]:
-        from gridengine.ranges import parse_slot_ranges
+        from gridengine.values.ranges import parse_slot_ranges
 
         yield from _elements(("JB_pe", job["pe"]))
         ranges = [[("RN_min", low), ("RN_max", high), ("RN_step", 1)] for low, high in parse_slot_ranges(job["pe_range"])]

@@ -5,7 +5,7 @@ including a name with blanks, which no parser accepts.
 """
 
 from clients.render.xml_jobs import DECLARATION, SCHEMAS, element, escape
-from gridengine.quantities import iso_date
+from gridengine.values.quantities import iso_date
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from copy import copy
 
 from clients import program
 from clients.slurm.arguments import SlurmError
-from gridengine.ranges import Ranges
 from gridengine.slurm import array_offset, node_list, number_list
-from gridengine.units import parse_time
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import parse_time
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from clients.interactive import run_session
 from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
 from clients.slurm.job_options import JOB_ROWS, JobOptions, qsub_arguments
-from gridengine.executables import execute
+from gridengine.files.executables import execute
 
 ROWS = (
     *JOB_ROWS,

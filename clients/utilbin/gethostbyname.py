@@ -1,7 +1,7 @@
 """gethostbyname: look up a host by its name, and its unique name in the cell. Source: O."""
 
 from clients.utilbin.host_lookup import about_argument, by_name
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 
 @with_output_check

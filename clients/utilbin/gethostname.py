@@ -4,7 +4,7 @@ import _socket
 import sys
 
 from clients.utilbin.host_lookup import FORMS, by_name, print_usage, show
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 
 @with_output_check

@@ -4,7 +4,7 @@ import _socket
 import sys
 
 from clients.utilbin.host_lookup import print_usage
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
 

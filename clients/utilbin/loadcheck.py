@@ -7,8 +7,8 @@ import os
 import sys
 
 from gridengine.architecture import architecture
-from gridengine.standard_output import with_output_check
-from gridengine.topology import Topology
+from gridengine.terminal.standard_output import with_output_check
+from gridengine.values.topology import Topology
 
 _CPUS = "/sys/devices/system/cpu"
 _USAGE = """usage: loadcheck [-cb] | [-int] [-loadval name]

@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
-import gridengine.typer_values  # noqa: F401  no pydantic for a few options
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings
@@ -28,9 +28,9 @@ from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import feed_watchdog
-from gridengine import arco
 from gridengine.errors import plain_fault
-from gridengine.standard_output import with_output_check
+from gridengine.protocols import arco
+from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_dbwriter"
 _NICENESS = 5

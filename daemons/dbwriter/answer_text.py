@@ -1,7 +1,7 @@
 """The rows of a query as the JSON text of its answer, up to a size limit.
 
 Owns the text form of values, and the largest size of an answer. Called in the process that runs a query.
-Source: gridengine/arco.py; adr/0177.
+Source: gridengine/protocols/arco.py; adr/0177.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from daemons.dbwriter.database import Result
-from gridengine import arco
-from gridengine.arco_rows import truncate
+from gridengine.protocols import arco
+from gridengine.protocols.arco_rows import truncate
 
 
 class AnswerLimits(NamedTuple):

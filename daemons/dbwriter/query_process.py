@@ -30,7 +30,7 @@ from daemons.dbwriter.confinement import (
     max_query_memory,
 )
 from daemons.dbwriter.database import Database, DatabaseFault, QueryLimits, Row
-from gridengine import arco
+from gridengine.protocols import arco
 
 _ANSWER, _FAULT = b"A", b"F"
 #: maximum bytes of an answer with its columns and further fields; bytes of one read

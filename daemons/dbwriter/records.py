@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from gridengine.accounting import WIDTH, AccountingRecord, parse_line
+from gridengine.usage.accounting import WIDTH, AccountingRecord, parse_line
 
 _MAX_TIME = 2**33
 """The largest valid time, epoch seconds."""

@@ -2,7 +2,7 @@
 
 Owns the requests and their permissions. All users of this host may run queries. Only root and the writer's own user may import,
 since the writer reads the file with its own rights. The same holds for custom SQL on PostgreSQL without a `reader` address.
-Source: DB-22, DB-23; gridengine/arco.py; adr/0130.
+Source: DB-22, DB-23; gridengine/protocols/arco.py; adr/0130.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.listener import peer_credentials
 from daemons.runtime.request_bodies import RequestBodyError, read_pieces
-from gridengine import arco
+from gridengine.protocols import arco
 
 #: maximum number of concurrent queries, of all users and of one user; further queries are refused
 _MAX_QUERIES, _MAX_QUERIES_OF_USER = 4, 2

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellFault
-from gridengine.arco import SETTINGS_FILE
-from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
+from gridengine.files.cell_files import parse_settings
+from gridengine.protocols.arco import SETTINGS_FILE
 
 
 @dataclass(frozen=True, slots=True)

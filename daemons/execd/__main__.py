@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.typer_values  # noqa: F401  no pydantic for a few options
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.execd.site import PID_FILE, link_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
@@ -26,7 +26,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)

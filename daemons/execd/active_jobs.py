@@ -24,14 +24,14 @@ from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
-from gridengine import task_file
-from gridengine.delivery import Ended, Start
 from gridengine.errors import plain_fault
-from gridengine.failed import BEFORE_CONFIG, EARLY
-from gridengine.reserved_usage import Allocation, reserved
+from gridengine.protocols import task_file
+from gridengine.protocols.delivery import Ended, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Usage
-from gridengine.task_key import TaskKey
+from gridengine.usage.failed import BEFORE_CONFIG, EARLY
+from gridengine.usage.reserved_usage import Allocation, reserved
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 

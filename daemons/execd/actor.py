@@ -35,7 +35,8 @@ from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
 from daemons.runtime.ray_session import NAMESPACE
-from gridengine.delivery import (
+from gridengine.errors import plain_fault
+from gridengine.protocols.delivery import (
     Acknowledgement,
     Batch,
     Configure,
@@ -50,11 +51,10 @@ from gridengine.delivery import (
     decode,
     encode,
 )
-from gridengine.errors import plain_fault
-from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.task_key import TaskKey
-from gridengine.topology import Core
+from gridengine.usage.failed import BEFORE_CONFIG, EARLY
+from gridengine.values.task_key import TaskKey
+from gridengine.values.topology import Core
 
 _log = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridengine.delivery import Batch, Report, Stamp
 from gridengine.errors import plain_fault
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Batch, Report, Stamp
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 

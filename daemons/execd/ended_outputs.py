@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gridengine.task_file import CONFIG, read_stored_config
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.protocols.task_file import CONFIG, read_stored_config
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 MAX_TASKS = 200
 MAX_CONFIG_BYTES = 64 * 1024

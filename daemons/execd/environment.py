@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from daemons.execd.site import HostSite
 from daemons.execd.slurm_environment import slurm_environment, slurm_path
 from daemons.runtime import identity
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 
 #: PATH of a job unless the user exports another PATH. Source: O (the manual's /usr/ucb is not there).

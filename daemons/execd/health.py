@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from daemons.execd.site import HostSite
-from gridengine.delivery import HostFaults
+from gridengine.protocols.delivery import HostFaults
 
 _log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daemons.execd.environment import Account
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
+from gridengine.protocols.task_file import TaskConfig
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.task_file import TaskConfig
 
 _NO_FILE = "/dev/null"
 #: attributes of sge_conf(5) with the daemon that authenticates the client (IA-5)

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 
 from daemons.execd.site import ARCHITECTURE
-from gridengine.delivery import Load
-from gridengine.topology import Core, Topology
+from gridengine.protocols.delivery import Load
+from gridengine.values.topology import Core, Topology
 
 _MEGABYTE = 2**20
 _CPUS = Path("/sys/devices/system/cpu")

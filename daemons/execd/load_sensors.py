@@ -21,7 +21,7 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
-from gridengine.protocol import SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.configuration import HostConfiguration
 

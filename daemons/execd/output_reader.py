@@ -18,8 +18,8 @@ from daemons.execd.ended_outputs import EndedOutputs
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.identity import inherited
-from gridengine.delivery import OutputRequest, OutputTail, decode_output_request, decode_output_tail, encode
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_request, decode_output_tail, encode
+from gridengine.values.task_key import TaskKey
 
 MAX_READINGS, MAX_READINGS_PER_OWNER = 16, 4
 """Readings at a time, in all and of one owner. A reading that a file server blocks counts until its process has ended."""

@@ -12,7 +12,7 @@ import os
 import shutil
 from pathlib import Path
 
-from gridengine.task_file import DRAFT
+from gridengine.protocols.task_file import DRAFT
 
 #: the most directories that are kept: 40 kB each
 MAX_DIRECTORIES = 128

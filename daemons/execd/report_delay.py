@@ -5,8 +5,8 @@ Owns the rule alone, which is pure: times are arguments. Called by `reporter`. R
 
 from __future__ import annotations
 
-from gridengine.delivery import Ended, Report, Started
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Ended, Report, Started
+from gridengine.values.task_key import TaskKey
 
 STARTED_DELAY_S = 1.0
 """A start, which the answer to the instruction has reported already: this report is needed only if that answer is lost."""

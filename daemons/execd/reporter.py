@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.report_delay import ReportDelay
 from daemons.runtime.call_faults import describe_call_fault
-from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
+from gridengine.protocols.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.task_key import TaskKey
-from gridengine.units import INFINITY
+from gridengine.values.task_key import TaskKey
+from gridengine.values.units import INFINITY
 
 _log = logging.getLogger(__name__)
 

@@ -15,11 +15,11 @@ from itertools import count, islice
 from typing import TypeVar
 
 from daemons.execd.cgroups import HostCgroups, find_cgroups
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement
-from gridengine.task_key import TaskKey
-from gridengine.topology import BindingRequest, Core, Topology, choose
+from gridengine.values.task_key import TaskKey
+from gridengine.values.topology import BindingRequest, Core, Topology, choose
 
 _Numbers = TypeVar("_Numbers")
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import sys
 
 from daemons.runtime import identity
 from daemons.runtime.daemon import die_with_parent
-from gridengine.executables import execute
+from gridengine.files.executables import execute
 
 #: exit status for a program that cannot be executed, as a shell has it
 _NOT_EXECUTED = 126

@@ -26,9 +26,9 @@ from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_socket
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
-from gridengine import session
+from gridengine.protocols import session
 from gridengine.state.hooks import decode_hook
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 

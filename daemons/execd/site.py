@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gridengine.architecture import architecture
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = architecture(os.uname().machine)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daemons.execd.environment import Account
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
+from gridengine.protocols.task_file import Methods, TaskConfig
 from gridengine.state.slaves import SlaveTask
-from gridengine.task_file import Methods, TaskConfig
 
 _NO_FILE = "/dev/null"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from daemons.execd.site import HostSite
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from gridengine.slurm import array_offset, node_list
 from gridengine.state.jobs import Job
 

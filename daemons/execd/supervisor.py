@@ -38,8 +38,8 @@ from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
-from gridengine.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
-from gridengine.units import format_duration
+from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
+from gridengine.values.units import format_duration
 
 _log = logging.getLogger(__name__)
 

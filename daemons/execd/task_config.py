@@ -17,13 +17,13 @@ from daemons.execd.site import HostSite
 from daemons.execd.slave_config import slave_config
 from daemons.execd.slurm_environment import slurm_start_mode
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
-from gridengine.delivery import Start
-from gridengine.gpus import VARIABLES
-from gridengine.path_aliases import apply_aliases
+from gridengine.files.path_aliases import apply_aliases
+from gridengine.protocols.delivery import Start
+from gridengine.protocols.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
-from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
-from gridengine.units import INFINITY
+from gridengine.values.gpus import VARIABLES
+from gridengine.values.units import INFINITY
 
 _UNRESTRAINED = Restraint()
 

@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 
 from daemons.runtime.messages import about
-from gridengine.delivery import Ended, Start
-from gridengine.failed import RESCHEDULED, plain_reason
-from gridengine.task_key import TaskKey
-from gridengine.units import format_memory
+from gridengine.protocols.delivery import Ended, Start
+from gridengine.usage.failed import RESCHEDULED, plain_reason
+from gridengine.values.task_key import TaskKey
+from gridengine.values.units import format_memory
 
 _log = logging.getLogger(__name__)
 #: file in a task's directory, written by its shepherd

@@ -13,12 +13,12 @@ from msgspec import Struct, field
 
 from daemons.execd.recycled_directories import overwrite
 from daemons.execd.restraints import Restraint
-from gridengine.delivery import Origin, Start
+from gridengine.protocols.delivery import Origin, Start
+from gridengine.protocols.task_file import EXECD, read_stored_config
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
-from gridengine.task_file import EXECD, read_stored_config
-from gridengine.task_key import SlaveKey, TaskKey
-from gridengine.topology import Core
+from gridengine.values.task_key import SlaveKey, TaskKey
+from gridengine.values.topology import Core
 
 
 class TaskRecord(Struct, omit_defaults=True):

@@ -26,7 +26,8 @@ from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
-from gridengine.delivery import (
+from gridengine.errors import plain_fault
+from gridengine.protocols.delivery import (
     Acknowledgement,
     Checkpointed,
     Forget,
@@ -39,11 +40,10 @@ from gridengine.delivery import (
     Started,
     UsageReport,
 )
-from gridengine.errors import plain_fault
-from gridengine.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Usage
-from gridengine.task_key import TaskKey
+from gridengine.usage.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")

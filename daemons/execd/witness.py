@@ -1,6 +1,6 @@
 """A witness: an exec host that votes when candidate hosts campaign to become the leader.
 
-Owns the listener for them and this host's vote record; `gridengine.lease` decides on votes. A cell without failover has no
+Owns the listener for them and this host's vote record; `protocols.lease` decides on votes. A cell without failover has no
 witnesses, unless it had failover once: a starting master may request earlier votes (adr/0174).
 Called by the supervisor. Source: docs/adr/0146.
 """

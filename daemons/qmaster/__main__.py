@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.typer_values  # noqa: F401  no pydantic for a few options
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.shadow.program import master_program, serve_cell
@@ -26,7 +26,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
 

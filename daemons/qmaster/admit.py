@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from math import isfinite
 
-from gridengine.orders import JobFault, Orders, StartOrder
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
 from gridengine.placement.config_snapshot import PlacementConfig
@@ -20,6 +19,7 @@ from gridengine.placement.quotas import bookings_of
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
+from gridengine.protocols.orders import JobFault, Orders, StartOrder
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted, PrioritiesSet

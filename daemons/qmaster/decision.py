@@ -11,9 +11,9 @@ from datetime import UTC, tzinfo
 from msgspec import Struct, field
 
 from daemons.qmaster.spooling.answer_table import Receipt
-from gridengine.accounting import AccountingRecord
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
+from gridengine.usage.accounting import AccountingRecord
 
 
 class Payload(Struct):

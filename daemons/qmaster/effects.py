@@ -11,12 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from daemons.qmaster.decision import Payload
-from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
-from gridengine.failed import LOST
-from gridengine.gpus import GPUS
-from gridengine.instance_name import host_of
 from gridengine.placement.reserved import time_left
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.state import checkpointing
 from gridengine.state.bookings import host_holder
 from gridengine.state.configured.execution import LIMITS
@@ -28,7 +24,11 @@ from gridengine.state.machines.host import AttemptsForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.usage.failed import LOST
+from gridengine.values.gpus import GPUS
+from gridengine.values.instance_name import host_of
+from gridengine.values.ranges import Ranges
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 _REVERSIBLE_COMMANDS = frozenset(("run", "suspend"))
 

@@ -38,9 +38,9 @@ from daemons.qmaster.rules.reservation_states import may_affect_reservations, ne
 from daemons.qmaster.rules.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
-from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
-from gridengine.gdi.requests import Answer, Caller, RequestBody
-from gridengine.orders import Orders
+from gridengine.protocols.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
+from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody
+from gridengine.protocols.orders import Orders
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.hosts import OrphanTask
@@ -48,7 +48,7 @@ from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
 from gridengine.state.volatile import carry_over
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 MOST_HEALINGS = 50

@@ -6,7 +6,7 @@ Owns the rules (qconf(1) and sge_types(5) roles; statements QF-36, QM-5 … QM-7
 from __future__ import annotations
 
 from daemons.qmaster.decision import World
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.state import State
 
 

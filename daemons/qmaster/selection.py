@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct, field
 
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpression
 from gridengine.syntax.wildcard import compile_expression, is_pattern, matches
+from gridengine.values.ranges import Ranges
 
 
 class NoSuchQueue(Exception):

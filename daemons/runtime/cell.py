@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from gridengine import cell_files
-from gridengine.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
 from gridengine.errors import SyntaxFault
+from gridengine.files import cell_files
+from gridengine.files.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
 
 LOOPBACK = "127.0.0.1"
 

@@ -16,7 +16,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from gridengine.executables import start_soon
+from gridengine.files.executables import start_soon
 
 KILLED_S = 2.0
 """Time that a killed process may take to disappear: a file server may delay its end."""

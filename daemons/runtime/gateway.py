@@ -25,7 +25,7 @@ from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.locks import try_lock
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
-from gridengine.protocol import MASTER_REACHED
+from gridengine.protocols.protocol import MASTER_REACHED
 
 #: seconds between two attempts of a second execd on the same machine to take over the socket
 _LOCK_RETRY_S = 2.0

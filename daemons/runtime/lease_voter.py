@@ -1,6 +1,6 @@
 """The voter of a host: its vote record is on disk before a response is sent.
 
-Owns the file `promise` and the responses to requests that arrive as bytes; the rules are in `gridengine.lease`. Does not
+Owns the file `promise` and the responses to requests that arrive as bytes; the rules are in `protocols.lease`. Does not
 decide which hosts may send requests: the listener authenticates its callers and passes their names. Called by the
 participant of each candidate, and by sge_execd on a witness. Source: adr/0146.
 """
@@ -16,7 +16,7 @@ import msgspec
 
 from daemons.runtime.cell import CellFault
 from daemons.runtime.lease_file import boottime
-from gridengine.lease import Voter, VoteRecord, VoteRequest, VoteResponse
+from gridengine.protocols.lease import Voter, VoteRecord, VoteRequest, VoteResponse
 
 VOTE_RECORD = "promise"
 """The request for the vote record of this host, open to any host of the cell; the answer is a `VoteRecord` as JSON."""

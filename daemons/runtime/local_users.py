@@ -12,7 +12,7 @@ import pwd
 import time
 from collections import OrderedDict
 
-from gridengine.gdi.answers import Caller
+from gridengine.protocols.gdi.answers import Caller
 
 #: seconds for which names are cached, and the largest number of cached callers
 REMEMBER_S, MAX_REMEMBERED = 60.0, 4096

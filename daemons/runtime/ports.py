@@ -14,7 +14,7 @@ from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.locks import try_lock
-from gridengine.bootstrap import PORT_BLOCK
+from gridengine.files.bootstrap import PORT_BLOCK
 
 
 @dataclass(slots=True)

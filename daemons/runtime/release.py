@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gridengine.release_lock import lock_release_shared
+from gridengine.files.release_lock import lock_release_shared
 
 CHECKOUT = "checkout"
 """The release name of a daemon that runs without an installation."""

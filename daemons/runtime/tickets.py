@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 Holder = tuple[str, float]
 """Owner of a job and when it was submitted (epoch s)."""

@@ -30,7 +30,7 @@ from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant, Job
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 CandidateHeapKey = tuple[tuple[int, tuple[int, ...]], ...]
 """(number of a group, positions of its matching kinds of hosts) for each group that matches."""

@@ -14,10 +14,10 @@ from daemons.schedd.schedule_lines import schedule_lines
 from daemons.schedd.survey import survey
 from daemons.schedd.suspend_thresholds import suspend_orders
 from daemons.schedd.view import View
-from gridengine.orders import NEVER, JobFault, Orders, earlier
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.timeline import Timeline
+from gridengine.protocols.orders import NEVER, JobFault, Orders, earlier
 
 DECAY_STEP_S = 10.0
 """While load corrections decay, blocked jobs are examined again after this time."""

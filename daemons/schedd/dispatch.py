@@ -13,10 +13,10 @@ from daemons.schedd.categories import Category
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
-from gridengine.orders import StartOrder
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
+from gridengine.protocols.orders import StartOrder
 from gridengine.state.jobs import Grant, Job, Task
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 
 from daemons.schedd.view import View
-from gridengine.orders import Orders
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.verify import explain
+from gridengine.protocols.orders import Orders
 from gridengine.state.jobs import Job
 
 _START = "-------------START-SCHEDULER-RUN-------------"

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from daemons.schedd.look_ahead import Reservation
 from daemons.schedd.view import View
-from gridengine.orders import StartOrder
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.timeline import Timeline
+from gridengine.protocols.orders import StartOrder
 from gridengine.state.bookings import Amounts, Bookings, Holder, Kind, bookings_of
 from gridengine.state.jobs import Grant
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 INTERVAL = "::::::::"
 _LEVEL_CODES: dict[Kind, str] = {"pe": "P", "cluster": "G", "host": "H", "instance": "Q"}

@@ -16,9 +16,9 @@ from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.tickets import TicketHolder, in_force, tickets
 from daemons.schedd.view import View
-from gridengine.orders import NEVER, JobFault, earlier
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks
 from gridengine.placement.reserved import reservation_waits
+from gridengine.protocols.orders import NEVER, JobFault, earlier
 from gridengine.state.jobs import NO_TICKETS, Job, Tickets
 from gridengine.state.state import State
 

@@ -6,11 +6,11 @@ Owns the choice of the tasks and the time. Source: queue_conf(5) suspend_thresho
 from __future__ import annotations
 
 from daemons.schedd.view import View
-from gridengine.orders import NEVER, SuspendOrder, earlier
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import suspend_alarm
+from gridengine.protocols.orders import NEVER, SuspendOrder, earlier
 from gridengine.state.jobs import Task
-from gridengine.units import parse_time
+from gridengine.values.units import parse_time
 
 
 def suspend_orders(view: View, ledger: Ledger, now: float) -> tuple[list[SuspendOrder], float]:

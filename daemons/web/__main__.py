@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
-import gridengine.typer_values  # noqa: F401  no pydantic for a few options
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.garbage_collection import tune_collection_for_service
@@ -25,8 +25,8 @@ from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
 from daemons.web.server import WebServer, tls_context
 from daemons.web.settings import read_settings
-from gridengine import web
-from gridengine.standard_output import with_output_check
+from gridengine.protocols import web
+from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_web"
 _log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 sge_dbwriter decides about permissions: the request names the user, who has the same rights as with `gridengine arco`. The writer
 accepts this name only from root and from its own user, as which this daemon runs. Called by the pages of accounting.
-Source: gridengine/arco.py; adr/0130.
+Source: gridengine/protocols/arco.py; adr/0130.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import aiohttp
 import msgspec
 
 from daemons.runtime.cell import Cell
-from gridengine import arco
-from gridengine.gdi.requests import Caller
+from gridengine.protocols import arco
+from gridengine.protocols.gdi.requests import Caller
 
 _MARGIN_S = 10.0
 
@@ -28,7 +28,7 @@ class DatabaseUnavailable(Exception):
 
 
 async def send_dbwriter_request(cell: Cell, caller: Caller, request: str, fields: dict[str, object]) -> dict[str, Any]:
-    """The answer to a request of `gridengine.arco`. Raises QueryDenied, DatabaseUnavailable."""
+    """The answer to a request of `gridengine.protocols.arco`. Raises QueryDenied, DatabaseUnavailable."""
     path = cell.run_dir / arco.SOCKET
     try:
         body = msgspec.json.encode(fields)

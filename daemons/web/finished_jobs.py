@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from daemons.qmaster.queries.job_ends import outcome
 from daemons.web.shared import Web
-from gridengine.accounting import AccountingRecord
-from gridengine.failed import TEXTS
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import FinishedJob, Job
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.usage.failed import TEXTS
 
 _NONE = ("", "NONE")
 _MAX_PAGES = 30

@@ -19,14 +19,14 @@ from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.queries.totals import TASK_STATES, tasks_of
 from daemons.runtime.cell import Cell, CellFault
 from daemons.web.mirror import MirroredChange, StateMirror
-from gridengine.gdi.requests import Caller
 from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.values import reported_value
-from gridengine.ranges import parse_slot_ranges
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import CLUSTER, GLOBAL
 from gridengine.state.jobs import Job
 from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
+from gridengine.values.ranges import parse_slot_ranges
 
 ANONYMOUS = Caller("", -1, "", -1, "")
 MAX_NAMES = 50

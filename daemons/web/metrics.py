@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from daemons.web import metric_families as families
 from daemons.web.metric_families import SpoolFigures, gauge
 from daemons.web.shared import WEB, Web
-from gridengine.mirroring import BUCKETS_S, Histogram
+from gridengine.protocols.mirroring import BUCKETS_S, Histogram
 
 _MEASURES = {
     "commit": ("gridengine_commit_seconds", "Writes of transactions to the qmaster's disk."),

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
-from gridengine.mirroring import HEARTBEAT_S, Committed, Heartbeat, Line, Measures, WholeState, decode_line
+from gridengine.protocols.mirroring import HEARTBEAT_S, Committed, Heartbeat, Line, Measures, WholeState, decode_line
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events

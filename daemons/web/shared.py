@@ -24,8 +24,8 @@ from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
 from daemons.web.usage_history import UsageHistory
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import Answer, Caller, malformed
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import Answer, Caller, malformed
 from gridengine.state.state import State
 
 ANSWER_TIMEOUT_S = 60.0

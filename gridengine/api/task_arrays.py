@@ -298,7 +298,7 @@ class TaskArrays:
 
 def _end_text(record: dict[str, Any]) -> str:
     """The end of a task without results, as a text."""
-    from gridengine.failed import TEXTS
+    from gridengine.usage.failed import TEXTS
 
     status, failed = record["exit_status"], record["failed"]
     reason = f" (failed {failed}: {TEXTS.get(failed, 'unknown reason')})" if failed else ""

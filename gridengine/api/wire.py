@@ -11,10 +11,10 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
-from gridengine import json_text
-from gridengine.cell_files import parse_master_name, parse_settings
 from gridengine.errors import SyntaxFault
-from gridengine.protocol import MASTER_REACHED
+from gridengine.files.cell_files import parse_master_name, parse_settings
+from gridengine.protocols.protocol import MASTER_REACHED
+from gridengine.values import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import Ranges
 from gridengine.syntax.lists import (
     check_host_identifier,
     check_host_name,
@@ -25,7 +24,8 @@ from gridengine.syntax.lists import (
     split_pairs,
 )
 from gridengine.syntax.overrides import Overrides
-from gridengine.units import (
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import (
     INFINITY,
     MAX_NUMBER,
     format_bool,

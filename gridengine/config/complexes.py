@@ -11,7 +11,7 @@ from gridengine.config.attribute_types import AttributeType, choice, given
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none
-from gridengine.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
+from gridengine.values.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
 
 NUMERIC_TYPES = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))

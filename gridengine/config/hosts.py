@@ -25,9 +25,9 @@ from gridengine.config.attribute_types import (
 from gridengine.config.complexes import BUILT_IN
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import SyntaxFault
-from gridengine.load_values import STATIC_LOAD
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
+from gridengine.values.load_values import STATIC_LOAD
 
 #: built-in attributes that a rule may test: static load values, and attributes that an administrator may set on a host
 STATIC_VALUES = STATIC_LOAD | {"hostname", "slots", "s_vmem", "h_vmem", "s_fsize", "h_fsize", "display_win_gui"}

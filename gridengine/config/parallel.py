@@ -23,8 +23,8 @@ from gridengine.config.command_variables import CKPT_VARIABLES, PE_VARIABLES
 from gridengine.config.objects import ConfigObject
 from gridengine.config.signals import check_signal
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import MAX_SLOTS
-from gridengine.units import parse_number
+from gridengine.values.ranges import MAX_SLOTS
+from gridengine.values.units import parse_number
 
 _RULES = ("$pe_slots", "$fill_up", "$round_robin")
 

@@ -26,10 +26,10 @@ from gridengine.config.attribute_types import (
 )
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import Ranges
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.load_formula import parse_load_formula
-from gridengine.units import parse_number, parse_time
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import parse_number, parse_time
 
 USAGE_TYPES = ("cpu", "mem", "io")
 #: the elements of `params`: the check and the default text of each (SC-10, SC-11)

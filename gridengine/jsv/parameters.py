@@ -5,9 +5,9 @@ Owns the names and the form of the values. A request is the plain dict that `sub
 """
 
 from gridengine.errors import SyntaxFault
-from gridengine.field_names import FIELD_NAMES
 from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
-from gridengine.ranges import format_slot_ranges, parse_slot_ranges
+from gridengine.values.field_names import FIELD_NAMES
+from gridengine.values.ranges import format_slot_ranges, parse_slot_ranges
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def job_list(target: fold.Target, field: str, values: fold.Values) -> None:
 
 def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
     """-t: tasks of the job before it only; ahead of all jobs, tasks of each later job without a -t of its own (SO-46)."""
-    from gridengine.ranges import Ranges
+    from gridengine.values.ranges import Ranges
 
     Ranges.parse(values[0])
     lists = target.get("lists")

@@ -76,7 +76,7 @@ def codes(allowed: str, noun: str) -> "Callable[[Target, str, Values], None]":
 
 def date(target: Target, field: str, values: Values) -> None:
     """`[[CC]YY]MMDDhhmm[.SS]` as epoch seconds; the target's `now` gives a year that is left out."""
-    from gridengine.units import parse_date_time
+    from gridengine.values.units import parse_date_time
 
     target[field] = parse_date_time(values[0], target["now"])
 

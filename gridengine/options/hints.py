@@ -5,8 +5,8 @@ Owns the translations of their options. Loaded only after an error.
 
 import difflib
 
-from gridengine.hints import did_you_mean
 from gridengine.options.commands import command_named
+from gridengine.terminal.hints import did_you_mean
 
 _PE = "-pe PE SLOTS"
 #: options of sbatch(1) and PBS's qsub(1) -> options here

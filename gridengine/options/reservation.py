@@ -32,7 +32,7 @@ def date(option: str) -> "Fold":
 
 def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
     """-d: seconds or h:m:s (AR-4)."""
-    from gridengine.units import INFINITY, parse_time
+    from gridengine.values.units import INFINITY, parse_time
 
     try:
         target.request[field] = float(parse_time(values[0]))
@@ -65,7 +65,7 @@ def mail_options(target: fold.Submission, field: str, values: fold.Values) -> No
 
 def idle(target: fold.Submission, field: str, values: fold.Values) -> None:
     """-idle time."""
-    from gridengine.units import INFINITY, parse_time
+    from gridengine.values.units import INFINITY, parse_time
 
     try:
         seconds = parse_time(values[0])

@@ -1,7 +1,7 @@
 """Results of submit options: a `Submit` request, the changes of a qalter, and the settings of the command itself.
 
 Owns the fold of every submit option into the request (statements SB, SO). Rows of `gridengine.options.submit` name these
-functions; `gridengine.gdi.requests.Submit` defines the fields. Pure and light: time, directory and environment of the caller
+functions; `gdi.requests.Submit` defines the fields. Pure and light: time, directory and environment of the caller
 are arguments.
 """
 
@@ -158,7 +158,7 @@ def reservation(target: Submission, field: str, values: Values) -> None:
 
 def date(target: Submission, field: str, values: Values) -> None:
     """-a, -dl: `[[CC]YY]MMDDhhmm[.SS]` as epoch seconds."""
-    from gridengine.units import parse_date_time
+    from gridengine.values.units import parse_date_time
 
     target.request[field] = float(parse_date_time(values[0], target.now))
 
@@ -309,7 +309,7 @@ def parallel_environment(target: Submission, field: str, values: Values) -> None
     if not values[0]:
         raise SyntaxFault("-pe: the name of a parallel environment must not be empty")
     if not values[1].isdecimal() or int(values[1]) == 0:
-        from gridengine.ranges import parse_slot_ranges
+        from gridengine.values.ranges import parse_slot_ranges
 
         parse_slot_ranges(values[1])
     target.request["pe"], target.request["pe_range"] = values
@@ -317,7 +317,7 @@ def parallel_environment(target: Submission, field: str, values: Values) -> None
 
 def allocation(target: Submission, field: str, values: Values) -> None:
     """-alloc rule range: distribution of slots over hosts, with or without a PE (AR-126). The qmaster checks the rule."""
-    from gridengine.ranges import parse_slot_ranges
+    from gridengine.values.ranges import parse_slot_ranges
 
     parse_slot_ranges(values[1])
     target.request[field], target.request["pe_range"] = values
@@ -331,7 +331,7 @@ def tasks(target: Submission, field: str, values: Values) -> None:
     if value == "0":
         raise SyntaxFault("0 is an invalid task id")
     if not value.isdecimal():
-        from gridengine.ranges import Ranges
+        from gridengine.values.ranges import Ranges
 
         Ranges.parse(value)
     target.request[field] = value
@@ -349,7 +349,7 @@ def checkpoint_when(target: Submission, field: str, values: Values) -> None:
     """-c: codes n s m x r, or an interval (SO-7)."""
     value = values[0]
     if not value or any(code not in "nsmxr" for code in value):
-        from gridengine.units import parse_time
+        from gridengine.values.units import parse_time
 
         try:
             parse_time(value)

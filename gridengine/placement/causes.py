@@ -12,15 +12,15 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from gridengine.failed import readable_reason
-from gridengine.instance_name import host_of
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.state import State
-from gridengine.units import format_moment
+from gridengine.usage.failed import readable_reason
+from gridengine.values.instance_name import host_of
+from gridengine.values.units import format_moment
 
 KINDS = (
     *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),

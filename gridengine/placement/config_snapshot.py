@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from gridengine.instance_name import queue_of
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
 from gridengine.state.bookings import Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry, ExecHost
@@ -18,6 +17,7 @@ from gridengine.state.queues import InstanceConfig
 from gridengine.state.quotas import Claimant
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.values.instance_name import queue_of
 
 EXCLUSIVE = "EXCL"
 

@@ -13,7 +13,7 @@ from gridengine.placement.verify import Verifier
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.syntax.calendar import ON, next_change
-from gridengine.units import INFINITY, parse_time
+from gridengine.values.units import INFINITY, parse_time
 
 
 def not_before(job: Job, now: float) -> float:

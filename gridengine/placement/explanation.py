@@ -11,7 +11,6 @@ from datetime import UTC, tzinfo
 
 from msgspec import Struct
 
-from gridengine.instance_name import host_of
 from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_instances, causes_of_job, group_reasons, sort_causes
 from gridengine.placement.expected_start import calendar_opening, expected_start, not_before
 from gridengine.placement.occupants import occupants
@@ -20,6 +19,7 @@ from gridengine.placement.smallest_change import Change, smallest_change, withou
 from gridengine.placement.verify import Verifier, verify
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
+from gridengine.values.instance_name import host_of
 
 
 class Explanation(Struct, omit_defaults=True):

@@ -29,13 +29,13 @@ from gridengine.placement.requests import Request
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import WindowUse
-from gridengine.ranges import parse_slot_ranges
 from gridengine.state.bookings import CLUSTER, Holder, holders_at
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.syntax.calendar import OFF, ON, next_change, state_at
+from gridengine.values.ranges import parse_slot_ranges
 
 Sets = frozenset[str]
 

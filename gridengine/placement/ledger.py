@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 
-from gridengine.load_values import STATIC_LOAD
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import BookedUse, Use, UseWithGrants, UseWithReservations
 from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.state import State
+from gridengine.values.load_values import STATIC_LOAD
 
 _NOTHING = Bookings()
 

@@ -16,9 +16,9 @@ from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason, ReservedFor
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.values import Offer, Value, slots_in
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
 from gridengine.state.queues import InstanceConfig, QueueInstance
+from gridengine.values.ranges import MAX_SLOTS
 
 OFFERS = {"g": "cluster_offers", "h": "host_offers", "q": "queue_offers"}
 EXCLUSIVES = {"g": "cluster_exclusive", "h": "host_exclusive", "q": "queue_exclusive"}

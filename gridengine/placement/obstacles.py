@@ -6,7 +6,6 @@ Owns the two rules. Called by the scheduler, by `-w p`, and by the queries that 
 
 from __future__ import annotations
 
-from gridengine.instance_name import host_of
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reasons import Reason, Violation
@@ -16,6 +15,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.objects import ExecHost
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
+from gridengine.values.instance_name import host_of
 
 COMPUTED = frozenset(("c", "L"))
 """Sources of computed or scaled values, in contrast to configured or reported text."""

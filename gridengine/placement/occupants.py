@@ -17,7 +17,7 @@ from gridengine.placement.values import format_value
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, format_moment
+from gridengine.values.units import INFINITY, format_moment
 
 _OFFERS = ("cluster_offers", "host_offers", "queue_offers")
 _EXCLUSIVE = ("cluster_exclusive", "host_exclusive", "queue_exclusive")

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state.jobs import Grant
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
+from gridengine.values.ranges import MAX_SLOTS
 
 SlotRanges = Sequence[tuple[int, int]]
 

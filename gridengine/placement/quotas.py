@@ -16,13 +16,13 @@ from gridengine.placement.reasons import Exceeded, Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import host_available
 from gridengine.placement.values import Value, slots_in, typed_value
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state import bookings
 from gridengine.state.bookings import Booking
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, CandidateRules, Claimant, QuotaSet, is_everywhere
 from gridengine.syntax.rqs import Rule
+from gridengine.values.ranges import MAX_SLOTS
 
 MISSING = 1e9
 """The value of an attribute in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""

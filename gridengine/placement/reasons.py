@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gridengine.placement.values import Offer, Value, format_value
 from gridengine.state.configured.objects import ComplexEntry
-from gridengine.units import format_time
+from gridengine.values.units import format_time
 
 DROPPED = {
     "dependencies": "of job dependencies",

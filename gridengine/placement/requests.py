@@ -15,13 +15,13 @@ from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
-from gridengine.ranges import parse_slot_ranges
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import format_requests
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+from gridengine.values.ranges import parse_slot_ranges
 
 CategoryKey = tuple[object, ...]
 

@@ -17,9 +17,9 @@ from gridengine.placement.causes import EXAMPLES
 from gridengine.placement.reasons import Reason
 from gridengine.placement.values import Offer, Value, format_value
 from gridengine.placement.verify import Verifier
-from gridengine.ranges import parse_slot_ranges
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
+from gridengine.values.ranges import parse_slot_ranges
 
 _CHANGEABLE = ("hard_queues", "pe_range", "checkpoint", "project", "master_queues")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from gridengine.instance_name import host_of
 from gridengine.placement.access import users_allowed
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
@@ -18,10 +17,11 @@ from gridengine.placement.parallel import HostCapacity, allocate, largest_count,
 from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
+from gridengine.values.instance_name import host_of
+from gridengine.values.ranges import MAX_SLOTS
 
 NO_PE = ParallelEnvironment("", MAX_SLOTS, (), (), "$pe_slots", False, True, "min", False)
 """The PE of a job that requests slots by an allocation rule alone (-alloc; AR-126)."""

@@ -18,7 +18,7 @@ from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Job, Task
 from gridengine.state.reservations import AdvanceReservation, JobReservation, Span
 from gridengine.state.state import State
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 LINGER_S = 60.0
 """Time for which an ending reservation is assumed to hold its slots: its jobs are being killed."""

@@ -11,8 +11,8 @@ from math import copysign, isfinite
 
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.values import STRING_TYPES
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state.state import State
+from gridengine.values.ranges import MAX_SLOTS
 
 LARGEST = sys.float_info.max
 """Replacement of infinity in urgencies and priorities. Source: O (`-l h_rt=INFINITY` with an urgency shows 1.8e+308)."""

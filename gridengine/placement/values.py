@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import MAX_SLOTS
 from gridengine.state.configured.objects import ComplexEntry
-from gridengine.units import (
+from gridengine.values.ranges import MAX_SLOTS
+from gridengine.values.units import (
     format_double,
     format_memory,
     format_time,

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from gridengine.instance_name import host_of
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
 from gridengine.state.machines import configuration, host, instance, job, reservation, slave, task, usage
 from gridengine.state.machines.event import Event
 from gridengine.state.state import State
+from gridengine.values.instance_name import host_of
 
 
 class Affected(Struct):

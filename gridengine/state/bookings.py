@@ -14,8 +14,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from gridengine.instance_name import host_of
 from gridengine.state.jobs import Grant
+from gridengine.values.instance_name import host_of
 
 GLOBAL = "global"
 _ROUNDING = 1e-9

@@ -10,7 +10,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, parse_time
+from gridengine.values.units import INFINITY, parse_time
 
 WITH_COMMANDS = frozenset(("application-level", "hibernator", "cpr"))
 """Interfaces that use the commands of the object; the others get its signal (O)."""

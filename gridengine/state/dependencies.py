@@ -8,9 +8,9 @@ task; with different steps many to one or one to many. Must not iterate over sin
 
 from __future__ import annotations
 
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 
 def unfinished(job: Job) -> Ranges:

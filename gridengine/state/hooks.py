@@ -5,8 +5,8 @@ Owns the two hooks of all encoders and decoders: of the journal, of snapshots, o
 
 import msgspec
 
-from gridengine.ranges import Ranges
-from gridengine.task_key import TaskKey
+from gridengine.values.ranges import Ranges
+from gridengine.values.task_key import TaskKey
 
 
 def encode_hook(value: object) -> object:

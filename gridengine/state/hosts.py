@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.load_values import STATIC_LOAD
-from gridengine.task_key import TaskKey
+from gridengine.values.load_values import STATIC_LOAD
+from gridengine.values.task_key import TaskKey
 
 
 class OrphanTask(Struct, omit_defaults=True):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from gridengine.config.queue_resolution import ResolvableQueue
-from gridengine.instance_name import host_of
 from gridengine.state.groups import HostGroups
 from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config, names
 from gridengine.state.state import State, UnreconciledChanges
+from gridengine.values.instance_name import host_of
 
 _EVERY: frozenset[str] | None = None
 """Means "all hosts" where a set of affected hosts or identifiers is expected."""

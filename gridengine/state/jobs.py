@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from gridengine.gdi.job_request import REQUEST_FIELDS, JobRequest
-from gridengine.instance_name import host_of, queue_of
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.job_request import REQUEST_FIELDS, JobRequest
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd, SlaveTask
+from gridengine.values.instance_name import host_of, queue_of
+from gridengine.values.ranges import Ranges
 
 PathOnHost = tuple[str, str]
 """(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" means every other host."""

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from gridengine.state.configured.execution import Execution, read_execution
 from gridengine.syntax.subordinate import SubordinateList, parse_subordinates
-from gridengine.units import parse_bool
+from gridengine.values.units import parse_bool
 
 
 class InstanceConfig(Struct, frozen=True):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from gridengine.instance_name import queue_and_host
 from gridengine.state.bookings import Booking, Bookings, Holder, bookings_of
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.syntax.rqs import SCOPES, Filter, Rule
 from gridengine.syntax.wildcard import compile_expression, is_pattern
-from gridengine.units import parse_bool
+from gridengine.values.instance_name import queue_and_host
+from gridengine.values.units import parse_bool
 
 if TYPE_CHECKING:
     from gridengine.state.state import State

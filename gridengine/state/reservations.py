@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from gridengine.gdi.reservation_request import RESERVATION_FIELDS, ReservationRequest
+from gridengine.protocols.gdi.reservation_request import RESERVATION_FIELDS, ReservationRequest
 from gridengine.state.bookings import Amounts, Bookings, Holder, bookings_of
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.jobs import Grant

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gridengine.reserved_usage import Allocation, reserved
 from gridengine.state.configured.scheduler import RUNNING_ONLY
 from gridengine.state.jobs import Job, Task, Usage
-from gridengine.units import parse_memory
+from gridengine.usage.reserved_usage import Allocation, reserved
+from gridengine.values.units import parse_memory
 
 if TYPE_CHECKING:
     from gridengine.state.state import State

@@ -11,8 +11,8 @@ from functools import lru_cache
 from sys import intern
 from typing import Any
 
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job
+from gridengine.values.ranges import Ranges
 
 _TEXTS = ("name", "owner", "group", "submit_host", "department", "account", "project")
 _PATHS = ("script_file", "cwd", "submit_cwd", "home", "login_shell", "submit_path")

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from gridengine.instance_name import host_of
 from gridengine.state.reported import Reported
+from gridengine.values.instance_name import host_of
 
 ENDED_KEPT = 100
 """Number of ended slave tasks whose outcome is kept, for clients that lost their connection."""

@@ -43,7 +43,7 @@ from gridengine.state.reservations import AdvanceReservation, JobReservation, Re
 from gridengine.state.share_usage import ShareUsage
 from gridengine.state.shared_values import share_values
 from gridengine.state.slaves import SlaveTask
-from gridengine.task_key import SlaveKey
+from gridengine.values.task_key import SlaveKey
 
 Attributes = dict[str, str]
 

@@ -6,11 +6,11 @@ Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances)
 
 from __future__ import annotations
 
-from gridengine.ranges import Ranges
 from gridengine.state.dependencies import blocked_tasks, is_task_blocked
 from gridengine.state.jobs import Job, Task
 from gridengine.state.queues import QueueInstance
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 
 def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:

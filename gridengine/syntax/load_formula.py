@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none
-from gridengine.units import parse_double
+from gridengine.values.units import parse_double
 
 _SIGNS = re.compile(r"(?<![0-9.][eE])([+-])")
 

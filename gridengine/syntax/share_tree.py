@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.object_file import TREE_ATTRIBUTES, Entry
-from gridengine.units import parse_number
+from gridengine.values.units import parse_number
 
 USER, PROJECT = 0, 1
 DEFAULT_USER = "default"

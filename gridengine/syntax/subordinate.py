@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none, split_pairs
-from gridengine.units import parse_number
+from gridengine.values.units import parse_number
 
 
 class Subordinate(NamedTuple):

@@ -24,8 +24,8 @@ import msgspec
 from daemons.qmaster.serve.service import Service
 from daemons.schedd.cycle import schedule
 from gridengine.config import KINDS
-from gridengine.delivery import Load
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.delivery import Load
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.fuzz.shapes import TYPES, Shapes
 from tests.harness import LOAD, MASTER, USERS, Cell
 

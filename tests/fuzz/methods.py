@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from daemons.qmaster.rules.failures import Fault, Then, judge
-from gridengine.delivery import Ended
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Ended
+from gridengine.values.task_key import TaskKey
 from shepherd import task_files
 from tests.integration.shepherd.cell import Cell, Task, alive
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 import msgspec
 
 from daemons.qmaster.serve.endpoints import ENDPOINTS
-from gridengine.gdi.bounds import FieldsOf, Items, Number, Text
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import REQUESTS
+from gridengine.protocols.gdi.bounds import FieldsOf, Items, Number, Text
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.gdi.requests import REQUESTS
 
 STREAMS = frozenset(name for name, row in ENDPOINTS.items() if row.kind == "streams")
 TYPES: dict[str, Any] = {**REQUESTS, **{name: kind for name, kind in BODIES.items() if name not in STREAMS}}

@@ -10,7 +10,7 @@ import pytest
 
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.daemon import module_command
-from gridengine.accounting import FIELDS, AccountingRecord
+from gridengine.usage.accounting import FIELDS, AccountingRecord
 
 
 def run(spool: Path, body: dict[str, object]) -> subprocess.CompletedProcess[bytes]:

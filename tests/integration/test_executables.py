@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine import executables
+from gridengine.files import executables
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gridengine.delivery import Checkpointed, Ended, Load, Started, UsageReport
-from gridengine.orders import JobFault, Orders
+from gridengine.protocols.delivery import Checkpointed, Ended, Load, Started, UsageReport
+from gridengine.protocols.orders import JobFault, Orders
 from gridengine.state.jobs import Usage
 from tests.harness import LOAD, MASTER, Cell
 

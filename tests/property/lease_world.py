@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 
-from gridengine.lease import (
+from gridengine.protocols.lease import (
     LEASE_S,
     RENEW_S,
     Lease,

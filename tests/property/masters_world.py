@@ -24,7 +24,7 @@ from daemons.qmaster.shadow import other_masters
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.cell_copy import CellCopy, OfferedFiles, follow, mark
 from daemons.runtime.lease_voter import LeaseVoter
-from gridengine.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets, choose_voters
+from gridengine.protocols.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets, choose_voters
 
 NAMES = ("a", "b", "c", "d", "e")
 BOOTSTRAP = "admin_user root\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /r\nqmaster_port 6444\nray_port 6446\n"

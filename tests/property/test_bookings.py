@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from gridengine.state.machines import task as module
 from gridengine.state.state import State
 from tests.harness import LOAD, Cell

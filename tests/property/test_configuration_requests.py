@@ -11,7 +11,7 @@ from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.config import KINDS
-from gridengine.gdi.requests import REQUESTS, Caller, decode_request
+from gridengine.protocols.gdi.requests import REQUESTS, Caller, decode_request
 from gridengine.state.apply import apply, load_state
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.state import State, decode_snapshot

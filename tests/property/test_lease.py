@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gridengine import lease as module
-from gridengine.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets
+from gridengine.protocols import lease as module
+from gridengine.protocols.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets
 from tests.property.lease_world import DRIFT, Broken, Rules, World
 
 SECONDS = 200.0

@@ -16,7 +16,7 @@ from gridengine.options.script_options import script_settings
 from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
-from gridengine.units import format_memory, format_time, parse_memory, parse_time
+from gridengine.values.units import format_memory, format_time, parse_memory, parse_time
 
 NOW = 1_800_000_000.0
 HERE = "/home/alice"

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
-from gridengine.orders import Orders
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
@@ -23,6 +22,7 @@ from gridengine.placement.quotas import bookings_of, limit_value, rule_name, rul
 from gridengine.placement.requests import Request
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
+from gridengine.protocols.orders import Orders
 from gridengine.state.bookings import Holder
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostLost

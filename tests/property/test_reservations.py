@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.delivery import Load
 from gridengine.placement import timeline
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.granting import Granting
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import UseWithReservations
+from gridengine.protocols.delivery import Load
 from gridengine.state.bookings import CLUSTER, Holder
 from gridengine.state.jobs import Job
 from gridengine.state.reservations import AdvanceReservation

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridengine.bitmap import Bitmap
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
 from gridengine.syntax.calendar import next_change, parse_calendar, parse_week, parse_year, state_at
 from gridengine.syntax.lists import split_pairs
 from gridengine.syntax.load_formula import parse_load_formula
@@ -19,7 +17,9 @@ from gridengine.syntax.request_list import format_requests, parse_requests
 from gridengine.syntax.rqs import parse_rule
 from gridengine.syntax.subordinate import parse_subordinates
 from gridengine.syntax.wildcard import compile_expression
-from gridengine.units import (
+from gridengine.values.bitmap import Bitmap
+from gridengine.values.ranges import Ranges, format_slot_ranges, parse_slot_ranges
+from gridengine.values.units import (
     parse_bool,
     parse_date_time,
     parse_double,

@@ -14,8 +14,7 @@ from pathlib import Path
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.schedd.mirror import Mirror
-from gridengine.accounting import AccountingRecord
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from gridengine.state.apply import load_state
 from gridengine.state.events import encode_events
 from gridengine.state.invariants import invariants
@@ -24,7 +23,8 @@ from gridengine.state.machines.task import TaskDispatched
 from gridengine.state.parts import pack_jobs, pack_state
 from gridengine.state.state import State, decode_snapshot
 from gridengine.state.volatile import carry_over
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.task_key import SlaveKey, TaskKey
 from tests.simulation.promises import Promises, Wish
 from tests.simulation.simulated_host import SimulatedHost
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.reporter import Reporter
-from gridengine.delivery import (
+from gridengine.protocols.delivery import (
     Acknowledgement,
     Batch,
     Configure,
@@ -31,9 +31,9 @@ from gridengine.delivery import (
     decode,
     encode,
 )
-from gridengine.failed import AFTER_JOB, HOST_CRASHED, RESCHEDULED
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.usage.failed import AFTER_JOB, HOST_CRASHED, RESCHEDULED
+from gridengine.values.task_key import SlaveKey, TaskKey
 from tests.harness import LOAD
 from tests.simulation.simulated_loop import Process, SimulatedLoop
 from tests.simulation.simulated_network import Network

@@ -22,7 +22,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.schedd.actor import Schedd
-from gridengine.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Shutdown
 from tests.simulation.simulated_disk import Disk
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 from tests.simulation.simulated_network import Network

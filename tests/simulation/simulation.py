@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from tests.harness import Cell
 from tests.simulation.promises import Promises
 from tests.simulation.rules import LICENCES, Breach, Rules, hold

@@ -27,7 +27,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.followed_file import FollowedFile
 from daemons.schedd import dispatch, job_groups, survey
-from gridengine.delivery import Forget
+from gridengine.protocols.delivery import Forget
 from gridengine.state import apply as apply_module
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.machines import configuration, job, reservation, task

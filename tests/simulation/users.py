@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.simulation.promises import Altered, Promises, Reserved, Wish
 from tests.simulation.simulated_network import LONG_S, Network, NoAnswer
 

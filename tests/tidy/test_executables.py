@@ -1,4 +1,4 @@
-"""No file is executed but as execvp(3) does it: through `gridengine.executables`."""
+"""No file is executed but as execvp(3) does it: through `gridengine.files.executables`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import ast
 from pathlib import Path
 
 _HERE = Path(__file__).parents[2]
-#: what executes a file whose name somebody configured or typed goes through `gridengine.executables`; these run our own
+#: what executes a file whose name somebody configured or typed goes through `gridengine.files.executables`; these run our own
 _OWN_PROGRAMS = (
-    "gridengine/executables.py clients/admin/ daemons/runtime/renewal.py daemons/runtime/children.py shepherd/spawning.py".split()
+    *("gridengine/files/executables.py", "clients/admin/", "daemons/runtime/renewal.py", "daemons/runtime/children.py"),
+    "shepherd/spawning.py",
 )
 _CALLS = {"execv", "execve", "execvp", "execvpe", "execl", "execlp", "spawnv", "spawnvp", "posix_spawn", "posix_spawnp", "Popen"}
 

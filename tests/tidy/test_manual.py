@@ -14,11 +14,11 @@ from msgspec.structs import fields as struct_fields
 from daemons.dbwriter.settings import Settings
 from daemons.qmaster.rules.failures import FAILURES, Fault, Then
 from daemons.runtime.cell import Cell, Limits
-from gridengine import failed
-from gridengine.accounting import FIELDS
 from gridengine.config import KINDS
 from gridengine.config.parameters import KNOWN_PARAMETERS
 from gridengine.state.configured.configuration import ExecdParameters, QmasterParameters, ReportingParameters
+from gridengine.usage import failed
+from gridengine.usage.accounting import FIELDS
 from tests.tidy.sources import ROOT, table_of
 from tools.launchers import COMMANDS, PROGRAMS
 from tools.manual_pages import SECTIONS, sources

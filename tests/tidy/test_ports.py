@@ -7,7 +7,8 @@ import re
 import pytest
 
 from clients.admin import cell_plan
-from gridengine import bootstrap, web
+from gridengine.files import bootstrap
+from gridengine.protocols import web
 from tests.tidy.sources import ROOT
 
 HOME = ROOT / "docs/operations.md"

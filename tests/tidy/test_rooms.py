@@ -80,7 +80,7 @@ def test_rooms_import_what_their_rows_allow() -> None:
         ("daemons/schedd/cycle.py", "from daemons.qmaster import admit", "may not import daemons/qmaster"),
         ("daemons/qmaster/serve/service.py", "import ray", "daemons/qmaster/serve may not import ray"),
         ("daemons/qmaster/serve/actor.py", "import ray", None),
-        ("gridengine/units.py", "from gridengine.placement.use import Use", "gridengine may not import gridengine/placement"),
+        ("gridengine/values/units.py", "from gridengine.placement.use import Use", "may not import gridengine/placement"),
         ("shepherd/run.py", "import psutil", "shepherd may not import psutil"),
     ],
 )

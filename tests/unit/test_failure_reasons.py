@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.failed import plain_reason, readable_reason, reason_on_host, stamped
+from gridengine.usage.failed import plain_reason, readable_reason, reason_on_host, stamped
 
 AT = 1795784323.0
 STAMPED = stamped("no: [1:2]: way", AT, 1000, 42)

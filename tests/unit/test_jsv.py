@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Submit
 from gridengine.jsv.bindings import binding_parameters, binding_text
 from gridengine.jsv.conversation import MAX_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
 from gridengine.jsv.parameters import corrected, parameters
+from gridengine.protocols.gdi.requests import Submit
 
 FULL: dict[str, Any] = {
     **{"name": "jtest", "script_file": "sleep", "args": ["10", "a b", "it's"], "binary": True, "account": "acct"},

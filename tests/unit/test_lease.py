@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from gridengine.lease import (
+from gridengine.protocols.lease import (
     LEASE_S,
     MARGIN_S,
     Lease,

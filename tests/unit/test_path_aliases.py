@@ -3,7 +3,7 @@
 import pytest
 
 from gridengine.errors import SyntaxFault
-from gridengine.path_aliases import apply_aliases, parse_aliases, select_aliases
+from gridengine.files.path_aliases import apply_aliases, parse_aliases, select_aliases
 from tests.unit.execd.test_task_config import config
 
 FILE = """# comment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.reserved_usage import Allocation, reserved
+from gridengine.usage.reserved_usage import Allocation, reserved
 
 
 @pytest.mark.statement("EX-16")

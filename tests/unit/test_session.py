@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridengine import session
-from gridengine.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols import session
+from gridengine.protocols.session import BrokenSession, Inbox, Outbox
 
 
 @pytest.mark.statement("IA-9")

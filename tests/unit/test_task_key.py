@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gridengine.delivery import Batch, Ended, Inventory, decode, encode
+from gridengine.protocols.delivery import Batch, Ended, Inventory, decode, encode
 from gridengine.state.events import decode_events, encode_events
 from gridengine.state.machines.host import AttemptsForgotten
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 
 def test_a_key_is_what_its_numbers_are() -> None:

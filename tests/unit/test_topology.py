@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.topology import BindingRequest, Core, Topology, choose
+from gridengine.values.topology import BindingRequest, Core, Topology, choose
 
 
 def topology(*sockets: int, threads: int = 1) -> Topology:

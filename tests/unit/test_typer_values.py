@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import gridengine.typer_values as typer_values
+import gridengine.terminal.typer_values as typer_values
 
 app = typer.Typer()
 

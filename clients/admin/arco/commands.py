@@ -21,8 +21,8 @@ from clients.admin.arco.prompt import run_prompt
 from clients.admin.arco.tables import as_json, pivot_rows, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
 from clients.admin.refusal import Refusal
-from gridengine import arco as contract
-from gridengine.arco_rows import csv_text
+from gridengine.protocols import arco as contract
+from gridengine.protocols.arco_rows import csv_text
 
 arco = typer.Typer(help="Query the accounting database: stored queries, SQL, exports, plots; import old accounting files.")
 

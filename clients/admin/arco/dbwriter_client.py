@@ -1,7 +1,7 @@
 """The client of sge_dbwriter: one request at its socket, one answer.
 
 Owns the message for a missing answer. Called by the commands of `gridengine arco`.
-Source: gridengine/arco.py.
+Source: gridengine/protocols/arco.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from clients.admin.cell import InstalledCell
 from clients.admin.local_daemons import this_host
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import NoReplyError, ask
-from gridengine import arco
+from gridengine.protocols import arco
 
 _MARGIN_S = 10.0
 

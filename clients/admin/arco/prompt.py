@@ -13,7 +13,7 @@ from rich.console import Console
 from clients.admin.arco.dbwriter_client import DbwriterClient
 from clients.admin.arco.tables import print_table
 from clients.admin.refusal import Refusal
-from gridengine import arco
+from gridengine.protocols import arco
 
 _TABLES = (
     "SELECT table_name AS name, CASE WHEN table_type = 'VIEW' THEN 'view' ELSE 'table' END AS kind "

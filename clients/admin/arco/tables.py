@@ -1,6 +1,6 @@
 """Rows as a table for users, or as JSON for programs.
 
-The format of a value is that of `gridengine/arco_rows.py`. Called by the commands of `gridengine arco`. Source: DB-22.
+The format of a value is that of `gridengine/protocols/arco_rows.py`. Called by the commands of `gridengine arco`. Source: DB-22.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.refusal import Refusal
-from gridengine.arco_rows import format_value
+from gridengine.protocols.arco_rows import format_value
 
 _RIGHT = ("number", "interval")
 _MAX_SHOWN = 1000

@@ -25,8 +25,8 @@ from daemons.qmaster.backup.saving import save
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile
-from gridengine.printable import printable
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
+from gridengine.values.printable import printable
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Make, verify and restore backups of a cell.")
 

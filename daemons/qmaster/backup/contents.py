@@ -20,7 +20,7 @@ from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.state.invariants import invariants
 from gridengine.state.state import State
-from gridengine.units import counted
+from gridengine.values.units import counted
 
 _MOST_FAULTS = 3
 

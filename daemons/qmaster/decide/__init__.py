@@ -29,7 +29,7 @@ from daemons.qmaster.decide.reservations import granting as reservations
 from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
 from gridengine.errors import SyntaxFault
-from gridengine.gdi import requests as rq
+from gridengine.protocols.gdi import requests as rq
 from gridengine.state.state import State
 
 Decide = Callable[[State, Any, rq.Caller, World], Decision]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import msgspec
 
-from gridengine.accounting import FIELDS, REASON, WIDTH, AccountingRecord
-from gridengine.delivery import Ended
-from gridengine.failed import ENFORCED, plain_reason
-from gridengine.field_names import LABELLED
-from gridengine.instance_name import queue_and_host
+from gridengine.protocols.delivery import Ended
 from gridengine.state.jobs import Job, Task
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.task_key import TaskKey
+from gridengine.usage.accounting import FIELDS, REASON, WIDTH, AccountingRecord
+from gridengine.usage.failed import ENFORCED, plain_reason
+from gridengine.values.field_names import LABELLED
+from gridengine.values.instance_name import queue_and_host
+from gridengine.values.task_key import TaskKey
 
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_inblock".split())

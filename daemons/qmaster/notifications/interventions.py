@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from daemons.qmaster.decision import Decision
-from gridengine.failed import RESCHEDULED, plain_reason
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
@@ -25,6 +23,8 @@ from gridengine.state.machines.task import (
     TaskSuspensionChanged,
 )
 from gridengine.state.state import State
+from gridengine.usage.failed import RESCHEDULED, plain_reason
+from gridengine.values.ranges import Ranges
 
 _NAMES = 5
 """Hosts or queue instances that a line names before it only counts them."""

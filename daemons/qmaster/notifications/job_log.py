@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from daemons.qmaster.decision import Record, World
-from gridengine.ranges import Ranges
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.job import JobErrorChanged, JobSubmitted, PendingTasksDeleted
@@ -24,6 +23,7 @@ from gridengine.state.machines.task import (
     TaskSuspensionChanged,
 )
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 MASTER, SCHEDULER, EXECD = "master", "scheduler", "execution daemon"
 _PRIORITY_0 = 1024

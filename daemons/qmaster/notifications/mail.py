@@ -15,16 +15,16 @@ from msgspec import Struct
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.notifications.reservation_mail import reservation_messages
-from gridengine import failed as codes
-from gridengine.accounting import AccountingRecord
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
 from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
 from gridengine.state.state import State
-from gridengine.units import format_memory, format_time
+from gridengine.usage import failed as codes
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import format_memory, format_time
 
 BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
 _MOST_NAMED = 20

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.instance_name import queue_of
 from gridengine.kinds import EVENT_TYPES, KIND
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
@@ -26,6 +25,7 @@ from gridengine.state.machines.reservation import ReservationGranted, Reservatio
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
 from gridengine.state.state_codes import instance_state_codes
+from gridengine.values.instance_name import queue_of
 
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
 TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)

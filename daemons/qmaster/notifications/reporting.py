@@ -15,7 +15,6 @@ from daemons.qmaster.notifications import reservation_log as log
 from daemons.qmaster.notifications.accounting import intermediate_record, unreported_part
 from daemons.qmaster.notifications.job_log import Occasion, job_records
 from daemons.qmaster.notifications.use_log import UseLog
-from gridengine.accounting import WIDTH, AccountingRecord
 from gridengine.placement.config_snapshot import EXCLUSIVE
 from gridengine.state.affected import Affected
 from gridengine.state.machines.slave import SlaveUsageRecorded
@@ -23,6 +22,7 @@ from gridengine.state.machines.task import TaskUsageRecorded
 from gridengine.state.reported import Reported
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.usage.accounting import WIDTH, AccountingRecord
 
 _MASTER = 0
 """The number of a master task; slave tasks have numbers from 1 on."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from daemons.qmaster.decision import Record
-from gridengine.instance_name import queue_and_host
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import reported_value
 from gridengine.state.affected import Affected
 from gridengine.state.bookings import GLOBAL, Holder, holders_at
 from gridengine.state.state import State
 from gridengine.state.state_codes import instance_state_codes
+from gridengine.values.instance_name import queue_and_host
 
 _NO_STATE = "X"
 """Written by 8.1.9 as the state of a host, since hosts have no state."""

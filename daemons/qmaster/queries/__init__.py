@@ -24,7 +24,7 @@ from daemons.qmaster.queries.share_tree import share_tree
 from daemons.qmaster.queries.source import StateSource
 from daemons.qmaster.queries.totals import totals
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 
 PARTS: dict[str, Callable[..., Any]] = {
     "jobs": jobs,

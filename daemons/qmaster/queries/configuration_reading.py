@@ -16,14 +16,14 @@ from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Answer, Caller
-from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+from gridengine.terminal.hints import did_you_mean
 
 Body = dict[str, Any]
 Reader = Callable[[StateSource, Body, Caller], Answer]

@@ -14,10 +14,10 @@ from daemons.qmaster.decide.jobs.alteration import unverified_parameters
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.queries.placed_tasks import placed_tasks
 from daemons.qmaster.selection import select_jobs
-from gridengine.gdi.requests import Caller
 from gridengine.placement.causes import Asker
 from gridengine.placement.explanation import explanation
 from gridengine.placement.smallest_change import Change
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.state.state_codes import pending_groups

@@ -10,9 +10,9 @@ from typing import Any
 from daemons.qmaster.queries.queues import entry_name, offer_row
 from daemons.qmaster.queries.selection import Body, Listing
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller
 from gridengine.placement.resources import host_resources
 from gridengine.placement.values import reported_value
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import GLOBAL
 
 SHOWN = "arch num_proc m_socket m_core m_thread load_avg mem_total mem_used swap_total swap_used".split()

@@ -12,12 +12,12 @@ from typing import Any
 from daemons.qmaster.permissions import may_see_values
 from daemons.qmaster.queries.selection import Body, Listing
 from daemons.qmaster.selection import select_jobs
-from gridengine.gdi.job_request import REQUEST_FIELDS
-from gridengine.gdi.requests import Caller
 from gridengine.placement.verify import explain, explain_all
+from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
-from gridengine.units import parse_time
+from gridengine.values.units import parse_time
 
 _FIELDS = (
     *"id version submit_time owner uid group gid submit_host name hard soft department predecessors_requested".split(),

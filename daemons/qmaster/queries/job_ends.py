@@ -11,10 +11,10 @@ from datetime import tzinfo
 from typing import Any
 
 from daemons.qmaster.master import Master
-from gridengine.accounting import AccountingRecord
-from gridengine.failed import AFTER_JOB, ENFORCED, TEXTS
-from gridengine.gdi.requests import Answer, Caller
-from gridengine.units import format_moment
+from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.usage.failed import AFTER_JOB, ENFORCED, TEXTS
+from gridengine.values.units import format_moment
 
 MOST_RECORDS = 10_000
 """Limit of records that are read for one job."""

@@ -12,7 +12,7 @@ from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.state.state_codes import running_state_codes
-from gridengine.units import INFINITY, format_moment
+from gridengine.values.units import INFINITY, format_moment
 
 SHOWN = 5
 """Number of tasks with a sentence; the remaining tasks are counted."""

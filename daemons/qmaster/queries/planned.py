@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing, user_filter
-from gridengine.gdi.requests import Caller
 from gridengine.placement.timeline import is_still_waiting
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import Bookings, bookings_of
 from gridengine.state.reservations import JobReservation
 

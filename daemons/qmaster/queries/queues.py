@@ -10,11 +10,11 @@ from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller
 from gridengine.placement.obstacles import COMPUTED, alarm, suspend_alarm
 from gridengine.placement.reasons import Violation
 from gridengine.placement.resources import all_resources, available
 from gridengine.placement.values import Offer, format_value
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.queues import QueueInstance
 from gridengine.syntax.queue_expression import QueueExpression
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from daemons.qmaster.queries.selection import Body, Listing
-from gridengine.gdi.requests import Caller
 from gridengine.placement.quotas import limit_value
 from gridengine.placement.values import format_value
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.quotas import Bucket, admits
 from gridengine.state.state import State
 from gridengine.syntax.rqs import SCOPES, Filter, Rule

@@ -15,16 +15,16 @@ from daemons.qmaster.queries import VIEWS
 from daemons.qmaster.queries.job_ends import job_ends
 from daemons.qmaster.queries.task_ends import state_after, states
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Answer, Caller
 from gridengine.options.native import fold_native
 from gridengine.options.option import OptionError
+from gridengine.protocols.gdi.requests import Answer, Caller
 
 Body = dict[str, Any]
 Reader = Callable[[Master, Body, Caller], Answer]
 
 
 def accounting(master: Master, body: Body, caller: Caller) -> Answer:
-    """Accounting records that match a filter (`gridengine.accounting`), or their sums; by id from the index."""
+    """Accounting records that match a filter (`gridengine.usage.accounting`), or their sums; by id from the index."""
     try:
         return Answer(data=master.spool.accounted.search(body))
     except SyntaxFault as fault:

@@ -9,11 +9,11 @@ from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing
 from daemons.qmaster.selection import user_matches
-from gridengine.gdi.requests import Caller
-from gridengine.ranges import format_slot_ranges, parse_slot_ranges
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
+from gridengine.values.ranges import format_slot_ranges, parse_slot_ranges
 
 
 def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:

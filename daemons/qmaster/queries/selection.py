@@ -13,7 +13,6 @@ from typing import Any
 
 from daemons.qmaster.selection import on_unique_hosts
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller
 from gridengine.placement.access import user_sets_of, users_allowed
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
@@ -23,6 +22,7 @@ from gridengine.placement.requests import CategoryKey, Demand, Request, category
 from gridengine.placement.resources import host_available
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import holders_at
 from gridengine.state.configured.objects import ExecHost
 from gridengine.state.jobs import Job

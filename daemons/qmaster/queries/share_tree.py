@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing
-from gridengine.gdi.requests import Caller
 from gridengine.placement.share_nodes import AMOUNTS, Figures, ShareNode, share_nodes
+from gridengine.protocols.gdi.requests import Caller
 
 
 def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]] | None:

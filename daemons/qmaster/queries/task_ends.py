@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridengine import failed
-from gridengine.accounting import FIELDS, AccountingRecord
 from gridengine.state.dependencies import is_task_blocked
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
 from gridengine.state.state_codes import running_state_codes
+from gridengine.usage import failed
+from gridengine.usage.accounting import FIELDS, AccountingRecord
 
 _HELD = {(True, False): "user_on_hold", (False, True): "system_on_hold", (True, True): "user_system_on_hold"}
 _SUSPENDED = {(True, False): "user_suspended", (False, True): "system_suspended", (True, True): "user_system_suspended"}

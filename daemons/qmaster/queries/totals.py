@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.state.state_codes import pending_groups, running_state_codes

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from gridengine import failed
-from gridengine.delivery import Ended
+from gridengine.protocols.delivery import Ended
+from gridengine.usage import failed
 
 
 class Fault(Enum):

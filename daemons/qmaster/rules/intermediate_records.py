@@ -18,7 +18,7 @@ from gridengine.state.machines.slave import SlaveUsageRecorded
 from gridengine.state.machines.task import TaskUsageRecorded
 from gridengine.state.reported import Reported, is_due
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 _SUMMED = ("cpu", "mem", "io", "iow", "maxvmem")
 """Usage of slave tasks that is added to a job's record; of live slave tasks only the first three are known."""

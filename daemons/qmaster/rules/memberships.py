@@ -10,12 +10,12 @@ from collections.abc import Collection
 
 from gridengine.config.complexes import value_of
 from gridengine.errors import SyntaxFault
-from gridengine.load_values import STATIC_LOAD
 from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import GroupMembersSet
 from gridengine.state.state import State
 from gridengine.syntax.host_rule import HostRule
+from gridengine.values.load_values import STATIC_LOAD
 
 _NO_HOSTS = frozenset(("global", "template"))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.rules.ends import ended_without_host
-from gridengine.failed import ENFORCED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, format_duration, parse_time
+from gridengine.usage.failed import ENFORCED
+from gridengine.values.units import INFINITY, format_duration, parse_time
 
 _RUN_TIMES = ("h_rt", "s_rt")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
-from gridengine.failed import LOST, RESCHEDULED
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import format_duration
+from gridengine.usage.failed import LOST, RESCHEDULED
+from gridengine.values.units import format_duration
 
 
 def rerun_refusal(state: State, job: Job, task: Task) -> str:

@@ -9,12 +9,12 @@ from typing import Literal
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.rules.ends import ended_without_host
-from gridengine.failed import ENFORCED
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved
 from gridengine.state.machines.task import TaskDeletionRequested
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.usage.failed import ENFORCED
 
 
 def end_reservation(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gridengine.instance_name import host_of, queue_of
 from gridengine.kinds import kinds_affecting
 from gridengine.state.affected import Affected
 from gridengine.state.desired_command import suspending_instances
@@ -20,6 +19,7 @@ from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.state import State
 from gridengine.syntax.subordinate import Subordinate
+from gridengine.values.instance_name import host_of, queue_of
 
 _CONFIGURATION = kinds_affecting("suspension")
 TaskId = tuple[int, int]

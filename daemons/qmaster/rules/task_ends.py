@@ -15,8 +15,7 @@ from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.rules.failures import Fault, Then, judge
 from daemons.qmaster.rules.host_faults import fault_events
 from daemons.qmaster.rules.rerun import may_rerun
-from gridengine.delivery import Ended
-from gridengine.failed import LOST, MIGRATING, RESCHEDULED, reason_on_host
+from gridengine.protocols.delivery import Ended
 from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
@@ -24,7 +23,8 @@ from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.task_key import TaskKey
+from gridengine.usage.failed import LOST, MIGRATING, RESCHEDULED, reason_on_host
+from gridengine.values.task_key import TaskKey
 
 
 def conclude_master(state: State, job: Job, task: Task, now: float) -> Decision:

@@ -14,8 +14,8 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.queries.reading import accounting
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command
-from gridengine.accounting import record_filter
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.usage.accounting import record_filter
 
 Body = dict[str, Any]
 AT_ONCE = 1000

@@ -49,7 +49,7 @@ from daemons.runtime.garbage_collection import collection_disabled, tune_collect
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
-from gridengine.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Shutdown
 
 _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"

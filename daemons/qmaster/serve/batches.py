@@ -13,7 +13,7 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.effects import doubt_events, pending_effects
 from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.serve.payloads import Payloads, weight
-from gridengine.delivery import Acknowledgement, Batch, Configure, Start
+from gridengine.protocols.delivery import Acknowledgement, Batch, Configure, Start
 
 MAX_INSTRUCTIONS = 100
 """Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""

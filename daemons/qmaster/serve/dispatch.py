@@ -14,7 +14,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.batches import Batches
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.runtime.call_faults import describe_call_fault
-from gridengine.delivery import decode, encode
+from gridengine.protocols.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0

@@ -44,8 +44,8 @@ from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.reading import BODIES, decode_body
-from gridengine.gdi.requests import (
+from gridengine.protocols.gdi.reading import BODIES, decode_body
+from gridengine.protocols.gdi.requests import (
     REQUESTS,
     AlterJobs,
     Answer,

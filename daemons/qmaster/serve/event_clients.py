@@ -20,8 +20,8 @@ from daemons.qmaster.notifications.notices import TYPES, Notice, advance, full_l
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import Answer, Caller, KillEventClients
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state
 from gridengine.state.state import State, decode_snapshot
 

@@ -26,8 +26,8 @@ from daemons.runtime.listener import open_tcp_socket, open_unix_socket, peer_cre
 from daemons.runtime.local_users import LocalUsers
 from daemons.runtime.per_user_limit import PerUserLimit
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
-from gridengine import joining
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols import joining
+from gridengine.protocols.gdi.requests import Answer, Caller
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()

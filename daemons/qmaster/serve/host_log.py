@@ -13,7 +13,7 @@ from daemons.qmaster.spooling.spool import Transaction
 from daemons.runtime.messages import about
 from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
-from gridengine.units import format_duration
+from gridengine.values.units import format_duration
 
 _log = logging.getLogger(__name__)
 

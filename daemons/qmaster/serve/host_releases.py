@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool_versions import VERSION
 from daemons.runtime.release import own_release, ray_version
-from gridengine.gdi.requests import Answer, ExecdHello, RestartHosts
-from gridengine.protocol import PROTOCOL, incompatibility_reason
+from gridengine.protocols.gdi.requests import Answer, ExecdHello, RestartHosts
+from gridengine.protocols.protocol import PROTOCOL, incompatibility_reason
 from gridengine.state.bookings import GLOBAL
-from gridengine.units import format_duration
+from gridengine.values.units import format_duration
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from hashlib import blake2b
 import msgspec
 
 from daemons.qmaster.spooling.answer_table import Receipt
-from gridengine.gdi.requests import Answer, Caller, RequestBody
+from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody
 
 _BYTES = 16
 _decode = msgspec.json.Decoder(Answer).decode

@@ -16,8 +16,8 @@ from aiohttp import web
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import Caller, malformed
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import Caller, malformed
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
 from gridengine.state.machines.task import TaskDeletionRequested, TaskDispatched, TaskEnded, TaskErrorCleared, TaskRequeued

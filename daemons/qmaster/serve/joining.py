@@ -20,9 +20,9 @@ import msgspec
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.join_request import decode_join
-from gridengine.gdi.requests import Answer, malformed
-from gridengine.joining import ADMISSION_TIMEOUT_S, join_directory, parse_token, read_record, read_records
+from gridengine.protocols.gdi.join_request import decode_join
+from gridengine.protocols.gdi.requests import Answer, malformed
+from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, join_directory, parse_token, read_record, read_records
 
 _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"

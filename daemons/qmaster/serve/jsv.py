@@ -19,9 +19,9 @@ import msgspec
 
 from daemons.runtime import children, identity
 from gridengine.errors import SyntaxFault, plain_fault
-from gridengine.gdi.bounds import check
-from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
+from gridengine.protocols.gdi.bounds import check
+from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from gridengine.state.configured.configuration import HostConfiguration
 
 _log = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from msgspec import Raw
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.gdi.requests import Caller
-from gridengine.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.protocols.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState
 from gridengine.state.events import encode_events
 from gridengine.state.volatile import volatile_events
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from daemons.qmaster.decide.refused import Refused
 from daemons.runtime.call_faults import describe_call_fault
-from gridengine.accounting import AccountingRecord
-from gridengine.delivery import OutputRequest, OutputTail, decode_output_tail, encode
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_tail, encode
+from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.task_key import TaskKey
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 

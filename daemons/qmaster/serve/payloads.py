@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Container
 
 from daemons.qmaster.decision import Payload
-from gridengine.delivery import Instruction, Start
+from gridengine.protocols.delivery import Instruction, Start
 
 CACHE_BYTES = 32 * 2**20
 """Bytes of payloads in memory; the last one used is kept even if it is larger."""

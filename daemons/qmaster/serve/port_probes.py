@@ -15,7 +15,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.serve.service_callbacks import TryPortsCall
 from daemons.runtime.cell import Cell, CellFault
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.state import State
 
 #: seconds: a reachable host accepts a connection in a thousandth of this time

@@ -12,7 +12,7 @@ from typing import Any
 
 from daemons.qmaster.selection import Unmatched
 from daemons.qmaster.serve.slices import batched, is_little_work, look_up
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.state import State
 
 Body = dict[str, Any]

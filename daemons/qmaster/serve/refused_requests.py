@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from gridengine.gdi.requests import REQUESTS, Answer, Caller
+from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller
 
 _log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 Owns the list of shadows that may take over (the voters store it too), the commit up to which everything may be announced, and the
 choice of voters. A shadow leaves the list before anything that it lacks is announced, and joins the list after it has everything;
 so an elected host has every announced change. Called by the service; sending belongs to `replica_sender`, voting to the
-participant, the rules of voting to `gridengine.lease`. Exists only in a cell with several candidate hosts. Source: adr/0146;
+participant, the rules of voting to `protocols.lease`. Exists only in a cell with several candidate hosts. Source: adr/0146;
 statements SH-2, SH-3.
 """
 
@@ -25,7 +25,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import CellFault
-from gridengine.lease import VoterSets, choose_voters
+from gridengine.protocols.lease import VoterSets, choose_voters
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ Called by the service. Source: docs/architecture.md section 5, adr/0090.
 
 from __future__ import annotations
 
-from gridengine.delivery import Batch, Inventory, Stamp
+from gridengine.protocols.delivery import Batch, Inventory, Stamp
 
 
 class ReportSequencer:

@@ -17,8 +17,8 @@ from daemons.qmaster.serve.cycle_pacing import YOUNG_S, CyclePacing, Key
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
 from daemons.runtime.call_faults import describe_call_fault
-from gridengine.mirroring import Measures
-from gridengine.orders import decode_orders
+from gridengine.protocols.mirroring import Measures
+from gridengine.protocols.orders import decode_orders
 from gridengine.state.events import encode_events
 
 _log = logging.getLogger(__name__)

@@ -44,10 +44,10 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from daemons.runtime.messages import about
-from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.errors import plain_fault
-from gridengine.gdi.requests import Answer, Caller, Shutdown
-from gridengine.mirroring import HEARTBEAT_S, Measures
+from gridengine.protocols.delivery import Batch, Inventory, Load, decode, encode
+from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
+from gridengine.protocols.mirroring import HEARTBEAT_S, Measures
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from daemons.qmaster.serve.host_names import CallResolved
 from daemons.qmaster.serve.output_reading import ReadOutputCall
-from gridengine.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Shutdown
 
 TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]
 """(host, ports) -> the ports by the result of a connection from the master host: `answers`, `refused` or `silent`."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.runtime.tickets import session_ticket
-from gridengine.gdi.requests import Answer, Caller, OpenSession
+from gridengine.protocols.gdi.requests import Answer, Caller, OpenSession
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 #: METHOD_command and METHOD_daemon of sge_conf(5) configure how its client reaches a job. Source: remote_startup(5) (IA-5)
 _METHODS = {"qrsh": "rsh", "qrlogin": "rlogin", "qlogin": "qlogin"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
-from gridengine.gdi.requests import Answer, Caller, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
 
 
 async def shut_down(master: Master, service_callbacks: ServiceCallbacks, request: Shutdown, caller: Caller) -> Answer:

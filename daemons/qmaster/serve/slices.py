@@ -16,7 +16,7 @@ import msgspec
 from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
 from daemons.qmaster.selection import Unmatched, match_jobs, select_instances, select_jobs, user_matches
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
+from gridengine.protocols.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.state.state import State
 
 Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates

@@ -13,7 +13,7 @@ import logging
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.messages import about
-from gridengine.units import format_duration
+from gridengine.values.units import format_duration
 
 _log = logging.getLogger(__name__)
 LOOK_S = 1.0

@@ -18,14 +18,14 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.queries.task_ends import end_of
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.accounting import AccountingRecord
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import Answer, Caller, malformed
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import Answer, Caller, malformed
 from gridengine.state.dependencies import unfinished
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobSubmitted, PendingTasksDeleted
 from gridengine.state.machines.task import TaskEnded
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.ranges import Ranges
 
 Line = dict[str, Any]
 HEARTBEAT_S = 20.0

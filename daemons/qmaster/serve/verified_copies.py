@@ -18,7 +18,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.spooling.answer_table import Receipt
-from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
+from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
 #: carries out a changing request
 CarryOut = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]

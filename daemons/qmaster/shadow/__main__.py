@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.typer_values  # noqa: F401  no pydantic for a few options
+import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell
@@ -22,7 +22,7 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.standard_output import with_output_check
+from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_shadowd"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from daemons.qmaster.spooling.spool_file import probe_space
 from daemons.runtime.peers import PeerAway, Peers
 from gridengine.errors import plain_fault
-from gridengine.lease import VoteRecord
+from gridengine.protocols.lease import VoteRecord
 
 CHECK_S = 1.0
 CHECKS = 3

@@ -18,7 +18,7 @@ from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import known_hosts, own_keys
 from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
 from daemons.runtime.peers import PeerAway, Peers
-from gridengine.lease import LEASE_S, RENEW_S, VoteRecord, VoteRequest, VoteResponse
+from gridengine.protocols.lease import LEASE_S, RENEW_S, VoteRecord, VoteRequest, VoteResponse
 
 _log = logging.getLogger(__name__)
 

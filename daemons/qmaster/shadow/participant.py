@@ -39,7 +39,7 @@ from daemons.runtime.lease_voter import VOTE_RECORD
 from daemons.runtime.peers import PeerAway, PeerHandler, Peers, serve_peers
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
-from gridengine.lease import LEASE_S, RENEW_S
+from gridengine.protocols.lease import LEASE_S, RENEW_S
 
 _log = logging.getLogger(__name__)
 

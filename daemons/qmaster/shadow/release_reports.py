@@ -13,7 +13,7 @@ import msgspec
 from daemons.runtime.peers import PeerAway, Peers
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
-from gridengine.protocol import PROTOCOL
+from gridengine.protocols.protocol import PROTOCOL
 
 _RESTART = b"restart"
 

@@ -1,7 +1,7 @@
 """One leader term: this host is the leader as long as a majority of the voters renews its lease.
 
 Owns the sending of vote requests, once a second to each voter independently, so that a slow or lost voter delays no other; and
-the time in `run_dir/lease`, which the qmaster checks before it answers. The rules of the lease are in `gridengine.lease`.
+the time in `run_dir/lease`, which the qmaster checks before it answers. The rules of the lease are in `protocols.lease`.
 Called by the participant. Source: docs/adr/0146.
 """
 
@@ -18,7 +18,7 @@ import msgspec
 from daemons.qmaster.serve.leader_link import AgreementError
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.peers import PeerAway
-from gridengine.lease import RENEW_S, Lease, VoteRequest, VoteResponse, VoterSets
+from gridengine.protocols.lease import RENEW_S, Lease, VoteRequest, VoteResponse, VoterSets
 
 _log = logging.getLogger(__name__)
 

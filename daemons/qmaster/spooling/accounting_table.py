@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from gridengine.accounting import EXACT_FIELDS, AccountingRecord, Sums, fields_getter, record_filter
+from gridengine.usage.accounting import EXACT_FIELDS, AccountingRecord, Sums, fields_getter, record_filter
 
 SCHEMA = """
 create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
@@ -62,7 +62,7 @@ class AccountingTable:
         """Answer the request `accounting` (docs/gdi.md) for rows after `after`; `next`: the row to continue after, or None.
 
         `records`: the records that match the filter, or `fields` of them; with `group_by` instead `sums`
-        (`gridengine.accounting.Sums`). Raises SyntaxFault.
+        (`gridengine.usage.accounting.Sums`). Raises SyntaxFault.
         """
         is_selected = record_filter(body)
         sums = Sums(body["group_by"]) if "group_by" in body else None

@@ -15,7 +15,7 @@ import apsw
 from daemons.qmaster.notifications import job_history
 from daemons.qmaster.spooling import spool_file
 from gridengine.state.events import AnyEvent
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 SCHEMA = """
 create table if not exists story(job_id integer, revision integer, number integer, time real, task_id integer, event text,

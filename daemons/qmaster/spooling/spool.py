@@ -38,14 +38,14 @@ from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, record_transaction
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from gridengine.accounting import AccountingRecord
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.parts import Assembly, pack_state
 from gridengine.state.state import State
-from gridengine.units import INFINITY
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.units import INFINITY
 
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""

@@ -27,7 +27,7 @@ from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
 from daemons.web.api.scopes import includes_scope, needed_scope
 from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 
 COOKIE, NEXT = "ge_session", "ge_next"
 """Cookies: the secret of a session, and the page that a visitor requested before the login."""

@@ -1,7 +1,7 @@
 """Login links, each valid once; and the socket at which users of this host get links and tokens.
 
 Owns the authorization: each user of this host, for themselves, authenticated by the kernel (SO_PEERCRED). Source:
-gridengine/web.py; adr/0134.
+gridengine/protocols/web.py; adr/0134.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.listener import peer_credentials
 from daemons.runtime.local_users import LocalUsers
 from daemons.web.access.logins import Logins, digest_of
-from gridengine import web as agreed
-from gridengine.gdi.requests import Caller
+from gridengine.protocols import web as agreed
+from gridengine.protocols.gdi.requests import Caller
 
 MOST = 10
 """Unused links of one user; a new link replaces the oldest."""

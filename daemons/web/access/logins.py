@@ -17,8 +17,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from gridengine.gdi.requests import Caller
-from gridengine.web import ALL
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.protocols.web import ALL
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ MOST = 50
 class Login(Struct):
     """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: the token that a session's changes carry.
 
-    `scope` (of a token): the permitted requests (`gridengine.web`); `label` (of a token): the user's own name for the token;
+    `scope` (of a token): the permitted requests (`protocols.web`); `label` (of a token): the user's own name for the token;
     `address`: the client of the last use.
     """
 

@@ -17,7 +17,7 @@ from daemons.web.pages.forms import Question, no_question, with_question
 from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from daemons.web.shared import WEB
-from gridengine import web as agreed
+from gridengine.protocols import web as agreed
 
 
 class Access:

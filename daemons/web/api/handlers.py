@@ -26,9 +26,9 @@ from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import JobFilter
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.gdi.requests import Answer
 
 ROOT = "/api/v1"
 _API, _ANY_PATH = "/api/", "/api/{tail}"

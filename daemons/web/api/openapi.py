@@ -14,8 +14,8 @@ import msgspec
 from daemons.runtime.idempotency import HEADER
 from daemons.web.api.resources import ANY, RESOURCES, Resource
 from daemons.web.api.streams import STREAMS
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import REQUESTS
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.gdi.requests import REQUESTS
 
 _PROBLEM = {
     "type": "object",

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 
 _STATUS = (
     ("malformed request", 400),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import REQUESTS
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.gdi.requests import REQUESTS
 
 Body = dict[str, Any]
 

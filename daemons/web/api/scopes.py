@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from aiohttp import hdrs
 
 from daemons.web.api.resources import RESOURCES
-from gridengine.gdi.reading import BODIES
-from gridengine.web import ALL, READ, SCOPES, SUBMIT
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.web import ALL, READ, SCOPES, SUBMIT
 
 _ROOT = "/api/v1"
 _READ_METHODS = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))

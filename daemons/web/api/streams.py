@@ -15,7 +15,7 @@ from aiohttp import hdrs, web
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.api.problem import problem, refused
 from daemons.web.shared import IS_LOGGED_IN, WEB, caller_of
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 
 STREAMS = ("events", "wait")
 _CHECK_S = 5.0

@@ -1,7 +1,7 @@
 """Accounting: the stored queries of the database, their fields as a form, and the rows as a table, a plot and CSV.
 
 Owns the presentation of answers. sge_dbwriter runs the queries on behalf of the visitor, and decides on their rights.
-Source: DB-22, DB-23; `gridengine arco`; gridengine/arco.py.
+Source: DB-22, DB-23; `gridengine arco`; gridengine/protocols/arco.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from daemons.web.dbwriter_client import DatabaseUnavailable, QueryDenied, send_d
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
 from daemons.web.pages.query_plots import plots_of
-from gridengine import arco
-from gridengine.arco_rows import csv_text, format_value, truncate
+from gridengine.protocols import arco
+from gridengine.protocols.arco_rows import csv_text, format_value, truncate
 
 ROWS = 100
 _SHOWN_LIMITS: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from daemons.qmaster.permissions import no_right
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.page import Visit
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 
 Attributes = dict[str, str]
 _STALE = "has been changed since"

@@ -22,7 +22,7 @@ from daemons.web.pages.forms import Question, form_route, listed
 from daemons.web.pages.page import Data, Page, Visit, html, page_route, problem, render, visit_of
 from gridengine.config.complexes import BUILT_IN, Complex
 from gridengine.errors import ConfigError
-from gridengine.units import counted
+from gridengine.values.units import counted
 
 KIND_NAME = "complex"
 COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from markupsafe import Markup, escape
 
-from gridengine.printable import printable
-from gridengine.quantities import clock_text, size_text
-from gridengine.units import parse_memory
+from gridengine.values.printable import printable
+from gridengine.values.quantities import clock_text, size_text
+from gridengine.values.units import parse_memory
 
 #: the text for an unknown value, as in the listings of the commands
 NOTHING = "-"

@@ -17,8 +17,8 @@ from multidict import MultiMapping
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.pages.page import Visit, html, visit_of, with_error_pages
 from daemons.web.pages.templating import templates
-from gridengine.gdi.requests import Answer
-from gridengine.units import counted
+from gridengine.protocols.gdi.requests import Answer
+from gridengine.values.units import counted
 
 CONFIRMED_FIELD = "confirmed"
 """The field of a confirmed form."""

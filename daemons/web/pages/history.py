@@ -17,7 +17,7 @@ from daemons.web.pages.configuration import address_of, noun_of
 from daemons.web.pages.forms import Question, form_route, listed
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 
 ROWS = 50
 _LISTED_OBJECTS, _SHOWN_OBJECTS = 8, 200

@@ -12,7 +12,7 @@ from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
 
 ROWS = 100

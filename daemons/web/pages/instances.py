@@ -12,8 +12,8 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
-from gridengine.gdi.requests import Answer
-from gridengine.units import counted
+from gridengine.protocols.gdi.requests import Answer
+from gridengine.values.units import counted
 
 ROWS = 100
 _ACTIONS = {

@@ -10,7 +10,7 @@ from daemons.web.pages.formats import memory
 from daemons.web.usage_history import Sample
 from gridengine.errors import SyntaxFault
 from gridengine.state.jobs import Job, Task
-from gridengine.units import parse_memory
+from gridengine.values.units import parse_memory
 
 _MEMORY = ("h_vmem", "s_vmem", "h_rss", "mem_free", "virtual_free", "mem_used")
 """Resources for memory requests, the strictest limit first."""

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 
-from gridengine.gdi.requests import Submit
+from gridengine.protocols.gdi.requests import Submit
 
 _SWITCH = {True: "y", False: "n", None: ""}
 

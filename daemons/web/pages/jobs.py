@@ -23,10 +23,10 @@ from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import REQUESTS, Answer
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import REQUESTS, Answer
 from gridengine.state.state_codes import running_state_codes
-from gridengine.units import counted
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import counted
 
 ROWS = 100
 """Rows of a page."""

@@ -9,7 +9,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import tasks_in
 from daemons.web.pages.page import Data, Page, Visit
 from daemons.web.pages.states import INSTANCE, RESERVATION, silent_hosts
-from gridengine.instance_name import host_of
+from gridengine.values.instance_name import host_of
 
 OWN_JOBS = 10
 _LONG_S = 86_400.0

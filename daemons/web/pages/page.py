@@ -19,7 +19,7 @@ from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
 from daemons.web.shared import CSRF, WEB, Web, caller_of
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 
 Data = dict[str, Any]
 

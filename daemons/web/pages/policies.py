@@ -16,11 +16,11 @@ from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.configuration import address_of
 from daemons.web.pages.forms import Question, action_route, listed
 from daemons.web.pages.page import Data, Page, Visit
-from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import Node
-from gridengine.units import counted
+from gridengine.values.units import counted
 
 ROWS = 200
 _WEIGHTS = {

@@ -10,7 +10,7 @@ from datetime import tzinfo
 
 from daemons.web.pages.job_values import date_text
 from gridengine.state.reservations import AdvanceReservation
-from gridengine.units import format_time
+from gridengine.values.units import format_time
 
 _SWITCH = {True: "y", False: "n"}
 

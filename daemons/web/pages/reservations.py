@@ -25,11 +25,11 @@ from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_response
 from daemons.web.pages.time_line import dragged_window, time_line
-from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.reservations import AdvanceReservation
-from gridengine.units import counted
+from gridengine.values.units import counted
 
 ROWS = 100
 _TIMES = ("-a", "-e", "-d", "-latest")

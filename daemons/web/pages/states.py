@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gridengine.instance_name import host_of
 from gridengine.state.state import State
+from gridengine.values.instance_name import host_of
 
 
 class Badge(NamedTuple):

@@ -22,12 +22,12 @@ from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
-from gridengine.gdi.requests import Answer, Submit
 from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 from gridengine.placement.verify import NOT_FOUND
+from gridengine.protocols.gdi.requests import Answer, Submit
 
 ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Job": (

@@ -20,7 +20,7 @@ from daemons.web.pages.states import reservation_badge
 from gridengine.errors import SyntaxFault
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.bookings import GLOBAL
-from gridengine.units import INFINITY, format_time, parse_date_time
+from gridengine.values.units import INFINITY, format_time, parse_date_time
 
 RowOf = Callable[[tuple[str, str, str]], str]
 """The row of a queue instance that is divided at its @."""

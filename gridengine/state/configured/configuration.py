@@ -17,7 +17,7 @@ from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.state.queues import names
 from gridengine.syntax.lists import none_as_null
-from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
+from gridengine.values.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
 _RESOURCES = ("descriptors", "maxproc", "memorylocked", "locks")

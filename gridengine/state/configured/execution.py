@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 
 from gridengine.syntax.lists import none_as_null
-from gridengine.units import INFINITY, parse_memory, parse_time
+from gridengine.values.units import INFINITY, parse_memory, parse_time
 
 _TIMES, _MEMORY = ("rt", "cpu"), ("fsize", "data", "stack", "core", "rss", "vmem")
 LIMITS: dict[str, Callable[[str], float]] = {

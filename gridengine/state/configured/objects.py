@@ -16,7 +16,7 @@ from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, none_as_null
 from gridengine.syntax.rqs import Rule, parse_rule
 from gridengine.syntax.share_tree import Node, parse_share_tree
-from gridengine.units import parse_bool
+from gridengine.values.units import parse_bool
 
 _CKPT_COMMANDS = ("ckpt_command", "migr_command", "restart_command", "clean_command")
 

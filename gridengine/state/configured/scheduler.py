@@ -16,10 +16,10 @@ from msgspec import Struct
 from gridengine.config.attribute_types import Check
 from gridengine.config.scheduler import PARAMETERS, USAGE_TYPES, Scheduler
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import Ranges
 from gridengine.state.queues import settings
 from gridengine.syntax.lists import is_none
-from gridengine.units import INFINITY, parse_bool, parse_time
+from gridengine.values.ranges import Ranges
+from gridengine.values.units import INFINITY, parse_bool, parse_time
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 RUNNING_ONLY = -1.0

@@ -12,7 +12,7 @@ from msgspec import field
 from gridengine.state.hosts import Host, HostDrain, OrphanTask
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.state import State
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 
 class HostHeard(Event, frozen=True, tag=True):

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import structs
 
-from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state.jobs import KEPT_JOBS, NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.shared_values import share_values
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges, parse_slot_ranges
 
 
 class JobSubmitted(Event, frozen=True, tag=True):

@@ -13,7 +13,7 @@ from gridengine.state.machines.event import Event, Handlers, Transitions, unchan
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey
+from gridengine.values.task_key import SlaveKey
 
 
 class SlaveRequested(Event, frozen=True, tag=True):

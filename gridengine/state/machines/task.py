@@ -16,7 +16,7 @@ from gridengine.state.machines.slave import abandon_slaves
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 
 class TaskDispatched(Event, frozen=True, tag=True):

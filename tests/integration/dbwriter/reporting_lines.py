@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridengine.accounting import FIELDS
+from gridengine.usage.accounting import FIELDS
 
 DAY = 1_795_305_600
 """Midnight UTC of a day, in epoch seconds."""

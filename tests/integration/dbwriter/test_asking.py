@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from daemons.dbwriter.server import listen
-from gridengine.arco import ON_BEHALF
+from gridengine.protocols.arco import ON_BEHALF
 from tests import needs
 from tests.integration.cells import eventually
 from tests.integration.dbwriter.conftest import KINDS, new_address

@@ -17,7 +17,7 @@ import pytest
 from daemons.dbwriter import confinement, query_process
 from daemons.dbwriter.answer_text import AnswerLimits
 from daemons.dbwriter.database import Database, DatabaseFault, open_database, transaction
-from gridengine import arco
+from gridengine.protocols import arco
 
 MIB = 2**20
 

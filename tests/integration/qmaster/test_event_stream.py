@@ -16,12 +16,12 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.queries.jobs import ROWS_A_LINE
 from daemons.qmaster.serve.service import Service
-from gridengine.delivery import Ended
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.delivery import Ended
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
 from tests.integration.cells import PATIENCE_S, eventually
 

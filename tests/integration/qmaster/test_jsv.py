@@ -17,8 +17,8 @@ import pytest
 from clients.program import Failure
 from clients.verifiers import verify_request
 from daemons.qmaster.serve.jsv import ServerVerifier
-from gridengine.gdi.requests import Answer, Submit
 from gridengine.options.option import OptionError
+from gridengine.protocols.gdi.requests import Answer, Submit
 from gridengine.state.configured.configuration import HostConfiguration
 from tests import needs
 from tests.integration.cells import PATIENCE_S

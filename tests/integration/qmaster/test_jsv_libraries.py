@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from clients.verifiers import verify_request
-from gridengine.gdi.requests import Submit
+from gridengine.protocols.gdi.requests import Submit
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
 from tests.integration.qmaster.verifying import SHARE, ask, submission

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from daemons.qmaster.serve.jsv import ServerVerifier
-from gridengine.gdi.requests import Answer, Caller, Submit
+from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from gridengine.state.configured.configuration import HostConfiguration
 from tests.integration.cells import PATIENCE_S
 

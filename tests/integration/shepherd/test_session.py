@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gridengine import session
+from gridengine.protocols import session
 from tests.integration.cells import PATIENCE_S
 from tests.integration.shepherd.cell import Cell, Task, alive, wait_for
 

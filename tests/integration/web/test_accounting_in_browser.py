@@ -13,7 +13,7 @@ from aiohttp import web
 from playwright.sync_api import expect
 
 from daemons.web.app import build_app
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import Cell
 from tests.integration.cells import eventually
 from tests.integration.dbwriter.plays import Cell as WriterCell

@@ -10,8 +10,8 @@ import pytest
 from clients import gdi
 from clients.admin.__main__ import main
 from daemons.qmaster.queries.reading import READERS
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import REQUESTS, Caller
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import REQUESTS, Caller
 from tests.harness import MASTER, Cell
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.refusal import Refusal
-from gridengine.accounting import FIELDS, parse_line
+from gridengine.usage.accounting import FIELDS, parse_line
 
 WHOLE = ":".join(FIELDS)
 

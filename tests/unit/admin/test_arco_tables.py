@@ -13,7 +13,7 @@ from rich.console import Console
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.arco.tables import as_json, pivot_rows, print_table
 from clients.admin.refusal import Refusal
-from gridengine.arco_rows import csv_text, format_value
+from gridengine.protocols.arco_rows import csv_text, format_value
 
 PIVOT = {"rows": "project", "columns": "time", "values": ["cpu", "mem"]}
 MONTHS = Answer(

@@ -13,7 +13,7 @@ from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.host_keys import authority_of
 from clients.admin.installation import Installation
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 from tests.unit.admin.administrator import Administrator
 

@@ -22,7 +22,7 @@ from clients.admin.join import join_cell
 from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
-from gridengine.joining import REPEAT_S, JoinedHost, JoinRecord, JoinToken, encode_record, parse_token, read_record
+from gridengine.protocols.joining import REPEAT_S, JoinedHost, JoinRecord, JoinToken, encode_record, parse_token, read_record
 from tests.harness import Cell
 from tests.unit.admin.administrator import Administrator
 

@@ -15,7 +15,7 @@ from clients.admin import live_checks, membership
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
-from gridengine.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from clients.admin.__main__ import main as admin_main
 from clients.admin.refusal import Refusal
 from clients.admin.releases import Releases
 from clients.admin.releases import main as releases_main
-from gridengine.release_lock import lock_release_exclusively, lock_release_shared
+from gridengine.files.release_lock import lock_release_exclusively, lock_release_shared
 
 
 def built(prefix: Path, name: str, *programs: str, libraries: str = "all", date: int = 0) -> None:

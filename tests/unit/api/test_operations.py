@@ -14,8 +14,8 @@ from gridengine.api.async_cell import AsyncCell
 from gridengine.api.cell import Cell
 from gridengine.api.job_fields import JobFields, ReservationFields
 from gridengine.api.operations import Operation
-from gridengine.gdi.reading import BODIES, decode_body
-from gridengine.gdi.requests import REQUESTS, Changes, Reserve, Submit, decode_request
+from gridengine.protocols.gdi.reading import BODIES, decode_body
+from gridengine.protocols.gdi.requests import REQUESTS, Changes, Reserve, Submit, decode_request
 
 OPERATIONS: list[Operation[Any]] = [
     operations.alter([1, "2"], priority=-5, hard={"h_rt": 60}, queue="all.q"),

@@ -19,7 +19,7 @@ import typer.main
 
 from clients.admin.__main__ import main
 from clients.admin.program import app
-from gridengine.bootstrap import REQUIRED
+from gridengine.files.bootstrap import REQUIRED
 
 NEEDED = ("bootstrap", "act_qmaster")
 OPTIONAL = ("cell_id", "web", "arco", "shadow_masters", "host_aliases", "cluster_name")

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 

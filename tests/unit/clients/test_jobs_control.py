@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients.render.accounting import full_record
-from gridengine.accounting import FIELDS, parse_line, record_filter
+from gridengine.usage.accounting import FIELDS, parse_line, record_filter
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 

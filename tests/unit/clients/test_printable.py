@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gridengine.printable import printable
+from gridengine.values.printable import printable
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 

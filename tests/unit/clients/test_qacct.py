@@ -16,7 +16,7 @@ import pytest
 from clients import accounting_source
 from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling import accounting_table
-from gridengine.accounting import FIELDS, AccountingRecord
+from gridengine.usage.accounting import FIELDS, AccountingRecord
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 

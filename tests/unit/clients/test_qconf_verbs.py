@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import Cell
 from tests.unit.clients.shell import Outcome, Shell
 

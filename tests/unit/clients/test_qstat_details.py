@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gridengine.delivery import UsageReport
+from gridengine.protocols.delivery import UsageReport
 from gridengine.state.jobs import Grant, Usage
 from gridengine.state.slaves import SlaveTask
 from tests.harness import Cell

@@ -8,12 +8,12 @@ from typing import Any
 from daemons.execd.environment import Account
 from daemons.execd.site import HostSite
 from gridengine.config.cluster_queue import ClusterQueue
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
 from gridengine.state.configured.objects import read_checkpoint
 from gridengine.state.jobs import Grant, Job
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 QUEUE = {name: field.default for name, field in ClusterQueue.model_fields.items()}
 ALICE = Account("alice", 1001, 1001, "alice", "/home/alice", "/bin/bash")

@@ -25,15 +25,15 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
-from gridengine.delivery import Origin, Start
-from gridengine.reserved_usage import Allocation
+from gridengine.protocols.delivery import Origin, Start
+from gridengine.protocols.task_file import decode
 from gridengine.state.jobs import Confinement, Grant
-from gridengine.task_file import decode
-from gridengine.task_key import TaskKey
+from gridengine.usage.reserved_usage import Allocation
+from gridengine.values.task_key import TaskKey
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 from tests.unit.execd.test_slave_config import slave_start
 
-#: `active_jobs` as the release before `gridengine.task_file` wrote it: bound and checkpointed, a slave task, a login
+#: `active_jobs` as the release before `gridengine.protocols.task_file` wrote it: bound and checkpointed, a slave task, a login
 KEPT = Path(__file__).parents[2] / "data/task-files-v2"
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -12,7 +12,7 @@ from daemons.execd.actor import ExecdActor
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.tasks import NotNow
 from daemons.runtime.ray_session import KEPT
-from gridengine.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
+from gridengine.protocols.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
 from tests.unit.execd.instructions import start
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from daemons.execd import attempt_log as module
 from daemons.execd.attempt_log import AttemptLog
-from gridengine.delivery import Batch
+from gridengine.protocols.delivery import Batch
 
 KEY, JOB = (12, 1, 1), 1.5
 

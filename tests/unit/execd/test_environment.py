@@ -9,9 +9,9 @@ import pytest
 
 from daemons.execd.environment import TaskPaths, job_environment, method_environment
 from daemons.execd.site import HostSite
-from gridengine.delivery import Start
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import Start
 from gridengine.state.jobs import Grant
+from gridengine.values.ranges import Ranges
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 PATHS = TaskPaths(

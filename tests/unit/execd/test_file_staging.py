@@ -8,7 +8,7 @@ import pytest
 
 from daemons.execd.task_config import task_config
 from gridengine.config.command_variables import PROCEDURE_VARIABLES
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.methods import expand
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 

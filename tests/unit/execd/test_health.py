@@ -16,7 +16,7 @@ import pytest
 from daemons.execd import backoff
 from daemons.execd.health import Health, spool_fault
 from daemons.execd.site import HostSite
-from gridengine.delivery import HostFaults
+from gridengine.protocols.delivery import HostFaults
 
 
 @pytest.fixture

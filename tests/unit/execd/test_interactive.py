@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemons.execd.task_config import task_config
-from gridengine.task_file import TaskConfig, decode, encode
+from gridengine.protocols.task_file import TaskConfig, decode, encode
 from shepherd.command_line import job_command_line
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from daemons.execd.load import LoadReporter, Reading, load_values
-from gridengine.topology import Topology
+from gridengine.values.topology import Topology
 
 READING = Reading(
     load=(0.19873046875, 0.0546875, 0.0126953125),

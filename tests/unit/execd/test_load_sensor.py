@@ -13,7 +13,7 @@ from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, write_faults
 from daemons.runtime.cell import Cell
-from gridengine.protocol import SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.configured.configuration import HostConfiguration
 from tests.unit.execd.test_load import READING
 

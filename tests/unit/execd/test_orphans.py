@@ -14,9 +14,9 @@ from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_record import TaskRecord
 from daemons.execd.tasks import Tasks
-from gridengine.delivery import Ended, Origin, Report
-from gridengine.task_key import TaskKey
-from gridengine.topology import Topology
+from gridengine.protocols.delivery import Ended, Origin, Report
+from gridengine.values.task_key import TaskKey
+from gridengine.values.topology import Topology
 from tests.unit.execd.instructions import configuration, start
 
 

@@ -14,8 +14,8 @@ import pytest
 from daemons.execd import ended_outputs, output_reader
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.output_reader import MAX_READINGS, MAX_READINGS_PER_OWNER, OutputReader
-from gridengine.delivery import OutputRequest, OutputTail, decode_output_tail, encode
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_tail, encode
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
 

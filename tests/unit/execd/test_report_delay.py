@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daemons.execd.report_delay import ENDED_DELAY_S, STARTED_DELAY_S, YOUNG_S, ReportDelay
-from gridengine.delivery import Ended, Load, Started
+from gridengine.protocols.delivery import Ended, Load, Started
 
 FIRST, SECOND = (1, 1, 1), (2, 1, 1)
 

@@ -11,9 +11,9 @@ import pytest
 from daemons.execd import reporter as module
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.reporter import Reporter
-from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
+from gridengine.protocols.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 KEY = (1, 1, 1)
 

@@ -9,8 +9,8 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint, Restraints, confinement
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.state.jobs import Confinement, Grant
-from gridengine.task_key import SlaveKey, TaskKey
-from gridengine.topology import Topology
+from gridengine.values.task_key import SlaveKey, TaskKey
+from gridengine.values.topology import Topology
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 HOST = Topology.of([(0, core, core) for core in range(4)])

@@ -12,11 +12,11 @@ import pytest
 from daemons.execd import active_jobs
 from daemons.execd.site import HostSite, link_programs
 from daemons.execd.task_config import task_config
-from gridengine.delivery import Start
+from gridengine.protocols.delivery import Start
+from gridengine.protocols.task_file import TaskConfig
 from gridengine.state.jobs import Grant
 from gridengine.state.slaves import SlaveTask
-from gridengine.task_file import TaskConfig
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 from shepherd.command_line import job_command_line
 from shepherd.control import Control, Kill, Signal
 from shepherd.plan import Run, plan

@@ -7,10 +7,10 @@ from typing import Any
 from daemons.execd.environment import job_environment
 from daemons.execd.standard_files import standard_files
 from daemons.execd.task_config import task_config
-from gridengine.delivery import Start
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import Start
 from gridengine.slurm import MARK
 from gridengine.state.jobs import Grant
+from gridengine.values.ranges import Ranges
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 from tests.unit.execd.test_environment import PATHS
 

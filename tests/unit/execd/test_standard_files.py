@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemons.execd.standard_files import StandardFiles, expand, standard_files
-from gridengine.ranges import Ranges
+from gridengine.values.ranges import Ranges
 from tests.unit.execd.instructions import start
 
 

@@ -12,8 +12,8 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import process_share, read_site
 from daemons.execd.task_config import pe_hostfile, task_config
+from gridengine.protocols.task_file import TaskConfig, decode, encode
 from gridengine.state.jobs import Grant
-from gridengine.task_file import TaskConfig, decode, encode
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from daemons.execd import task_log
-from gridengine.delivery import Ended
-from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.protocols.delivery import Ended
+from gridengine.usage.failed import AFTER_JOB, ENFORCED, RESCHEDULED
+from gridengine.values.task_key import SlaveKey, TaskKey
 from shepherd import task_files
 from tests.unit.execd.instructions import start
 

@@ -16,9 +16,9 @@ from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
-from gridengine.delivery import Acknowledgement, Forget, Signal, Start
-from gridengine.task_key import TaskKey
-from gridengine.topology import Topology
+from gridengine.protocols.delivery import Acknowledgement, Forget, Signal, Start
+from gridengine.values.task_key import TaskKey
+from gridengine.values.topology import Topology
 from tests.unit.execd.instructions import configuration, start
 
 

@@ -7,11 +7,11 @@ import shlex
 
 import pytest
 
-from gridengine.hints import did_you_mean, unknown_resource_hint
 from gridengine.options.commands import COMMANDS
 from gridengine.options.help_text import EXAMPLES, groups, help_text
 from gridengine.options.hints import unknown_option_hint
 from gridengine.options.option import read_options
+from gridengine.terminal.hints import did_you_mean, unknown_resource_hint
 
 each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 

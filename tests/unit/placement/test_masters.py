@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.errors import SyntaxFault
 from gridengine.placement.values import requested_amount, slots_in, stricter
-from gridengine.ranges import MAX_SLOTS
+from gridengine.values.ranges import MAX_SLOTS
 from tests.builders import Cluster, why
 
 

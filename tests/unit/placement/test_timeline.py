@@ -10,7 +10,7 @@ from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationEnding, ReservationGranted, ReservationStarted
 from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.reservations import AdvanceReservation, JobReservation
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 from tests.builders import NOW, Cluster
 
 SPANS = [(0.0, 10.0, 2.0), (5.0, 15.0, 3.0), (15.0, 20.0, 4.0)]

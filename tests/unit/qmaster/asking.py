@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from daemons.qmaster.queries.reading import READERS
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.reading import decode_body
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")

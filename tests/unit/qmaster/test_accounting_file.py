@@ -11,7 +11,7 @@ import pytest
 
 from daemons.qmaster.spooling import text_file
 from daemons.qmaster.spooling.followed_file import NOTE_S
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 
 

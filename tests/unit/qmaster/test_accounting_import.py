@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.accounting import FIELDS
+from gridengine.usage.accounting import FIELDS
 from tests.harness import Cell
 
 LINES = [

@@ -12,8 +12,8 @@ import pytest
 from daemons.qmaster.serve import accounting_reading
 from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.spooling.accounting_table import AccountingTable
-from gridengine.accounting import FIELDS, AccountingRecord, record_filter
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.usage.accounting import FIELDS, AccountingRecord, record_filter
 from tests.harness import MASTER, Cell
 from tests.unit.played_process import PlayedProcess
 

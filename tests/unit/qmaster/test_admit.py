@@ -8,7 +8,7 @@ import pytest
 
 from daemons.qmaster.admit import admit
 from daemons.schedd.cycle import schedule
-from gridengine.orders import Orders, StartOrder
+from gridengine.protocols.orders import Orders, StartOrder
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant
 from tests.harness import Cell

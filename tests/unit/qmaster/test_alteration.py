@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.queries.explanation import explain_jobs
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import Holder
 from tests.harness import Cell
 

@@ -18,8 +18,19 @@ from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
-from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Signal, Start, Started, Verdict, decode, encode
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import (
+    Acknowledgement,
+    Batch,
+    Configure,
+    Inventory,
+    Signal,
+    Start,
+    Started,
+    Verdict,
+    decode,
+    encode,
+)
+from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
 
 HOST = "h1"

@@ -9,10 +9,10 @@ import pytest
 
 from daemons.qmaster.queries.reading import READERS
 from gridengine.errors import SyntaxFault
-from gridengine.gdi import bounds
-from gridengine.gdi.reading import BODIES, decode_body
-from gridengine.gdi.requests import REQUESTS, Submit, decode_request
-from gridengine.gdi.shape_faults import shape_fault
+from gridengine.protocols.gdi import bounds
+from gridengine.protocols.gdi.reading import BODIES, decode_body
+from gridengine.protocols.gdi.requests import REQUESTS, Submit, decode_request
+from gridengine.protocols.gdi.shape_faults import shape_fault
 from tests.harness import Cell
 from tests.unit.qmaster.asking import read
 

@@ -6,8 +6,8 @@ import pytest
 
 from daemons.qmaster.queries.job_detail import job_detail
 from daemons.qmaster.queries.selection import Listing
-from gridengine.delivery import Checkpointed, Ended
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.delivery import Checkpointed, Ended
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state import checkpointing
 from gridengine.state.jobs import SHORT_TRY_S
 from tests.harness import Cell

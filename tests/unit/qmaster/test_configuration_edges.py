@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.config import KINDS
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
 

@@ -6,8 +6,8 @@ import pytest
 
 from daemons.qmaster.serve.cycle_pacing import _KEPT, APART_S, MANY, YOUNG_S, CyclePacing, Key
 from daemons.qmaster.serve.scheduling import SchedulerDriver
-from gridengine.delivery import UsageReport
-from gridengine.mirroring import Measures
+from gridengine.protocols.delivery import UsageReport
+from gridengine.protocols.mirroring import Measures
 from gridengine.state.jobs import Usage
 from tests.harness import Cell
 

@@ -15,7 +15,7 @@ from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling import followed_file, text_file
 from daemons.qmaster.spooling.followed_file import NOTE_S
 from daemons.qmaster.spooling.spool import Spool, Transaction
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 
 PLAYS = 30

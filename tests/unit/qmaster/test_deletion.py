@@ -9,8 +9,8 @@ import pytest
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.slices import SLICE as SLICES
 from daemons.qmaster.serve.slices import slices
-from gridengine.delivery import UsageReport
-from gridengine.gdi.requests import Answer, Caller, DeleteJobs
+from gridengine.protocols.delivery import UsageReport
+from gridengine.protocols.gdi.requests import Answer, Caller, DeleteJobs
 from gridengine.state.jobs import Usage
 from tests.harness import Cell
 

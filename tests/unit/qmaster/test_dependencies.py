@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gridengine.delivery import Load
 from gridengine.placement.pending import ready_tasks
+from gridengine.protocols.delivery import Load
 from gridengine.state.state_codes import pending_groups
 from tests.harness import LOAD, Cell
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from daemons.qmaster.serve.dispatch import Dispatcher
-from gridengine.delivery import Acknowledgement, Batch, Load, Start, decode, encode
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Acknowledgement, Batch, Load, Start, decode, encode
+from gridengine.values.task_key import TaskKey
 from tests.harness import LOAD, Cell
 
 HOST = "h1"

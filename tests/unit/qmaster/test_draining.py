@@ -9,7 +9,7 @@ import pytest
 
 from daemons.qmaster.queries import status
 from daemons.qmaster.queries.explanation import explain_jobs
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import MASTER, Cell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve.service import Service
-from gridengine.gdi.requests import Answer, Caller, Submit
+from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from tests.harness import MASTER, Cell
 
 ALICE = Caller("alice", 1001, "users", 100, MASTER)

@@ -12,8 +12,8 @@ from daemons.qmaster.decide import DECISIONS
 from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.endpoints import ENDPOINTS
 from daemons.qmaster.serve.service import Service
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import REQUESTS, Answer, Caller
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller
 from tests.harness import Cell
 
 

@@ -7,9 +7,9 @@ import pytest
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.rules.failures import FAILURES
-from gridengine.failed import ENFORCED, LOST, RESCHEDULED, TEXTS
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
+from gridengine.usage.failed import ENFORCED, LOST, RESCHEDULED, TEXTS
 from tests.harness import Cell
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from daemons.qmaster.serve import event_clients
 from daemons.qmaster.serve.event_clients import EventClient, EventClients
-from gridengine.gdi.requests import Caller, KillEventClients
+from gridengine.protocols.gdi.requests import Caller, KillEventClients
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute
 

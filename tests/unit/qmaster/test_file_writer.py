@@ -15,7 +15,7 @@ import pytest
 
 from daemons.qmaster.serve import file_writer
 from daemons.qmaster.serve.service import Service
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")

@@ -13,8 +13,8 @@ from daemons.qmaster.decide.jobs.admission import check_limits
 from daemons.qmaster.queries.jobs import jobs as listed
 from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.selection import select_jobs
-from gridengine.delivery import Inventory, Load
-from gridengine.gdi.requests import Caller, DeleteJobs
+from gridengine.protocols.delivery import Inventory, Load
+from gridengine.protocols.gdi.requests import Caller, DeleteJobs
 from gridengine.state.events import encode_events
 from tests.harness import LOAD, Cell
 

@@ -9,9 +9,9 @@ from msgspec import structs
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.spooling import history_table
-from gridengine.ranges import Ranges
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.job import HoldsChanged, JobSubmitted
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 DAY_S = 86400.0

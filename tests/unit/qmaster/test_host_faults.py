@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from daemons.qmaster.effects import acknowledgement_events
-from gridengine.delivery import Acknowledgement, Ended, HostFaults, Start
+from gridengine.protocols.delivery import Acknowledgement, Ended, HostFaults, Start
 from gridengine.state.state_codes import instance_state_codes
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
 
 FULL = "/spool takes no files: No space left on device"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from daemons.qmaster.serve.host_log import HostLog
-from gridengine.delivery import Inventory, Load
+from gridengine.protocols.delivery import Inventory, Load
 from tests.harness import LOAD, Cell
 
 Logged = Callable[[], list[str]]

@@ -13,9 +13,9 @@ import pytest
 from daemons.qmaster.serve.host_releases import HELLO_S, HostReleases
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.release import ray_version
-from gridengine.delivery import Batch, Inventory, encode
-from gridengine.gdi.requests import Answer, Caller, ExecdHello
-from gridengine.protocol import PROTOCOL, incompatibility_reason
+from gridengine.protocols.delivery import Batch, Inventory, encode
+from gridengine.protocols.gdi.requests import Answer, Caller, ExecdHello
+from gridengine.protocols.protocol import PROTOCOL, incompatibility_reason
 from tests.harness import MASTER, Cell
 
 ROOT = Caller("root", 0, "root", 0, MASTER)

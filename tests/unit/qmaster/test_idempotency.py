@@ -12,7 +12,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import answer_table
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
 from daemons.runtime.idempotency import HEADER, MalformedKey, key_of
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")

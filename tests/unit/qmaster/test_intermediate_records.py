@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gridengine.accounting import AccountingRecord
-from gridengine.delivery import Ended, UsageReport
+from gridengine.protocols.delivery import Ended, UsageReport
 from gridengine.state.jobs import Usage
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.task_key import SlaveKey, TaskKey
 from tests.harness import Cell
 
 DAY_S = 86_400

@@ -6,9 +6,9 @@ import pytest
 
 from daemons.qmaster.notifications.interventions import Intervention
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.delivery import Inventory
-from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import Inventory
+from gridengine.usage.failed import AFTER_JOB, ENFORCED, RESCHEDULED
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 pytestmark = pytest.mark.statement("GC-4")

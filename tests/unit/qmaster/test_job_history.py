@@ -10,10 +10,10 @@ from clients.qexplain import EVENTS
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.notifications import job_history
-from gridengine.ranges import Ranges
 from gridengine.state.machines import job, slave, task
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.task import TaskDispatched
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 

@@ -10,10 +10,10 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.spooling.job_parts import JOBS_A_PART
 from daemons.qmaster.spooling.spool import Spool
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import HoldsChanged, JobSubmitted
 from gridengine.state.parts import Assembly
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 from tests.past.play import perform
 

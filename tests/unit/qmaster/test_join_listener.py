@@ -23,8 +23,8 @@ from daemons.qmaster.serve.joining import LARGEST, JoinRequests
 from daemons.runtime.cell import USUAL_LIMITS
 from daemons.runtime.keys import Keys
 from daemons.runtime.listener import open_tcp_socket
-from gridengine.gdi.requests import Answer, Caller
-from gridengine.joining import JoinRecord, JoinToken, encode_record, join_directory, new_token
+from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.protocols.joining import JoinRecord, JoinToken, encode_record, join_directory, new_token
 from tests import needs
 
 RANDOM = bytes(range(24))

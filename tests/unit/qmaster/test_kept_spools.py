@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gridengine.accounting import AccountingRecord
-from gridengine.delivery import Ended, Inventory, Load
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import Ended, Inventory, Load
+from gridengine.usage.accounting import AccountingRecord
+from gridengine.values.task_key import TaskKey
 from tests.harness import LOAD, Cell
 from tests.past.kept import KEPT, unpack
 from tests.past.play import ACTS, HOSTS

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gridengine.ranges import Ranges
 from gridengine.state.state_codes import held_tasks
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 MILLION = 1_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from daemons.schedd.cycle import schedule
-from gridengine.delivery import Ended, Inventory, Load, Start, Started
 from gridengine.placement.explanation import explanation
 from gridengine.placement.pending import waiting_reason
+from gridengine.protocols.delivery import Ended, Inventory, Load, Start, Started
 from gridengine.state.jobs import SHORT_TRY_S
 from gridengine.state.state_codes import instance_state_codes, running_state_codes
 from tests.harness import LOAD, Cell

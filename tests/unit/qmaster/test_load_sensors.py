@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.delivery import Load
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 
 

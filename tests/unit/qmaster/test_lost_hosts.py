@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.delivery import Inventory, Load
+from gridengine.protocols.delivery import Inventory, Load
 from tests.harness import LOAD, Cell
 
 

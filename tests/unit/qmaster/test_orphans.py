@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from daemons.qmaster.queries.reading import READERS
-from gridengine.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.hosts import OrphanTask
 from gridengine.state.jobs import Usage
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 from tests.harness import LOAD, Cell
 
 KEY = TaskKey(77, 1, 1)

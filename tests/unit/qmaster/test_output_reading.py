@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.serve.output_reading import MAX_OPEN_CALLS, OutputReading
-from gridengine.delivery import OutputRequest, OutputTail, decode_output_request, encode
-from gridengine.gdi.requests import Answer, Caller
-from gridengine.task_key import TaskKey
+from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_request, encode
+from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import Cell
 
 

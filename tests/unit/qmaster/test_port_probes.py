@@ -13,7 +13,7 @@ import pytest
 from clients.admin.free_ports import free_range
 from daemons.qmaster.serve.port_probes import PortProbes, try_ports
 from daemons.runtime import cell as cells
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
 

@@ -11,7 +11,7 @@ from clients.render.accounting import full_record
 from daemons.qmaster.notifications.accounting import category
 from daemons.qmaster.notifications.mail import Mail
 from daemons.qmaster.queries.job_ends import outcome
-from gridengine.accounting import FIELDS, WIDTH, AccountingRecord
+from gridengine.usage.accounting import FIELDS, WIDTH, AccountingRecord
 from tests.harness import Cell
 
 STAMP = "11/26/2026 22:51:04 [0:812]: "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.delivery import Ended, Load, UsageReport
+from gridengine.protocols.delivery import Ended, Load, UsageReport
 from gridengine.state.jobs import Usage
 from tests.harness import LOAD, Cell
 

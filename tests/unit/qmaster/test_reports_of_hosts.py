@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Started, UsageReport
+from gridengine.protocols.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Started, UsageReport
 from gridengine.state.jobs import Usage
 from tests.harness import Cell
 

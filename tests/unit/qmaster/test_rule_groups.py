@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from gridengine.state.state_codes import instance_state_codes
 from tests.harness import LOAD, Cell
 from tests.unit.qmaster.asking import attribute, entries, read, texts

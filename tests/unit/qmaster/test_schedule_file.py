@@ -11,8 +11,8 @@ import pytest
 
 from daemons.qmaster.serve.scheduling import SchedulerDriver
 from daemons.qmaster.spooling.text_file import TextFile
-from gridengine.mirroring import Measures
-from gridengine.orders import Orders
+from gridengine.protocols.mirroring import Measures
+from gridengine.protocols.orders import Orders
 from tests.harness import Cell
 
 

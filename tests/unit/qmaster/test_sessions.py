@@ -6,7 +6,7 @@ import pytest
 
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.runtime.tickets import holder_of, session_ticket
-from gridengine.gdi.requests import Answer, Caller, OpenSession
+from gridengine.protocols.gdi.requests import Answer, Caller, OpenSession
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from gridengine.gdi.shape_faults import shape_fault
+from gridengine.protocols.gdi.shape_faults import shape_fault
 
 
 class Wish(msgspec.Struct, forbid_unknown_fields=True):

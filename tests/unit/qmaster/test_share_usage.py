@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.delivery import UsageReport
+from gridengine.protocols.delivery import UsageReport
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Usage
 from tests.harness import Cell

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve.service import Service
-from gridengine.gdi.requests import Answer, Caller, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
 from tests.harness import MASTER, Cell
 
 ROOT = Caller("root", 0, "root", 0, MASTER)

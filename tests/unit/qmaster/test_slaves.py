@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gridengine.delivery import Ended, Inventory, Started
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.delivery import Ended, Inventory, Started
+from gridengine.protocols.gdi.requests import Answer
 from tests.harness import Cell
 
 
@@ -159,7 +159,7 @@ def test_the_end_waits_for_the_slaves_and_ends_them(wide: Cell, job: int) -> Non
 
 
 def _everything_up(cell: Cell) -> list[Any]:
-    from gridengine.delivery import Load
+    from gridengine.protocols.delivery import Load
     from tests.harness import LOAD
 
     return [Load(cell.now, dict(LOAD), full=True, incarnation="boot1")]

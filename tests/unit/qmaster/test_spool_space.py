@@ -16,8 +16,8 @@ from daemons.qmaster.serve import spool_space
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import write_fault
 from daemons.runtime.call_faults import NotServing
-from gridengine.delivery import Batch, encode
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.delivery import Batch, encode
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")

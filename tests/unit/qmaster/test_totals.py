@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from daemons.qmaster.queries import status
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import Cell
 
 

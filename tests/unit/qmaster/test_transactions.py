@@ -8,12 +8,12 @@ from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.config import KINDS
-from gridengine.delivery import UsageReport
-from gridengine.ranges import Ranges
+from gridengine.protocols.delivery import UsageReport
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Tickets, Usage
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.job import HoldsChanged, PrioritiesSet
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.serve.verified_copies import verified_copies
-from gridengine.gdi.requests import Answer, Caller, ResubmitJobs, Submit
+from gridengine.protocols.gdi.requests import Answer, Caller, ResubmitJobs, Submit
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 100, "h2")

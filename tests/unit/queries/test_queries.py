@@ -13,11 +13,11 @@ from daemons.qmaster.queries.jobs import jobs
 from daemons.qmaster.queries.queues import cluster_queues, queue_configurations, queues
 from daemons.qmaster.queries.selection import Listing
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller
 from gridengine.placement.urgency import resource_urgency
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Hold
 from gridengine.state.machines.job import HoldsChanged, PrioritiesSet
+from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant, Hold, Job, Task
 from gridengine.state.state_codes import instance_state_codes, pending_groups, pending_state_codes, running_state_codes
+from gridengine.values.ranges import Ranges
 from tests.builders import Cluster
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from daemons.qmaster.queries.task_ends import end_of, outcome, state_after, states, usage
-from gridengine.accounting import FIELDS, AccountingRecord
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Hold
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.task import TaskRequeued, TaskStarted, TaskSuspensionChanged
+from gridengine.usage.accounting import FIELDS, AccountingRecord
+from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.reservations import AdvanceReservation
 from tests.harness import Cell
 
@@ -54,7 +54,7 @@ class ReservingCell(Cell):
 
     def wait(self, seconds: float) -> None:
         """Let time pass; hosts go on reporting."""
-        from gridengine.delivery import Load
+        from gridengine.protocols.delivery import Load
 
         self.now += seconds
         for name, host in self.state.hosts.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.bookings import CLUSTER
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell

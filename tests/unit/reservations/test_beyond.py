@@ -12,7 +12,7 @@ from dateutil import rrule as rrule_module
 
 from daemons.qmaster.decide.reservations.series import MOST_EXAMINED
 from daemons.qmaster.notifications.mail import Mail
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell

@@ -170,7 +170,7 @@ def test_the_examples_of_the_specification(shell: Shell, cell: ReservingCell) ->
     for name in cell.names:
         cell.add("exec_host", name, hostname=name)
         cell.admin("config_add", kind="submit_host", name=name)
-        from gridengine.delivery import Load
+        from gridengine.protocols.delivery import Load
         from tests.harness import LOAD
 
         cell.report(name, Load(cell.now, {**LOAD, "arch": "sol-sparc64"}, full=True, incarnation="1"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from tests.unit.reservations.conftest import ReservingCell
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gridengine.config import KINDS
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from tests.unit.reservations.conftest import ReservingCell
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from gridengine.state.bookings import CLUSTER
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.state_codes import instance_state_codes
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -177,7 +177,7 @@ def test_a_reserved_instance_that_is_no_longer_configured_serves_on_as_an_orphan
     assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]) == "o"
     cell.restart()
     assert instance_state_codes(cell.state, cell.state.instances["all.q@h1"]).endswith("o")
-    from gridengine.delivery import Load
+    from gridengine.protocols.delivery import Load
     from tests.harness import LOAD
 
     for host in cell.names:

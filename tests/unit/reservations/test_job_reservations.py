@@ -89,7 +89,7 @@ def test_a_restarted_scheduler_takes_back_what_the_one_before_promised(cell: Res
 
 @pytest.mark.statement("AR-52")
 def test_orders_that_do_not_know_a_reservation_promise_nothing(cell: ReservingCell) -> None:
-    from gridengine.orders import Orders
+    from gridengine.protocols.orders import Orders
     from gridengine.state.jobs import Grant
     from gridengine.state.reservations import JobReservation
 

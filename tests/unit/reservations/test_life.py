@@ -6,7 +6,7 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from gridengine.delivery import Inventory, Load
+from gridengine.protocols.delivery import Inventory, Load
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.harness import LOAD

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.accounting import WIDTH
+from gridengine.usage.accounting import WIDTH
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -95,7 +95,7 @@ def test_letters_at_start_end_and_trouble(cell: ReservingCell) -> None:
     cell.wait(10)
     cell.master.lose_host("h1")
     cell.tick()
-    from gridengine.delivery import Load
+    from gridengine.protocols.delivery import Load
     from tests.harness import LOAD
 
     cell.report("h1", Load(cell.now, dict(LOAD), full=True))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.reservation_utilisation import ReservationUtilisation
+from gridengine.usage.reservation_utilisation import ReservationUtilisation
 from tests.unit.clients.shell import Shell
 from tests.unit.clients.test_json_schemas import valid
 from tests.unit.reservations.conftest import ReservingCell
@@ -31,7 +31,7 @@ def use(shell: Shell, number: int, options: str = "") -> dict[str, Any]:
 
 def run(cell: ReservingCell, number: int, seconds: int, **fields: Any) -> None:
     """A job in the reservation, from its start until its end."""
-    from gridengine.delivery import Ended
+    from gridengine.protocols.delivery import Ended
 
     job = cell.submit(ar=number, **fields)
     cell.cycle()

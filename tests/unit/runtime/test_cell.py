@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import Cell, CellFault, Limits, parse_aliases, read_cell
-from gridengine.bootstrap import SETTINGS, invalid_values
+from gridengine.files.bootstrap import SETTINGS, invalid_values
 
 BOOTSTRAP = """\
 # made by init

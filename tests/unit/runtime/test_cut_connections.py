@@ -23,7 +23,7 @@ from daemons.runtime.gateway import Gateway
 from daemons.runtime.http_listener import serve_app
 from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.qmaster_client import QmasterClient
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.garbage import collect_garbage
 
 PATIENCE_S = 60.0

@@ -24,7 +24,7 @@ from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.listener import Listener
 from daemons.runtime.qmaster_client import NoQmaster
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.gdi.requests import Answer, Caller
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 SHARE = 8

@@ -15,7 +15,7 @@ import pytest
 from daemons.runtime import lease_voter
 from daemons.runtime.cell import CellFault
 from daemons.runtime.lease_voter import LeaseVoter, boottime
-from gridengine.lease import LEASE_S, VoteRecord, VoteResponse
+from gridengine.protocols.lease import LEASE_S, VoteRecord, VoteResponse
 
 
 class Clock:

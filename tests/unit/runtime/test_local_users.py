@@ -7,7 +7,7 @@ import pytest
 
 from daemons.runtime import local_users
 from daemons.runtime.local_users import LocalUsers
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 
 
 def test_the_loop_goes_on_while_a_directory_server_thinks_and_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from clients.admin.free_ports import free_range
 from daemons.runtime.cell import LOOPBACK, Cell, CellFault
 from daemons.runtime.ports import claim_block, explain_taken_port, session_ports
-from gridengine.bootstrap import PORT_BLOCK, RAY_PORTS
+from gridengine.files.bootstrap import PORT_BLOCK, RAY_PORTS
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 
 from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
-from gridengine.ranges import Ranges
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import JobChanges
 from gridengine.state.machines.job import HoldsChanged, JobChanged
 from gridengine.state.machines.task import TaskRequeued
+from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster, started
 
 

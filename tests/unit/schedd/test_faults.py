@@ -16,9 +16,9 @@ from daemons.qmaster.queries.jobs import jobs as job_rows
 from daemons.qmaster.queries.selection import Listing
 from daemons.schedd.cycle import schedule
 from daemons.schedd.priorities import normalised
-from gridengine.gdi.requests import Caller
-from gridengine.orders import JobFault, Orders, StartOrder, decode_orders
 from gridengine.placement.urgency import LARGEST, finite
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.protocols.orders import JobFault, Orders, StartOrder, decode_orders
 from gridengine.state.jobs import Grant, Job, JobChanges, Tickets
 from gridengine.state.machines.job import JobChanged, JobErrorChanged, PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet

@@ -6,9 +6,9 @@ import pytest
 
 from daemons.schedd import survey as surveys
 from daemons.schedd.cycle import schedule
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import JobChanges
 from gridengine.state.machines.job import HoldsChanged, JobChanged, PrioritiesSet
+from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.orders import Orders
+from gridengine.protocols.orders import Orders
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.reservation import ReservationGranted

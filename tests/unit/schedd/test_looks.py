@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.task import TaskDispatched, TaskRequeued
+from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster, started
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 from daemons.schedd.actor import Schedd
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
-from gridengine.orders import Orders
+from gridengine.protocols.orders import Orders
 from gridengine.state.events import AnyEvent, encode_events
 from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted

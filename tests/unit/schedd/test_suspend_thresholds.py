@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from daemons.schedd.view import View
-from gridengine.orders import Orders
+from gridengine.protocols.orders import Orders
 from gridengine.state.machines.task import TaskEnded, TaskSuspensionChanged
 from tests.builders import NOW, Cluster
 

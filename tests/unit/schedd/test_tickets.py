@@ -9,7 +9,7 @@ import pytest
 from daemons.qmaster.queries.jobs import jobs as job_rows
 from daemons.qmaster.queries.selection import Listing
 from daemons.schedd.survey import NO_PRIORITY
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import NO_TICKETS
 from gridengine.state.machines.configuration import ObjectSet
 from tests.builders import Cluster

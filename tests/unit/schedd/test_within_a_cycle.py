@@ -11,7 +11,7 @@ import pytest
 from daemons.schedd.actor import Schedd
 from daemons.schedd.dispatch import Dispatch
 from daemons.schedd.priorities import normalised, part_of_most
-from gridengine.orders import Orders
+from gridengine.protocols.orders import Orders
 from gridengine.state.jobs import Grant, JobChanges
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.machines.job import JobChanged

@@ -13,8 +13,8 @@ import pytest
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.call_faults import NotServing
-from gridengine.delivery import Batch, Load, decode, encode
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocols.delivery import Batch, Load, decode, encode
+from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import LOAD, Cell
 from tests.unit.shadow.replicated_cell import ReplicatedCell
 

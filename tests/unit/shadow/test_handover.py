@@ -14,7 +14,7 @@ import pytest
 from daemons.qmaster.shadow import handover
 from daemons.qmaster.shadow.handover import TakeoverRequest
 from daemons.runtime.peers import PeerAway
-from gridengine.lease import VoteRecord
+from gridengine.protocols.lease import VoteRecord
 
 ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no route"), "old": (404, b"unknown"), "s1": (200, b"")}
 

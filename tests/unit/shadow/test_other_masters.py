@@ -26,7 +26,7 @@ from daemons.qmaster.shadow.promotion import shadow_directory
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import Keys
 from daemons.runtime.lease_voter import LeaseVoter
-from gridengine.lease import VoteRecord
+from gridengine.protocols.lease import VoteRecord
 
 
 @pytest.fixture

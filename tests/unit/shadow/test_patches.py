@@ -16,10 +16,10 @@ from daemons.qmaster.spooling.history_table import AT_ONCE
 from daemons.qmaster.spooling.patches import MalformedFrames, Patch, RecentPatches, decode_frames, encode_frames
 from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool, Transaction
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
-from gridengine.gdi.requests import Caller, decode_request
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller, decode_request
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 from tests.unit.shadow.replicated_cell import ReplicatedCell, tables
 
 

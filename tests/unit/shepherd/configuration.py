@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridengine.task_file import TaskConfig, parse
+from gridengine.protocols.task_file import TaskConfig, parse
 
 BASE: dict[str, Any] = {
     "job_id": 7,

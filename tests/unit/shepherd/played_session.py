@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gridengine import session
+from gridengine.protocols import session
 from shepherd.session_process import SessionProcess
 from shepherd.streams import Streams, open_terminal
 from tests.unit.shepherd.configuration import config

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from gridengine.task_file import MAX_LIMIT
+from gridengine.protocols.task_file import MAX_LIMIT
 from shepherd.limits import ResourceLimit, borrowed, can_be_borrowed
 
 LOCKS = 10

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.task_file import MAX_LIMIT, TaskConfig, TaskFileError, parse
+from gridengine.protocols.task_file import MAX_LIMIT, TaskConfig, TaskFileError, parse
 from shepherd.config import read_config, total_limit, with_tmpdir
 from tests.unit.shepherd.configuration import BASE, config
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.failed import HOST_CRASHED
+from gridengine.usage.failed import HOST_CRASHED
 from shepherd import adoption, process_tree, task_files
 
 BOOTED = 1000.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gridengine.failed import AFTER_JOB
-from gridengine.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError, encode
+from gridengine.protocols.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError, encode
+from gridengine.usage.failed import AFTER_JOB
 from shepherd.config import read_config
 from shepherd.method_files import MethodFiles
 from shepherd.task_files import Trace

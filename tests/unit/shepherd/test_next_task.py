@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.task_file import TaskConfig, parse
+from gridengine.protocols.task_file import TaskConfig, parse
 from shepherd import next_task, task_files
 from shepherd.next_task import OVER, LauncherConnection, NextTask, ended_plainly, is_plain
 from tests.unit.shepherd.configuration import BASE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gridengine import task_file
+from gridengine.protocols import task_file
 from shepherd import output_tail
 from shepherd.output_tail import OutputFault, find_file, read, read_end
 from tests.unit.shepherd.configuration import BASE, config

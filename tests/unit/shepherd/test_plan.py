@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gridengine.task_file import TaskConfig
+from gridengine.protocols.task_file import TaskConfig
 from shepherd.methods import SAFE_PATH, Method
 from shepherd.plan import Contain, MakeDirectory, Output, RemoveDirectory, Run, Sweep, control_method_step, plan
 from tests.unit.shepherd.configuration import config

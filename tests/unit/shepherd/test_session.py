@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from gridengine.session import ERROR, OUTPUT
+from gridengine.protocols.session import ERROR, OUTPUT
 from shepherd.session import Session, closing_deadline
 from shepherd.streams import Streams, open_pipes
 from tests.unit.shepherd.configuration import config

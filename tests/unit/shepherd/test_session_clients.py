@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from gridengine import session
+from gridengine.protocols import session
 from shepherd import session_process
 from shepherd.session_process import ENDED
 from tests.unit.shepherd.played_session import PIPE, Caller, Play, Played, ended

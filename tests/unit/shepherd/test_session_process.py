@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gridengine import session
+from gridengine.protocols import session
 from shepherd.session_process import ABANDONED, ENDED, FINISHED, SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal
 from tests.unit.shepherd.configuration import config

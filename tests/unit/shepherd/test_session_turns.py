@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from gridengine import session
+from gridengine.protocols import session
 from shepherd.session_process import ABANDONED, FINISHED
 from tests.unit.shepherd.played_session import PIPE, Play, Played, ended
 

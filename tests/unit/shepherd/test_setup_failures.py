@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.failed import CHANGING_DIRECTORY, NO_SHELL, OPENING_FILES
+from gridengine.usage.failed import CHANGING_DIRECTORY, NO_SHELL, OPENING_FILES
 from shepherd import process
 from shepherd.command_line import CommandLine
 from shepherd.faults import BY_CODE, JOB

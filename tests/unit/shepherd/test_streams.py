@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gridengine.session import ERROR, OUTPUT
+from gridengine.protocols.session import ERROR, OUTPUT
 from shepherd.streams import Streams, open_pipes, open_terminal, set_window_size
 from tests import needs
 

@@ -8,12 +8,12 @@ import pytest
 
 from gridengine.config.configuration import Configuration
 from gridengine.config.scheduler import Scheduler
-from gridengine.ranges import Ranges
 from gridengine.state.apply import apply
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 
 def test_a_missing_parameter_has_the_value_of_the_model() -> None:

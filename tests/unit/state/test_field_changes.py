@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gridengine.gdi.job_request import REQUEST_FIELDS
-from gridengine.gdi.reservation_request import RESERVATION_FIELDS
+from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
+from gridengine.protocols.gdi.reservation_request import RESERVATION_FIELDS
 from gridengine.state.events import decode_events, encode_events
 from gridengine.state.jobs import Grant, JobChanges
 from gridengine.state.machines.job import JobChanged

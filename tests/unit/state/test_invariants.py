@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.ranges import Ranges
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.invariants import invariants
 from gridengine.state.machines import task as task_machine
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 

@@ -11,7 +11,6 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.spooling.spool_file import SpoolError
-from gridengine.ranges import Ranges
 from gridengine.state.apply import CHECKS, HANDLERS, apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant
@@ -22,6 +21,7 @@ from gridengine.state.machines.reservation import ReservationStarted
 from gridengine.state.machines.slave import SlaveRequested
 from gridengine.state.machines.task import MasterEnded, TaskDeletionRequested, TaskDispatched, TaskEnded, TaskErrorCleared
 from gridengine.state.slaves import MasterEnd, SlaveTask
+from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 
 EVENTS = get_args(AnyEvent)

@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.host_rule import HostRule
-from gridengine.units import parse_double
+from gridengine.values.units import parse_double
 
 HOST = {"arch": "lx-amd64", "num_proc": "8", "gpu": "2", "model": "a|b", "mem_total": "16G"}
 

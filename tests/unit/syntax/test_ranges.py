@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gridengine.errors import SyntaxFault
-from gridengine.ranges import MAX_SLOTS, Ranges, format_slot_ranges, parse_slot_ranges
+from gridengine.values.ranges import MAX_SLOTS, Ranges, format_slot_ranges, parse_slot_ranges
 
 
 @pytest.mark.statement("AJ-1")

@@ -5,7 +5,7 @@ from datetime import UTC, timedelta, timezone
 import pytest
 
 from gridengine.errors import SyntaxFault
-from gridengine.units import (
+from gridengine.values.units import (
     INFINITY,
     format_bool,
     format_double,

@@ -14,7 +14,7 @@ from lxml.etree import strip_tags
 
 from daemons.web.app import build_app
 from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.followed import ALICE, Followed, Link, web_of
 
 

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from daemons.web.access import guard as guards
 from daemons.web.app import build_app
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import Cell
 from tests.unit.web.access_server import AccessServer, Play
 from tests.unit.web.browsing import Visitor, visiting

@@ -17,9 +17,9 @@ from daemons.runtime.cell import Cell as InstalledCell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import Web
-from gridengine.delivery import OutputTail, encode
-from gridengine.gdi.requests import Caller
-from gridengine.mirroring import Measures
+from gridengine.protocols.delivery import OutputTail, encode
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.protocols.mirroring import Measures
 from tests.harness import MASTER, Cell
 
 ROOT = Caller("root", 0, "root", 0, MASTER)

@@ -9,7 +9,7 @@ import pytest
 
 from daemons.web.access.guard import COOKIE
 from daemons.web.access.logins import IDLE_S, LONGEST_S, MOST
-from gridengine.web import LINK_MINUTES
+from gridengine.protocols.web import LINK_MINUTES
 from tests.unit.web.access_server import AccessServer, Client, csrf, log_in, status
 from tests.unit.web.followed import ALICE, BOB, Followed
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daemons.web.pages.jobs import most_targets
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import visiting
 from tests.unit.web.followed import ALICE, ROOT, Followed
 

@@ -18,9 +18,9 @@ from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.reservation_values import reservation_values
 from daemons.web.pages.reservations import FIELDS
 from daemons.web.pages.submitting import read_form
-from gridengine.gdi.requests import Caller
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import visiting, words
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
 from tests.unit.web.test_submit_page import FULL, NOW

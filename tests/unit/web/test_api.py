@@ -17,7 +17,7 @@ from daemons.web.api import events
 from daemons.web.api.openapi import document
 from daemons.web.api.resources import ANY, RESOURCES, UNLISTED
 from daemons.web.app import build_app
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed, Link, web_of
 

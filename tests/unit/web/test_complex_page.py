@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from daemons.web.pages.complexes import CHOICES, combinations
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import visiting, words
 from tests.unit.web.followed import ALICE, ROOT, Followed
 

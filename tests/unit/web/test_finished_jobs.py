@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gridengine.delivery import OutputTail
-from gridengine.failed import CHANGING_DIRECTORY, ENFORCED
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.delivery import OutputTail
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.usage.failed import CHANGING_DIRECTORY, ENFORCED
 from tests.unit.web.browsing import Visitor, rows, visiting, words
 from tests.unit.web.followed import ALICE, BOB, Followed
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from daemons.web.pages.formats import printable_output
-from gridengine.delivery import OutputTail
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.delivery import OutputTail
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import Visitor, visiting, words
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
 

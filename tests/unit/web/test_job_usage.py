@@ -11,7 +11,7 @@ import pytest
 from daemons.web import usage_history
 from daemons.web.pages.job_usage import processors, usage_of
 from daemons.web.usage_history import Sample, UsageHistory
-from gridengine.delivery import UsageReport
+from gridengine.protocols.delivery import UsageReport
 from gridengine.state.jobs import Usage
 from tests.unit.web.browsing import rows, visiting, words
 from tests.unit.web.followed import ALICE, Followed

@@ -15,7 +15,7 @@ import pytest
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.listener import open_unix_socket
 from daemons.web.access.links import LinkServer
-from gridengine.web import LINK_MINUTES
+from gridengine.protocols.web import LINK_MINUTES
 from tests.unit.web.access_server import AccessServer
 from tests.unit.web.followed import ALICE
 

@@ -11,7 +11,7 @@ import pytest
 from daemons.web.access import guard as guards
 from daemons.web.access.links import MOST
 from daemons.web.pages.page import render
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.access_server import AccessServer, Client, csrf, log_in, status
 from tests.unit.web.followed import ALICE, BOB, Followed
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daemons.web.manual_states import ManualState, ManualStates
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import Visitor, rows, visiting, words
 from tests.unit.web.followed import ROOT, Followed
 

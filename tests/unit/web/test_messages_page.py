@@ -13,7 +13,7 @@ import pytest
 from daemons.web import message_files
 from daemons.web.message_files import may_read, read_messages
 from daemons.web.pages import formats
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import rows, visiting, words
 from tests.unit.web.followed import ALICE, ROOT, Followed
 

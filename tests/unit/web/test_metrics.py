@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from daemons.web.app import build_app
-from gridengine.delivery import Load
+from gridengine.protocols.delivery import Load
 from tests.harness import MASTER, USERS, Cell
 from tests.unit.web.followed import Followed, web_of
 

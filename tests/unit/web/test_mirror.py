@@ -14,8 +14,8 @@ from msgspec import Raw, structs
 
 from daemons.qmaster.serve import mirrors as qmasters
 from daemons.qmaster.serve.mirrors import LAST
-from gridengine.gdi.requests import Caller
-from gridengine.mirroring import decode_line
+from gridengine.protocols.gdi.requests import Caller
+from gridengine.protocols.mirroring import decode_line
 from tests.harness import Cell
 from tests.unit.web.followed import ALICE, ROOT, Followed
 

@@ -9,8 +9,8 @@ import pytest
 from daemons.web.api.openapi import document
 from daemons.web.api.resources import ANY
 from daemons.web.api.scopes import includes_scope, needed_scope, scope_of_request
-from gridengine.gdi.reading import BODIES
-from gridengine.web import ALL, READ, SCOPES, SUBMIT
+from gridengine.protocols.gdi.reading import BODIES
+from gridengine.protocols.web import ALL, READ, SCOPES, SUBMIT
 from tests.unit.web.access_server import AccessServer, Client
 from tests.unit.web.followed import ALICE
 

@@ -13,7 +13,7 @@ from daemons.qmaster.queries import VIEWS
 from daemons.qmaster.queries.reading import READERS
 from daemons.runtime.qmaster_client import NoQmaster
 from daemons.web.shared import Web
-from gridengine.gdi.requests import Answer
+from gridengine.protocols.gdi.requests import Answer
 from tests.unit.web.followed import ALICE, BOB, Followed, Link, web_of
 
 

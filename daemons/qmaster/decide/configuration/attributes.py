@@ -14,11 +14,11 @@ from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
 from gridengine.errors import ConfigError, SyntaxFault
-from gridengine.gdi.requests import Caller, ConfigureAttributes
-from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import Caller, ConfigureAttributes
 from gridengine.state.state import State
 from gridengine.syntax.lists import is_none
+from gridengine.terminal.hints import did_you_mean
 
 
 def change(state: State, request: ConfigureAttributes, caller: Caller, world: World) -> Decision:

@@ -18,8 +18,8 @@ from daemons.qmaster.permissions import no_right
 from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.config import KINDS
 from gridengine.errors import ConfigError
-from gridengine.gdi.requests import Caller, ChangeObjects, ObjectChange
 from gridengine.kinds import KIND, title
+from gridengine.protocols.gdi.requests import Caller, ChangeObjects, ObjectChange
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.state import State

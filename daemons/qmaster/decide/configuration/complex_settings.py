@@ -17,7 +17,7 @@ from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names
 from gridengine.syntax.load_formula import LoadFormula, parse_load_formula
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 _LISTS: dict[str, tuple[str, ...]] = {
     "cluster_queue": ("complex_values", "load_thresholds", "suspend_thresholds"),

@@ -17,8 +17,8 @@ from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
-from gridengine.gdi.requests import ConfigureObject
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import ConfigureObject
 from gridengine.state.queues import names
 from gridengine.state.state import State
 

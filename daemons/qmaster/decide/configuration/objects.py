@@ -12,10 +12,10 @@ from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.errors import ConfigError
-from gridengine.gdi.requests import Caller, ConfigureObject, ReplaceObjects
-from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import Caller, ConfigureObject, ReplaceObjects
 from gridengine.state.state import State
+from gridengine.terminal.hints import did_you_mean
 
 
 def add(state: State, request: ConfigureObject, caller: Caller, world: World) -> Decision:

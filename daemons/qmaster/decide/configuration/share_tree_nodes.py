@@ -13,11 +13,11 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import ConfigError, SyntaxFault
-from gridengine.gdi.requests import Caller, ChangeShareTree
+from gridengine.protocols.gdi.requests import Caller, ChangeShareTree
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
 from gridengine.syntax.share_tree import PROJECT, USER, Node
-from gridengine.units import parse_number
+from gridengine.values.units import parse_number
 
 _UNCHANGED = "no modifications to sharetree"
 

@@ -12,7 +12,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.errors import ConfigError
-from gridengine.gdi.requests import Caller, ChangeUsers
+from gridengine.protocols.gdi.requests import Caller, ChangeUsers
 from gridengine.state.state import State
 from gridengine.syntax.lists import join_names, split_names
 

@@ -11,9 +11,9 @@ from daemons.qmaster.permissions import no_right
 from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import on_unique_hosts, select_instances
 from gridengine.errors import SyntaxFault
-from gridengine.failed import ENFORCED
-from gridengine.gdi.requests import Caller, CleanQueues
+from gridengine.protocols.gdi.requests import Caller, CleanQueues
 from gridengine.state.state import State
+from gridengine.usage.failed import ENFORCED
 
 
 def clean_queues(state: State, request: CleanQueues, caller: Caller, world: World) -> Decision:

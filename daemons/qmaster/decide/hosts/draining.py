@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
-from gridengine.gdi.requests import Caller, DrainHosts
-from gridengine.hints import did_you_mean
+from gridengine.protocols.gdi.requests import Caller, DrainHosts
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.machines.host import HostDrained, HostDrainEnded
 from gridengine.state.state import State
+from gridengine.terminal.hints import did_you_mean
 
 
 def drain_hosts(state: State, request: DrainHosts, caller: Caller, world: World) -> Decision:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
+from gridengine.protocols.delivery import Origin
 from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Host, OrphanTask
 from gridengine.state.jobs import Job
@@ -19,7 +19,7 @@ from gridengine.state.machines.host import OrphansFound
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.machines.task import TaskDispatched, TaskStarted
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 HasEndedHere = Callable[[TaskKey, Origin], bool]
 """Whether an attempt of a task has ended in this cell, by the accounting index."""

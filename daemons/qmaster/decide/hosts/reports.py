@@ -16,7 +16,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.host_faults import fault_events
 from daemons.qmaster.rules.intermediate_records import IntermediateRecords
 from daemons.qmaster.rules.task_ends import awaited_slaves, conclude_task, lost_task
-from gridengine.delivery import (
+from gridengine.protocols.delivery import (
     Checkpointed,
     Ended,
     HostFaults,
@@ -36,7 +36,7 @@ from gridengine.state.machines.slave import SlaveUsageReported
 from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey, TaskKey
+from gridengine.values.task_key import SlaveKey, TaskKey
 
 
 class ReportsDecision(Decision):

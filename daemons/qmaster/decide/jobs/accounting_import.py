@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Accounted, Decision, World
 from daemons.qmaster.permissions import no_right
-from gridengine.accounting import AccountingRecord, is_valid_record, parse_line
-from gridengine.gdi.requests import Caller, ImportAccounting
+from gridengine.protocols.gdi.requests import Caller, ImportAccounting
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.state import State
+from gridengine.usage.accounting import AccountingRecord, is_valid_record, parse_line
 
 _NO_SLAVE = "NONE"
 

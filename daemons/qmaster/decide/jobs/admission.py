@@ -9,13 +9,13 @@ from __future__ import annotations
 from daemons.qmaster.decide.refused import Refused
 from gridengine.config import KINDS
 from gridengine.config.access import DEFAULT_DEPARTMENT
-from gridengine.gdi.requests import Caller
-from gridengine.hints import did_you_mean
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.state import State
+from gridengine.terminal.hints import did_you_mean
 
 EXIT_LIMIT = 25
 """Exit code when max_jobs or max_u_jobs is reached (SB-7)."""

@@ -25,12 +25,12 @@ from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.field_names import FIELD_NAMES, PARAMETER_OF
-from gridengine.gdi.requests import AlterJobs, Answer, Caller, Changes
-from gridengine.gdi.shape_faults import shape_fault
+from gridengine.protocols.gdi.requests import AlterJobs, Answer, Caller, Changes
+from gridengine.protocols.gdi.shape_faults import shape_fault
 from gridengine.state.jobs import Job, JobChanges
 from gridengine.state.machines.job import JobChanged
 from gridengine.state.state import State
+from gridengine.values.field_names import FIELD_NAMES, PARAMETER_OF
 
 EXIT_WHOLE_JOBS_ONLY = 4
 NEVER = frozenset(field.name for field in FIELD_NAMES if field.fixed)

@@ -18,14 +18,14 @@ from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_ho
 from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.failed import ENFORCED
-from gridengine.gdi.requests import Caller, DeleteJobs
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller, DeleteJobs
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import OrphansAbandoned
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.task import TaskDeletionRequested
 from gridengine.state.state import State
+from gridengine.usage.failed import ENFORCED
+from gridengine.values.ranges import Ranges
 
 
 def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World) -> Decision:

@@ -13,11 +13,11 @@ from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.notifications.accounting import killed_end, record
 from daemons.qmaster.selection import predecessors
-from gridengine.failed import ENFORCED
-from gridengine.gdi.requests import Submit
+from gridengine.protocols.gdi.requests import Submit
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.state import State
+from gridengine.usage.failed import ENFORCED
 
 FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_manager, is_operator
-from gridengine.gdi.requests import Caller
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Hold
 from gridengine.state.state import State
 

@@ -12,12 +12,12 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Answer, Caller, HoldJobs
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Answer, Caller, HoldJobs
 from gridengine.state.dependencies import unfinished
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 EXIT_UNKNOWN, EXIT_NOT_OWNER = 3, 18
 """Exit codes of qhold and qrls."""

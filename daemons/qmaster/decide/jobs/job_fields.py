@@ -19,18 +19,18 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions, on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.job_request import REQUEST_FIELDS
-from gridengine.gdi.requests import Caller, Submit
-from gridengine.hints import did_you_mean, unknown_resource_hint
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
-from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
+from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
+from gridengine.protocols.gdi.requests import Caller, Submit
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, PathOnHost
 from gridengine.state.state import State
 from gridengine.syntax.mail_address import check_mail_address
 from gridengine.syntax.wildcard import is_pattern
-from gridengine.units import INFINITY, parse_time
+from gridengine.terminal.hints import did_you_mean, unknown_resource_hint
+from gridengine.values.ranges import Ranges, format_slot_ranges, parse_slot_ranges
+from gridengine.values.units import INFINITY, parse_time
 
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
 PATHS = ("stdout", "stderr", "stdin", "shells")

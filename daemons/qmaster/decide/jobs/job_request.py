@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 
 from daemons.qmaster.decision import Payload
-from gridengine.gdi.job_request import REQUEST_FIELDS
-from gridengine.gdi.requests import Submit
+from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
+from gridengine.protocols.gdi.requests import Submit
 from gridengine.state.jobs import Job
 
 

@@ -12,7 +12,7 @@ from daemons.qmaster.decide.jobs.submission import accept_job, make_job, next_jo
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
-from gridengine.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
+from gridengine.protocols.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
 from gridengine.state.jobs import KEPT_JOBS, Job
 from gridengine.state.state import State
 

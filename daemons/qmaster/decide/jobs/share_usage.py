@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from daemons.qmaster.decision import Accounted, Decision, World
 from daemons.qmaster.permissions import no_right
-from gridengine.gdi.requests import Caller, ClearUsage
 from gridengine.kinds import KIND
+from gridengine.protocols.gdi.requests import Caller, ClearUsage
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Usage
 from gridengine.state.machines.usage import UsageCharged, UsageCleared

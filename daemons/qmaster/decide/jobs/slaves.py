@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.notifications.accounting import slave_record, sums_up
-from gridengine.delivery import Ended
-from gridengine.failed import LOST
-from gridengine.gdi.requests import Caller, StartSlave
+from gridengine.protocols.delivery import Ended
+from gridengine.protocols.gdi.requests import Caller, StartSlave
 from gridengine.state.jobs import Task
 from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.task_key import SlaveKey
+from gridengine.usage.failed import LOST
+from gridengine.values.task_key import SlaveKey
 
 
 def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:

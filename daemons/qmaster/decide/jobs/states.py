@@ -14,14 +14,14 @@ from daemons.qmaster.rules.rerun import rerun_refusal
 from daemons.qmaster.rules.task_ends import goes_behind
 from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.failed import RESCHEDULED
-from gridengine.gdi.requests import Caller, ChangeStates
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller, ChangeStates
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged
 from gridengine.state.machines.task import TaskErrorCleared, TaskReschedulingRequested, TaskSuspensionChanged
 from gridengine.state.state import State
+from gridengine.usage.failed import RESCHEDULED
+from gridengine.values.ranges import Ranges
 
 TaskId = tuple[int, int]
 """(job, task)."""

@@ -25,11 +25,11 @@ from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
-from gridengine.gdi.requests import Caller, Submit
-from gridengine.ranges import Ranges
+from gridengine.protocols.gdi.requests import Caller, Submit
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobSubmitted
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 MAX_JOB_ID = 9_999_999
 _NAMES = {"qlogin": "QLOGIN", "qrlogin": "QRLOGIN", "qsh": "INTERACTIVE"}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from daemons.qmaster.decide.jobs.job_request import request_of
 from daemons.qmaster.decide.refused import Refused
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.bounds import BoundsFault, check
-from gridengine.gdi.requests import Submit
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.requests import Request
+from gridengine.protocols.gdi.bounds import BoundsFault, check
+from gridengine.protocols.gdi.requests import Submit
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 

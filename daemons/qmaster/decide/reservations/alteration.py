@@ -15,19 +15,19 @@ from daemons.qmaster.decide.reservations.granting import NO_SUITABLE_QUEUES
 from daemons.qmaster.decide.reservations.requests import draft, may_reserve
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
-from gridengine.field_names import FIELD_NAMES
-from gridengine.gdi.requests import AlterReservations, Caller, Reserve
-from gridengine.gdi.shape_faults import shape_fault
 from gridengine.placement.charges import charges
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
+from gridengine.protocols.gdi.requests import AlterReservations, Caller, Reserve
+from gridengine.protocols.gdi.shape_faults import shape_fault
 from gridengine.state.apply import apply
 from gridengine.state.bookings import Bookings, bookings_of
 from gridengine.state.machines.reservation import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
+from gridengine.values.field_names import FIELD_NAMES
 
 TIMES = frozenset(("start_time", "end_time", "duration"))
 PLACEMENT_FIELDS = TIMES | {"hard", "hard_queues", "master_queues", "pe", "pe_range", "allocation_rule", "checkpoint", "users"}

@@ -11,7 +11,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.rules.reservation_ends import end_reservation
 from daemons.qmaster.selection import user_matches
-from gridengine.gdi.requests import Answer, Caller, DeleteReservations
+from gridengine.protocols.gdi.requests import Answer, Caller, DeleteReservations
 from gridengine.state.machines.reservation import ReservationRemoved
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State

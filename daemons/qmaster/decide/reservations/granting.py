@@ -15,12 +15,12 @@ from daemons.qmaster.decide.reservations.requests import draft, may_reserve, nex
 from daemons.qmaster.decide.reservations.series import occurrences
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_submit_host, not_submit_host
-from gridengine.gdi.requests import Caller, Reserve
 from gridengine.placement.charges import charges
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.search import windows
 from gridengine.placement.timeline import Timeline
+from gridengine.protocols.gdi.requests import Caller, Reserve
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.reservation import ReservationGranted, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation

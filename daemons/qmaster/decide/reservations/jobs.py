@@ -7,12 +7,12 @@ AR-56, AR-83 … AR-86; O for texts.
 from __future__ import annotations
 
 from daemons.qmaster.decide.refused import Refused
-from gridengine.gdi.requests import Caller
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.timeline import run_time_limit
+from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 
 def check_reservation(state: State, number: int, hard: dict[str, str], owner: Caller, now: float) -> AdvanceReservation:

@@ -10,12 +10,12 @@ from datetime import datetime, tzinfo
 from itertools import islice
 
 from daemons.qmaster.decision import Decision
-from gridengine.gdi.requests import Answer, Reserve
 from gridengine.placement.granting import Granting
 from gridengine.placement.search import windows
 from gridengine.placement.verify import FOUND, NOT_FOUND
+from gridengine.protocols.gdi.requests import Answer, Reserve
 from gridengine.state.reservations import AdvanceReservation
-from gridengine.units import INFINITY
+from gridengine.values.units import INFINITY
 
 SHOWN_REASONS = 20
 """Number of instances that a refusal explains; `-w v` explains all."""

@@ -24,11 +24,11 @@ from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller, Reserve
-from gridengine.gdi.reservation_request import RESERVATION_FIELDS
-from gridengine.ranges import parse_slot_ranges
+from gridengine.protocols.gdi.requests import Caller, Reserve
+from gridengine.protocols.gdi.reservation_request import RESERVATION_FIELDS
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.values.ranges import parse_slot_ranges
 
 MAX_AR_ID = 9_999_999
 

@@ -1,10 +1,10 @@
-"""The caller and the answer of a request: the part of `gridengine.gdi.requests` that defines these two types."""
+"""The caller and the answer of a request: the part of `gridengine.protocols.gdi.requests` that defines these two types."""
 
 from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.gdi.shape_faults import shape_fault
+from gridengine.protocols.gdi.shape_faults import shape_fault
 
 
 class Caller(Struct, frozen=True):

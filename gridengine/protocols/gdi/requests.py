@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from gridengine.gdi import answers
-from gridengine.gdi.accounting_import import AccountingImport
-from gridengine.gdi.bounds import (
+from gridengine.protocols.gdi import answers
+from gridengine.protocols.gdi.accounting_import import AccountingImport
+from gridengine.protocols.gdi.bounds import (
     KB,
     MB,
     Arguments,
@@ -44,8 +44,8 @@ from gridengine.gdi.bounds import (
     Value,
     check,
 )
-from gridengine.gdi.job_request import JobRequest
-from gridengine.gdi.reservation_request import ReservationRequest
+from gridengine.protocols.gdi.job_request import JobRequest
+from gridengine.protocols.gdi.reservation_request import ReservationRequest
 
 
 class RequestBody(Struct, forbid_unknown_fields=True):
@@ -328,7 +328,7 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
     `session_port`: of interactive jobs. `cell_id`: of the cell that the host joined first. `protocol`, `ray`: see
-    gridengine.protocol. `release`: the running release; `installed`: the release of the next start; `refusal`: why the host did
+    protocols.protocol. `release`: the running release; `installed`: the release of the next start; `refusal`: why the host did
     not switch to it (adr/0149). `files`, `files_mark`: of the host's copy of the cell's files (adr/0173). 0 or "" means: none,
     or an earlier release. Later releases may send more fields.
     """

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from gridengine.gdi.bounds import Count, Name, Note, check
-from gridengine.gdi.requests import RequestBody
+from gridengine.protocols.gdi.bounds import Count, Name, Note, check
+from gridengine.protocols.gdi.requests import RequestBody
 
 
 class JoinCell(RequestBody):
-    """`join`: presents a token (`gridengine.joining`). `request`: for a certificate, in PEM form.
+    """`join`: presents a token (`gridengine.protocols.joining`). `request`: for a certificate, in PEM form.
 
     `processors`, `memory`, `gpus`: the hardware of the host, memory in MB.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from gridengine.gdi.bounds import Name, Names, Pattern, Patterns, Seconds
+from gridengine.protocols.gdi.bounds import Name, Names, Pattern, Patterns, Seconds
 
 
 class ReservationRequest(Struct, kw_only=True):

@@ -7,7 +7,7 @@ for clients. Called by qacct for files and by the qmaster for its index, so that
 from _operator import add as _add
 from _operator import itemgetter  # the C part alone, as commands pay for every import
 
-from gridengine.field_names import LABELLED
+from gridengine.values.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class AccountingRecord(tuple[str, ...]):
     GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as in getrusage(2). NONE: no such thing.
 
     A record of the index may have one more text, a JSON object: the descriptive fields of the job by name
-    (`gridengine.field_names.LABELLED`), and under `reason` the reason of the task's failure. Source: sge_accounting(5), AC-1.
+    (`field_names.LABELLED`), and under `reason` the reason of the task's failure. Source: sge_accounting(5), AC-1.
     """
 
     # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request
@@ -166,7 +166,7 @@ def record_filter(query: "dict[str, Any]") -> "Test":
     if query.get("job"):
         tests.append(_job_test(query["job"]))
     if query.get("tasks"):
-        from gridengine.ranges import Ranges
+        from gridengine.values.ranges import Ranges
 
         tasks = Ranges.parse(query["tasks"])
         tests.append(lambda record: int(record.task_number) in tasks)

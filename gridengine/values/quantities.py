@@ -1,4 +1,4 @@
-"""Sizes, durations and dates as the commands print them, without the import time of `gridengine.units`.
+"""Sizes, durations and dates as the commands print them, without the import time of `gridengine.values.units`.
 
 Called by the renderers of the commands and the pages of `daemons/web`.
 """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FieldName:
-    """A field of `gridengine.gdi.requests.Submit`, or of `Changes`.
+    """A field of `gridengine.protocols.gdi.requests.Submit`, or of `Changes`.
 
     `noun`: in qalter's message about the change, "" for fields with a message of their own or none. `parameter`: of the job
     submission verifier, and in jsv_allowed_mod; `form`: of its value, "" if `gridengine.jsv.parameters` formats it itself.

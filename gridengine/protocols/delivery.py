@@ -17,7 +17,7 @@ from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, Usage
 from gridengine.state.slaves import SlaveTask
-from gridengine.task_key import TaskKey
+from gridengine.values.task_key import TaskKey
 
 Stamp = tuple[int, int]
 """Orders the messages of one sender: (life of the sender, number that grows within it).

@@ -1,7 +1,7 @@
 """Bounds: the permitted size and content of each field of a request.
 
 Owns the table of bounds and their check. A type of this table describes a field (`Name`, `Path`, `Seconds` …). All fields in
-`gridengine.gdi.requests` and `gridengine.gdi.reading` have such a type, so every field has a bound, and a fuzzer can build
+`gdi.requests` and `gdi.reading` have such a type, so every field has a bound, and a fuzzer can build
 requests from the types alone. The meaning of a value and the rights of the caller are checked elsewhere. The bounds only ensure
 that one request cannot cost other callers time, memory or a queue.
 """
@@ -18,7 +18,7 @@ import msgspec
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.wildcard import is_pattern
-from gridengine.topology import BindingRequest
+from gridengine.values.topology import BindingRequest
 
 KB, MB = 1024, 1024 * 1024
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.gdi.bounds import AccountingLines, JobNumber
+from gridengine.protocols.gdi.bounds import AccountingLines, JobNumber
 
 
 class AccountingImport(Struct, kw_only=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from gridengine.printable import printable
+from gridengine.values.printable import printable
 
 #: first characters of a formula in a spreadsheet
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")

@@ -1,6 +1,6 @@
 """Sets of ids without a regular pattern: one bit for each id between the first and the last.
 
-Owns the bits. A million ids of any pattern take 125 KB, and set operations a few microseconds. Used by `gridengine.ranges`
+Owns the bits. A million ids of any pattern take 125 KB, and set operations a few microseconds. Used by `gridengine.values.ranges`
 alone, where progressions interleave. Must not import anything slow: clients load it.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from gridengine.ranges import Run
+    from gridengine.values.ranges import Run
 
 _BITS_OF_BYTE = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 """Numbers of the bits of a byte that are set."""

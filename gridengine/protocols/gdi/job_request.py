@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
-from gridengine.gdi.bounds import (
+from gridengine.protocols.gdi.bounds import (
     KB,
     Arguments,
     Binding,

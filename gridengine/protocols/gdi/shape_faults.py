@@ -1,6 +1,6 @@
 """The faults in the shape of a request, as texts for the author of the request.
 
-Owns the translation of msgspec's messages, which address programmers. Called by `gridengine.gdi.answers`, and for parts of a
+Owns the translation of msgspec's messages, which address programmers. Called by `gdi.answers`, and for parts of a
 request that are converted late.
 """
 

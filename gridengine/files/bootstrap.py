@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gridengine.errors import SyntaxFault
-from gridengine.units import parse_memory
+from gridengine.values.units import parse_memory
 
 WaitFor = Literal["one", "none", "majority"]
 

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from gridengine.bitmap import Bitmap
 from gridengine.errors import SyntaxFault
+from gridengine.values.bitmap import Bitmap
 
 Run = range | Bitmap
 

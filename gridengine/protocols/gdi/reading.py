@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from gridengine.accounting import FIELDS
-from gridengine.gdi.bounds import (
+from gridengine.protocols.gdi.bounds import (
     KB,
     MB,
     Count,
@@ -37,7 +36,8 @@ from gridengine.gdi.bounds import (
     Users,
     check,
 )
-from gridengine.gdi.requests import REQUESTS
+from gridengine.protocols.gdi.requests import REQUESTS
+from gridengine.usage.accounting import FIELDS
 
 JobList = Annotated[str, Text(64 * KB)]
 """Job ids, or a name or pattern."""

@@ -1,0 +1,1 @@
+"""The terminal of a command: checked output, hints below an error, values of options for typer."""

@@ -1,0 +1,1 @@
+"""Used and reserved resources: accounting records, their codes of failure, and the use of reservations."""

@@ -1,0 +1,1 @@
+"""Small values without a state: times and sizes, ranges, task keys, names of instances, topology."""
