@@ -2,7 +2,7 @@
 
 Owns the admission: the host's entries in the configuration, a certificate, a key, and the files of `common/` that every user may
 read. Reads one JSON object (the fields of `JoinCell`, with the number of the token and the address that asks), and writes an
-answer of the form of the qmaster's answers. Called by `daemons.qmaster.serve.joining`, as the user of the daemons, on the master
+answer of the form of the qmaster's answers. Called by `serve.hosts.joining`, as the user of the daemons, on the master
 host. Source: adr/0153, docs/security.md.
 """
 

@@ -44,7 +44,7 @@ class World(Struct):
     accounted: Callable[[int, int], list[AccountingRecord]] = lambda job_id, task_id: []
     #: whether a path is a file that can be executed
     is_program: Callable[[str], bool] = lambda path: True
-    #: the ids of the jobs that match names and patterns, if they were looked up before (`daemons.qmaster.serve.slices`)
+    #: the ids of the jobs that match names and patterns, if they were looked up before (`daemons.qmaster.serve.requests.slices`)
     looked_up: Mapping[str, list[int]] = field(default_factory=dict)
 
 

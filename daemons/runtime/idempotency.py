@@ -1,7 +1,7 @@
 """Idempotency keys on the wire: under its key a changing request is carried out once, however often it is sent.
 
 Owns the header's name and form. Called by the GDI endpoint, the gateway and the REST API, which forward it; its meaning is
-`daemons.qmaster.serve.idempotent_requests`'s. Source: adr/0143; draft-ietf-httpapi-idempotency-key-header, 2.
+`daemons.qmaster.serve.requests.idempotent_requests`'s. Source: adr/0143; draft-ietf-httpapi-idempotency-key-header, 2.
 """
 
 from __future__ import annotations

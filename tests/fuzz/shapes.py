@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 import msgspec
 
-from daemons.qmaster.serve.endpoints import ENDPOINTS
+from daemons.qmaster.serve.requests.endpoints import ENDPOINTS
 from gridengine.protocols.gdi.bounds import FieldsOf, Items, Number, Text
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import REQUESTS

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint

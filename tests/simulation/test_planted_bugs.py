@@ -18,10 +18,10 @@ from daemons.qmaster import effects
 from daemons.qmaster.decide.hosts import reports
 from daemons.qmaster.decide.hosts.orphans import Standing, find_standing
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve import batches
-from daemons.qmaster.serve.dispatch import Dispatcher
-from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
+from daemons.qmaster.serve.hosts import batches
+from daemons.qmaster.serve.hosts.dispatch import Dispatcher
+from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
+from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemons.qmaster.queries import PARTS
-from daemons.qmaster.serve.endpoints import ENDPOINTS
+from daemons.qmaster.serve.requests.endpoints import ENDPOINTS
 from tests.tidy.sources import ROOT, table_of
 
 #: all but the statements, which quote the manuals of Grid Engine

@@ -1,7 +1,7 @@
 """Reading requests that need the spool, and the table of all requests that change nothing.
 
 Owns accounting, the slots that reservations held, job histories and the history of the configuration. The views own the requests
-that need only the state. All users may read (QF-36). Called by `daemons.qmaster.serve.endpoints`.
+that need only the state. All users may read (QF-36). Called by `daemons.qmaster.serve.requests.endpoints`.
 """
 
 from __future__ import annotations

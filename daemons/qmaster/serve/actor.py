@@ -26,17 +26,17 @@ import daemons.runtime.http_library  # noqa: F401  before modules that load aioh
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
 from daemons.qmaster.notifications.mail import keys_replaced
-from daemons.qmaster.serve.host_names import HostNames
+from daemons.qmaster.serve.hosts.joining import JoinRequests
+from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
+from daemons.qmaster.serve.hosts.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
-from daemons.qmaster.serve.joining import JoinRequests
-from daemons.qmaster.serve.known_hosts import KnownHosts
-from daemons.qmaster.serve.leader_link import LeaderLink, leader_link
-from daemons.qmaster.serve.port_probes import PortProbes
-from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.replication.leader_link import LeaderLink, leader_link
+from daemons.qmaster.serve.replication.replicas_in_sync import Replication
+from daemons.qmaster.serve.requests.host_names import HostNames
+from daemons.qmaster.serve.requests.port_probes import PortProbes
 from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.serve.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool

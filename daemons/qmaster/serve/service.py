@@ -17,29 +17,29 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
-from daemons.qmaster.serve.endpoints import ENDPOINTS, Requests
-from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.file_writer import FileWriter
-from daemons.qmaster.serve.gdi_server import GdiServer
-from daemons.qmaster.serve.host_log import HostLog
-from daemons.qmaster.serve.host_names import CallResolved, call_directly
-from daemons.qmaster.serve.job_waiters import JobWaiters
-from daemons.qmaster.serve.joining import JoinRequests
-from daemons.qmaster.serve.known_hosts import KeyOf
+from daemons.qmaster.serve.hosts.dispatch import DeliverCall, Dispatcher
+from daemons.qmaster.serve.hosts.host_log import HostLog
+from daemons.qmaster.serve.hosts.joining import JoinRequests
+from daemons.qmaster.serve.hosts.known_hosts import KeyOf
+from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.liveness import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.mail_sender import MailSender
-from daemons.qmaster.serve.mirrors import Mirrors
-from daemons.qmaster.serve.output_reading import ReadOutputCall, no_host_answers
-from daemons.qmaster.serve.refused_requests import RefusedRequests
-from daemons.qmaster.serve.replication import Replication
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
+from daemons.qmaster.serve.replication.replicas_in_sync import Replication
+from daemons.qmaster.serve.requests.endpoints import ENDPOINTS, Requests
+from daemons.qmaster.serve.requests.gdi_server import GdiServer
+from daemons.qmaster.serve.requests.host_names import CallResolved, call_directly
+from daemons.qmaster.serve.requests.output_reading import ReadOutputCall, no_host_answers
+from daemons.qmaster.serve.requests.refused_requests import RefusedRequests
+from daemons.qmaster.serve.requests.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, all_ports_silent, no_files
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
-from daemons.qmaster.serve.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, all_ports_silent, no_files
-from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.spool_space import SpoolSpace
-from daemons.qmaster.serve.streams import LongLivedStreams
-from daemons.qmaster.serve.task_end_streams import TaskEndStreams
+from daemons.qmaster.serve.streams.event_clients import EventClients
+from daemons.qmaster.serve.streams.job_waiters import JobWaiters
+from daemons.qmaster.serve.streams.mirrors import Mirrors
+from daemons.qmaster.serve.streams.sessions import Sessions
+from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
+from daemons.qmaster.serve.streams.task_end_streams import TaskEndStreams
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits

@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.serve.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
+from daemons.qmaster.serve.replication.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.file_sync import FILES, FileSync
 from daemons.qmaster.shadow.handover import ACCEPT_HANDOVER, TakeoverRequest, find_write_error, hand_over_when_unwritable

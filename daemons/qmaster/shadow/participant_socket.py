@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.serve.leader_link import AgreementError
+from daemons.qmaster.serve.replication.leader_link import AgreementError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.listener import open_unix_socket, peer_credentials

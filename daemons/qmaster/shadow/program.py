@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from daemons.qmaster.serve.leader_link import LEASE
+from daemons.qmaster.serve.replication.leader_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.participant import Participant

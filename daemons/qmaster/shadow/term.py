@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
-from daemons.qmaster.serve.leader_link import AgreementError
+from daemons.qmaster.serve.replication.leader_link import AgreementError
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.peers import PeerAway
 from gridengine.protocols.lease import RENEW_S, Lease, VoteRequest, VoteResponse, VoterSets

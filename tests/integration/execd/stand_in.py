@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.keys import known_hosts, master_keys

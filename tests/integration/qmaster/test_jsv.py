@@ -16,7 +16,7 @@ import pytest
 
 from clients.program import Failure
 from clients.verifiers import verify_request
-from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from gridengine.options.option import OptionError
 from gridengine.protocols.gdi.requests import Answer, Submit
 from gridengine.state.configured.configuration import HostConfiguration

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from gridengine.state.configured.configuration import HostConfiguration
 from tests.integration.cells import PATIENCE_S

@@ -12,7 +12,7 @@ from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import is_signed_by, utc_now
 from clients.admin.refusal import Refusal
-from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys, install_offered_keys, known_hosts, master_keys, own_keys
 

@@ -17,7 +17,7 @@ import pytest
 from clients import gdi, program, reserving
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.event_clients import EventClients
+from daemons.qmaster.serve.streams.event_clients import EventClients
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from gridengine.values import json_text

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.serve import accounting_reading
-from daemons.qmaster.serve.accounting_reading import AccountingReading
+from daemons.qmaster.serve.requests import accounting_reading
+from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.usage.accounting import FIELDS, AccountingRecord, record_filter

@@ -10,12 +10,12 @@ from typing import NoReturn
 import pytest
 
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.serve import batches as module
-from daemons.qmaster.serve import payloads
-from daemons.qmaster.serve.batches import Batches
-from daemons.qmaster.serve.dispatch import Dispatcher
-from daemons.qmaster.serve.payloads import Payloads
-from daemons.qmaster.serve.report_sequencer import ReportSequencer
+from daemons.qmaster.serve.hosts import batches as module
+from daemons.qmaster.serve.hosts import payloads
+from daemons.qmaster.serve.hosts.batches import Batches
+from daemons.qmaster.serve.hosts.dispatch import Dispatcher
+from daemons.qmaster.serve.hosts.payloads import Payloads
+from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.protocols.delivery import (

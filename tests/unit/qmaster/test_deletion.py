@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from daemons.qmaster.serve.requests.slices import SLICE as SLICES
+from daemons.qmaster.serve.requests.slices import slices
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.serve.slices import SLICE as SLICES
-from daemons.qmaster.serve.slices import slices
 from gridengine.protocols.delivery import UsageReport
 from gridengine.protocols.gdi.requests import Answer, Caller, DeleteJobs
 from gridengine.state.jobs import Usage

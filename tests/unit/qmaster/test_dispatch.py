@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.serve.dispatch import Dispatcher
+from daemons.qmaster.serve.hosts.dispatch import Dispatcher
 from gridengine.protocols.delivery import Acknowledgement, Batch, Load, Start, decode, encode
 from gridengine.values.task_key import TaskKey
 from tests.harness import LOAD, Cell
@@ -62,7 +62,7 @@ def test_a_host_that_refused_before_its_inventory_gets_the_instruction_again_at_
     one: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a pause: else the host would request an inventory each time, if it is out of touch again by the next."""
-    monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)
+    monkeypatch.setattr("daemons.qmaster.serve.hosts.dispatch._FIRST_PAUSE_S", 1000.0)
     job, sent = placed(one, ""), []
 
     async def scene() -> None:

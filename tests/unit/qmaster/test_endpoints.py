@@ -10,7 +10,7 @@ import pytest
 
 from daemons.qmaster.decide import DECISIONS
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.endpoints import ENDPOINTS
+from daemons.qmaster.serve.requests.endpoints import ENDPOINTS
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.serve import event_clients
-from daemons.qmaster.serve.event_clients import EventClient, EventClients
+from daemons.qmaster.serve.streams import event_clients
+from daemons.qmaster.serve.streams.event_clients import EventClient, EventClients
 from gridengine.protocols.gdi.requests import Caller, KillEventClients
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute

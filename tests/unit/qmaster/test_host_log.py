@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from daemons.qmaster.serve.host_log import HostLog
+from daemons.qmaster.serve.hosts.host_log import HostLog
 from gridengine.protocols.delivery import Inventory, Load
 from tests.harness import LOAD, Cell
 

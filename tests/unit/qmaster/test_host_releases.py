@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.serve.host_releases import HELLO_S, HostReleases
+from daemons.qmaster.serve.hosts.host_releases import HELLO_S, HostReleases
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.release import ray_version
 from gridengine.protocols.delivery import Batch, Inventory, encode

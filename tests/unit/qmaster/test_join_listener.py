@@ -18,8 +18,8 @@ import pytest
 from clients.admin.certificate import make_authority, make_certificate, utc_now
 from clients.admin.join import _request_admission
 from clients.admin.refusal import Refusal
-from daemons.qmaster.serve.gdi_server import GdiServer
-from daemons.qmaster.serve.joining import LARGEST, JoinRequests
+from daemons.qmaster.serve.hosts.joining import LARGEST, JoinRequests
+from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS
 from daemons.runtime.keys import Keys
 from daemons.runtime.listener import open_tcp_socket

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.serve import host_names as names
-from daemons.qmaster.serve.host_names import HostNames
+from daemons.qmaster.serve.requests import host_names as names
+from daemons.qmaster.serve.requests.host_names import HostNames
 from daemons.runtime.cell import Cell
 
 ALICE, BOB = ("h1", 1001), ("h1", 1002)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.serve.output_reading import MAX_OPEN_CALLS, OutputReading
+from daemons.qmaster.serve.requests.output_reading import MAX_OPEN_CALLS, OutputReading
 from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_request, encode
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.values.task_key import TaskKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.serve.unplaced_actors import PATIENCE_S, UnplacedHosts, select_unplaced
+from daemons.qmaster.serve.hosts.unplaced_actors import PATIENCE_S, UnplacedHosts, select_unplaced
 
 
 @pytest.mark.statement("QI-3")

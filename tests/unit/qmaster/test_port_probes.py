@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clients.admin.free_ports import free_range
-from daemons.qmaster.serve.port_probes import PortProbes, try_ports
+from daemons.qmaster.serve.requests.port_probes import PortProbes, try_ports
 from daemons.runtime import cell as cells
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
@@ -37,7 +37,7 @@ def test_of_his_own_host_anybody_may_ask(cell: Cell, user: str, at: str, host: s
 
 
 def test_no_port_is_tried_that_is_not_of_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daemons.qmaster.serve.port_probes._PATIENCE_S", 60.0)
+    monkeypatch.setattr("daemons.qmaster.serve.requests.port_probes._PATIENCE_S", 60.0)
     first, last = free_range(2)
     plain = cells.Cell(tmp_path, "c", "root", tmp_path, tmp_path, tmp_path, qmaster_port=first, ray_port=last)
     cell = dataclasses.replace(plain, aliases={"127.0.0.1": "h1"})

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.reading_slices import SLICE, split_reading
+from daemons.qmaster.serve.requests.reading_slices import SLICE, split_reading
 from gridengine.protocols.gdi.requests import Answer
 from tests.harness import Cell
 from tests.unit.qmaster.test_slices import ALICE, fill, serve

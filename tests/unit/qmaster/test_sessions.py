@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.serve.sessions import Sessions
+from daemons.qmaster.serve.streams.sessions import Sessions
 from daemons.runtime.tickets import holder_of, session_ticket
 from gridengine.protocols.gdi.requests import Answer, Caller, OpenSession
 from tests.harness import Cell

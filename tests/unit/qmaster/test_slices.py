@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from daemons.qmaster.selection import match_jobs
-from daemons.qmaster.serve import slices as module
+from daemons.qmaster.serve.requests import slices as module
+from daemons.qmaster.serve.requests.slices import SLICE, Divided, at_a_time, slices
 from daemons.qmaster.serve.service import Service
-from daemons.qmaster.serve.slices import SLICE, Divided, at_a_time, slices
 from gridengine.protocols.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.syntax.wildcard import compile_expression
 from tests.harness import Cell

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.serve.verified_copies import verified_copies
+from daemons.qmaster.serve.requests.verified_copies import verified_copies
 from gridengine.protocols.gdi.requests import Answer, Caller, ResubmitJobs, Submit
 from tests.harness import Cell
 

@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from daemons.qmaster.serve.gdi_server import GdiServer
+from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS, Cell
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway

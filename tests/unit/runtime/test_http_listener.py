@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from daemons.qmaster.serve import gdi_server
-from daemons.qmaster.serve.gdi_server import GdiServer
+from daemons.qmaster.serve.requests import gdi_server
+from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.cell import Cell, Limits

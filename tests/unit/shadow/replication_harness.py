@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, M
 from pathlib import Path
 from typing import Any
 
-from daemons.qmaster.serve.replication import Mode, Replication
+from daemons.qmaster.serve.replication.replicas_in_sync import Mode, Replication
 from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool_file import VOTERS

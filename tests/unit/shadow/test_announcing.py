@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.call_faults import NotServing
 from gridengine.protocols.delivery import Batch, Load, decode, encode
@@ -170,7 +170,7 @@ def test_commits_on_disk_at_the_start_wait_as_well(cell: ReplicatedCell) -> None
 
 @pytest.mark.statement("SH-2")
 def test_no_host_receives_what_shadows_do_not_have(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)  # none is tried again
+    monkeypatch.setattr("daemons.qmaster.serve.hosts.dispatch._FIRST_PAUSE_S", 1000.0)  # none is tried again
 
     async def dispatches() -> None:
         waiting.cell.configure("configuration", "global", loglevel="log_info")

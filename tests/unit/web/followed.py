@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.service import Service
+from daemons.qmaster.serve.streams.mirrors import Mirrors
 from daemons.runtime.cell import Cell as InstalledCell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror

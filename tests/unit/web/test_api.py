@@ -12,7 +12,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from jsonschema import Draft202012Validator
 
-from daemons.qmaster.serve.endpoints import ENDPOINTS
+from daemons.qmaster.serve.requests.endpoints import ENDPOINTS
 from daemons.web.api import events
 from daemons.web.api.openapi import document
 from daemons.web.api.resources import ANY, RESOURCES, UNLISTED

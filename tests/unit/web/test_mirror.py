@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from msgspec import Raw, structs
 
-from daemons.qmaster.serve import mirrors as qmasters
-from daemons.qmaster.serve.mirrors import LAST
+from daemons.qmaster.serve.streams import mirrors as qmasters
+from daemons.qmaster.serve.streams.mirrors import LAST
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import decode_line
 from tests.harness import Cell

@@ -1,6 +1,6 @@
 """Slave tasks: the rights to start them on a host, and the ends of slave tasks and their masters.
 
-Owns these rules; `daemons.qmaster.serve.sessions` gives a client the address of the streams of its slave task. Source:
+Owns these rules; `daemons.qmaster.serve.streams.sessions` gives a client the address of the streams of its slave task. Source:
 sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_submit(1) -inherit; statements TI-1 … TI-5, PE-13.
 """
 

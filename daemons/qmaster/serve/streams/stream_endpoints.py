@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from daemons.qmaster.serve.event_clients import EventClients
-from daemons.qmaster.serve.job_waiters import JobWaiters
-from daemons.qmaster.serve.mirrors import Mirrors
-from daemons.qmaster.serve.task_end_streams import TaskEndStreams
+from daemons.qmaster.serve.streams.event_clients import EventClients
+from daemons.qmaster.serve.streams.job_waiters import JobWaiters
+from daemons.qmaster.serve.streams.mirrors import Mirrors
+from daemons.qmaster.serve.streams.task_end_streams import TaskEndStreams
 
 
 class LongLivedStreams(NamedTuple):

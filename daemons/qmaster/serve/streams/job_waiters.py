@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Caller, malformed

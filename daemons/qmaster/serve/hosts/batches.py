@@ -12,7 +12,7 @@ from collections.abc import Container
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.effects import doubt_events, pending_effects
 from daemons.qmaster.master import DAEMON, Master
-from daemons.qmaster.serve.payloads import Payloads, weight
+from daemons.qmaster.serve.hosts.payloads import Payloads, weight
 from gridengine.protocols.delivery import Acknowledgement, Batch, Configure, Start
 
 MAX_INSTRUCTIONS = 100

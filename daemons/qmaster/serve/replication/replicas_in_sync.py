@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.replica_sender import Post, ReplicaSender
+from daemons.qmaster.serve.replication.replica_sender import Post, ReplicaSender
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError

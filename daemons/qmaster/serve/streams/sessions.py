@@ -6,7 +6,7 @@ a session passes here. Called by the service. Source: docs/interactive.md; IA-10
 
 from __future__ import annotations
 
-from daemons.qmaster.serve.known_hosts import KeyOf
+from daemons.qmaster.serve.hosts.known_hosts import KeyOf
 from daemons.runtime.tickets import session_ticket
 from gridengine.protocols.gdi.requests import Answer, Caller, OpenSession
 from gridengine.state.jobs import Job, Task

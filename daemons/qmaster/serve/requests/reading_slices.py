@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from daemons.qmaster.selection import Unmatched
-from daemons.qmaster.serve.slices import batched, is_little_work, look_up
+from daemons.qmaster.serve.requests.slices import batched, is_little_work, look_up
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.state import State
 

@@ -15,8 +15,8 @@ from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, 
 from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
-from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
+from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 

@@ -17,7 +17,7 @@ from aiohttp import web
 from msgspec import Raw
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState

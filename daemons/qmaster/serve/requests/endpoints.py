@@ -23,23 +23,23 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.accounting_reading import AccountingReading
-from daemons.qmaster.serve.gdi_server import stream_line
-from daemons.qmaster.serve.host_releases import HostReleases
-from daemons.qmaster.serve.idempotent_requests import IdempotentRequest
-from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
-from daemons.qmaster.serve.output_reading import OutputReading
-from daemons.qmaster.serve.port_probes import try_ports
-from daemons.qmaster.serve.reading_slices import join_answers, split_reading
-from daemons.qmaster.serve.round_robin import RoundRobin
-from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
-from daemons.qmaster.serve.sessions import Sessions
-from daemons.qmaster.serve.shutting_down import shut_down
-from daemons.qmaster.serve.slices import Divided, look_up_predecessors, slices
+from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
+from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
+from daemons.qmaster.serve.requests.jsv import ServerVerifier
+from daemons.qmaster.serve.requests.output_reading import OutputReading
+from daemons.qmaster.serve.requests.port_probes import try_ports
+from daemons.qmaster.serve.requests.reading_slices import join_answers, split_reading
+from daemons.qmaster.serve.requests.round_robin import RoundRobin
+from daemons.qmaster.serve.requests.service_callbacks import ServiceCallbacks
+from daemons.qmaster.serve.requests.shutting_down import shut_down
+from daemons.qmaster.serve.requests.slices import Divided, look_up_predecessors, slices
+from daemons.qmaster.serve.requests.verified_copies import verified_copies
 from daemons.qmaster.serve.spool_space import SpoolSpace
-from daemons.qmaster.serve.streams import LongLivedStreams
-from daemons.qmaster.serve.verified_copies import verified_copies
+from daemons.qmaster.serve.streams.sessions import Sessions
+from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
 from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit

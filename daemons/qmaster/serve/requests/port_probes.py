@@ -13,7 +13,7 @@ from typing import Any
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import no_right
-from daemons.qmaster.serve.service_callbacks import TryPortsCall
+from daemons.qmaster.serve.requests.service_callbacks import TryPortsCall
 from daemons.runtime.cell import Cell, CellFault
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.state import State

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Container
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.batches import Batches
+from daemons.qmaster.serve.hosts.batches import Batches
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.protocols.delivery import decode, encode

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.queries.task_ends import end_of
-from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Answer, Caller, malformed

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.serve.joining import LARGEST, NO_PORT, JoinRequests
-from daemons.qmaster.serve.known_hosts import KeyOf
+from daemons.qmaster.serve.hosts.joining import LARGEST, NO_PORT, JoinRequests
+from daemons.qmaster.serve.hosts.known_hosts import KeyOf
 from daemons.runtime import idempotency
 from daemons.runtime.cell import Limits
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from daemons.qmaster.serve.host_names import CallResolved
-from daemons.qmaster.serve.output_reading import ReadOutputCall
+from daemons.qmaster.serve.requests.host_names import CallResolved
+from daemons.qmaster.serve.requests.output_reading import ReadOutputCall
 from gridengine.protocols.gdi.requests import Answer, Shutdown
 
 TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]

@@ -1,0 +1,1 @@
+"""Streams: subscriptions of commands, programs and mirrors to events, ends of tasks and sessions."""
