@@ -56,7 +56,7 @@ def _pages(body: "Fields") -> "Iterator[Fields]":
             if not after:
                 raise
             # records that were printed must not be repeated from the file
-            raise program.Failure(f"error: {error}", 1) from None
+            raise program.CommandError(f"error: {error}", 1) from None
         yield page
         after = page["next"]
 
@@ -73,7 +73,7 @@ class File:
         self.first_faults: list[int] = []
 
     def records(self, criteria: "Fields") -> "Iterator[AccountingRecord]":
-        """As of the index. Raises SyntaxFault before the file is opened, Failure when it cannot be read."""
+        """As of the index. Raises InvalidValueError before the file is opened, CommandError when it cannot be read."""
         return filter(record_filter(criteria), self._parse_records())
 
     def fields(self, criteria: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
@@ -106,8 +106,8 @@ class File:
                         self._note_fault(number)
         except (OSError, EOFError) as error:
             if not number and isinstance(error, OSError) and error.strerror:
-                raise program.Failure(f"{self.path}: {error.strerror}\nno jobs running since startup", 1) from None
-            raise program.Failure(f"{self.path}: cannot be read behind line {number}: {plain_fault(error)}", 1) from None
+                raise program.CommandError(f"{self.path}: {error.strerror}\nno jobs running since startup", 1) from None
+            raise program.CommandError(f"{self.path}: cannot be read behind line {number}: {plain_fault(error)}", 1) from None
 
     def _note_fault(self, number: int) -> None:
         self.faults += 1

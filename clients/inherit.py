@@ -9,7 +9,7 @@ import time
 from clients import gdi, program
 from clients.interactive import InteractiveSession
 from clients.submission import ReadSubmission
-from clients.terminal import Interrupted, Terminal
+from clients.terminal import SignalledError, Terminal
 from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -48,7 +48,7 @@ def run_inherited(job: ReadSubmission) -> int:
     session = _SlaveSession(answer.data["task"], terminal, stdin=not job.settings.get("nostdin"))
     try:
         return session.run()
-    except Interrupted as interruption:
+    except SignalledError as interruption:
         return session.end_after_signal(interruption.number)
 
 
@@ -66,7 +66,7 @@ def _this_job() -> tuple[int, int]:
     """Numbers of the job and the task that this process belongs to."""
     job, task = os.environ.get("JOB_ID", ""), os.environ.get("SGE_TASK_ID", "undefined")
     if not job.isdigit():
-        raise program.Failure("-inherit works in a parallel job only: JOB_ID is not set", _FAILED)
+        raise program.CommandError("-inherit works in a parallel job only: JOB_ID is not set", _FAILED)
     return int(job), int(task) if task.isdigit() else 1
 
 

@@ -59,7 +59,7 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
     if "attach" in job.settings:
         return _attach(job.settings["attach"])
     verbose = command == "qlogin" or bool(job.settings.get("verbose"))
-    from clients.terminal import Interrupted, Terminal
+    from clients.terminal import SignalledError, Terminal
 
     terminal = Terminal()
     terminal.watch_signals()
@@ -73,7 +73,7 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
         if verbose:
             report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
-    except Interrupted as interruption:
+    except SignalledError as interruption:
         return session.end_after_signal(interruption.number) if session else 128 + interruption.number
 
 
@@ -94,7 +94,7 @@ def wait_for_start(command: str, job_id: int, verbose: bool) -> bool:
 
 def _attach(target: str) -> int:
     """qrsh -attach: continue a session that another client has left, or take it over."""
-    from clients.terminal import Interrupted, Terminal
+    from clients.terminal import SignalledError, Terminal
 
     if not target.isdigit():
         raise OptionError(f'-attach: "{target}" is no job id')
@@ -103,7 +103,7 @@ def _attach(target: str) -> int:
     session = InteractiveSession(int(target), terminal, verbose=False, stdin=True)
     try:
         return session.run(attached=True)
-    except Interrupted as interruption:
+    except SignalledError as interruption:
         return session.end_after_signal(interruption.number)
 
 
@@ -123,8 +123,8 @@ class InteractiveSession:
 
     def run(self, attached: bool = False) -> int:
         """Connect, pump, and reconnect when the connection breaks; the exit status of the job."""
-        from clients.session_connection import SessionRefused, connect
-        from clients.session_pump import SessionTakenOver
+        from clients.session_connection import SessionRefusedError, connect
+        from clients.session_pump import SessionTakenOverError
 
         lost = 0.0
         while True:
@@ -133,12 +133,12 @@ class InteractiveSession:
                 return self._outcome_from_qmaster()
             try:
                 connection, answer = connect(location, self._pump.greeting())
-            except (OSError, SessionRefused) as error:
-                if isinstance(error, SessionRefused) and not error.again:
-                    raise program.Failure(f"job {self._job_id}: {plain_fault(error)}", _FAILED) from None
+            except (OSError, SessionRefusedError) as error:
+                if isinstance(error, SessionRefusedError) and not error.again:
+                    raise program.CommandError(f"job {self._job_id}: {plain_fault(error)}", _FAILED) from None
                 lost = lost or time.monotonic()
                 if time.monotonic() - lost > PATIENCE_S:
-                    raise program.Failure(
+                    raise program.CommandError(
                         f"cannot connect to job {self._job_id} on host {location['host']}: {plain_fault(error)}", _FAILED
                     ) from None
                 time.sleep(_PAUSE_S)
@@ -150,11 +150,11 @@ class InteractiveSession:
                 if self._is_terminal:
                     self._terminal.raw()
                 outcome = self._pump.run(connection, answer)
-            except program.Failure:
+            except program.CommandError:
                 self._end_job()
                 raise
-            except SessionTakenOver:
-                raise program.Failure(f"job {self._job_id}: another client has taken the session over", _FAILED) from None
+            except SessionTakenOverError:
+                raise program.CommandError(f"job {self._job_id}: another client has taken the session over", _FAILED) from None
             finally:
                 self._terminal.restore()
             if outcome is not None:
@@ -166,7 +166,7 @@ class InteractiveSession:
         if (command.lower() == "builtin") != (daemon == "builtin"):
             text = f"{method}_command of this host is {command}, but {method}_daemon of host {location['host']} is {daemon}"
             self._end_job()
-            raise program.Failure(f"job {self._job_id}: {text}", _FAILED)
+            raise program.CommandError(f"job {self._job_id}: {text}", _FAILED)
         if daemon != "builtin" and self._remote is None:
             from clients.remote_command import RemoteCommand
 
@@ -187,7 +187,7 @@ class InteractiveSession:
             if answer.status:
                 if attached:
                     program.show_answers(answer)
-                    raise program.CommandEnded(answer.status)
+                    raise program.CommandEndedError(answer.status)
                 return None
             location: dict[str, Any] = answer.data
             if location["host"] and location["port"]:
@@ -197,7 +197,7 @@ class InteractiveSession:
                 self._last_location = location
                 return location
             if time.monotonic() - begin > PATIENCE_S:
-                raise program.Failure(f"job {self._job_id} has no session to connect to", _FAILED)
+                raise program.CommandError(f"job {self._job_id} has no session to connect to", _FAILED)
             time.sleep(_PAUSE_S)
 
     def _outcome_from_qmaster(self) -> int:

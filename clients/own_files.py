@@ -11,9 +11,10 @@ import pwd
 import stat
 
 from clients.program import MAX_OPTIONS_SIZE, print_error, read_limited
+from gridengine.errors import GridEngineError
 
 
-class ForeignFile(Exception):
+class ForeignFileError(GridEngineError):
     """The file must not be read; the text is the reason."""
 
 
@@ -26,7 +27,7 @@ def read_own(path: str) -> str | None:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", opener=open_own) as file:
             return read_limited(file, MAX_OPTIONS_SIZE)
-    except ForeignFile as reason:
+    except ForeignFileError as reason:
         print_error(f"warning: {path} is not read: {reason}")
     except OSError as error:
         if error.errno != errno.EFBIG:
@@ -38,7 +39,7 @@ def read_own(path: str) -> str | None:
 def open_own(path: str, flags: int) -> int:
     """As `opener` of `open`: a descriptor of a file that only the caller or root owns and may write.
 
-    A link to the file must also belong to the caller or root. Raises ForeignFile, OSError.
+    A link to the file must also belong to the caller or root. Raises ForeignFileError, OSError.
     """
     _check_owner(os.lstat(path))
     # non-blocking: a pipe would block the command
@@ -46,10 +47,10 @@ def open_own(path: str, flags: int) -> int:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ForeignFile("not a regular file")
+            raise ForeignFileError("not a regular file")
         _check_owner(status)
         if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private_group(status)):
-            raise ForeignFile("users other than its owner may write to it (chmod go-w)")
+            raise ForeignFileError("users other than its owner may write to it (chmod go-w)")
     except BaseException:
         os.close(descriptor)
         raise
@@ -66,11 +67,11 @@ def _is_private_group(status: os.stat_result) -> bool:
 
 
 def _check_owner(status: os.stat_result) -> None:
-    """Raises ForeignFile."""
+    """Raises ForeignFileError."""
     if status.st_uid in (os.geteuid(), 0):
         return
     try:
         name = pwd.getpwuid(status.st_uid).pw_name
     except KeyError:
         name = str(status.st_uid)
-    raise ForeignFile(f'it belongs to user "{name}"')
+    raise ForeignFileError(f'it belongs to user "{name}"')

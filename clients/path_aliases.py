@@ -7,7 +7,7 @@ Source: sge_aliases(5); SB-10; O for the exit code.
 import os
 
 from clients import gdi
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options.option import BAD_VALUE, OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -35,7 +35,7 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
                 lines += parse_aliases(read_limited(file, MAX_OPTIONS_SIZE), path)
         except OSError as error:
             raise OptionError(f"cannot read {path}: {error.strerror}", exit_status=BAD_VALUE) from None
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise OptionError(str(fault), exit_status=BAD_VALUE) from None
     if aliases := select_aliases(lines, os.uname().nodename, paths):
         request["path_aliases"] = aliases

@@ -9,7 +9,7 @@ import sys
 
 from clients import gdi
 from gridengine import __version__
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, GridEngineError, InvalidValueError, UserError
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
 from gridengine.values import json_text
 
@@ -65,19 +65,19 @@ def run_guarded(name: str, command: "Command", arguments: list[str]) -> int:
         status = _run_common_option(name, arguments) if arguments[:1] and arguments[0] in _COMMON_OPTIONS else command(arguments)
         sys.stdout.flush()
         return status
-    except CommandEnded as end:
+    except CommandEndedError as end:
         return end.status
     except OptionError as error:
         print_error(f"{name}: {error.text}")
         print_option_hint(name, error)
         return error.exit_status
-    except Failure as failure:
+    except CommandError as failure:
         print_error(failure.text)
         return failure.status
     except gdi.Unreachable as error:
         print_error(f"error: {error}")
         return 1
-    except (SyntaxFault, ConfigError) as error:
+    except (InvalidValueError, ConfigError) as error:
         print_error(f"{name}: {error}")
         return 1
     except KeyboardInterrupt:
@@ -144,7 +144,7 @@ def read(name: str, body: object, answer_s: float = gdi.ANSWER_S) -> "Any":
     answer = gdi.call(name, body, answer_s)
     if show_answers(answer):
         sys.stdout.flush()
-        raise CommandEnded(answer.status)
+        raise CommandEndedError(answer.status)
     return answer.data
 
 
@@ -159,7 +159,7 @@ def read_lines(name: str, body: object) -> "tuple[Any, Iterator[Any]]":
         raise gdi.Unreachable(f"the qmaster gave no readable answer to the request {name}")
     answer = gdi.Answer(first["status"], first["answers"], first["data"])
     if show_answers(answer):
-        raise CommandEnded(answer.status)
+        raise CommandEndedError(answer.status)
     return answer.data, lines
 
 
@@ -182,17 +182,17 @@ def read_limited(file: "IO[AnyStr]", limit: int) -> "AnyStr":
 
 
 def file_text(path: str) -> str:
-    """The text of a file that the user named. Raises SyntaxFault."""
+    """The text of a file that the user named. Raises InvalidValueError."""
     try:
         with open(path, encoding="utf-8", errors="strict") as file:
             return read_limited(file, MAX_SCRIPT_SIZE)
     except OSError as error:
-        raise SyntaxFault(f"cannot read {path}: {error.strerror}") from None
+        raise InvalidValueError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise SyntaxFault(f"cannot read {path}: not UTF-8 text") from None
+        raise InvalidValueError(f"cannot read {path}: not UTF-8 text") from None
 
 
-class Failure(Exception):
+class CommandError(UserError):
     """The command ends with a line on stderr that programs may parse: it has no prefix with the command's name."""
 
     def __init__(self, text: str, status: int) -> None:
@@ -201,7 +201,7 @@ class Failure(Exception):
         super().__init__(text)
 
 
-class CommandEnded(Exception):
+class CommandEndedError(GridEngineError):
     """The command has printed all its messages and ends with a status."""
 
     def __init__(self, status: int) -> None:
@@ -233,7 +233,7 @@ def simple_options(
         raise
     fields.pop("now", None)
     if fields.get("help"):
-        raise CommandEnded(show_help(name))
+        raise CommandEndedError(show_help(name))
     return fields, rest
 
 

@@ -49,14 +49,14 @@ def _report_misuse(reason: str) -> int:
 
 
 def _records(types: list[str]) -> "Iterator[Record]":
-    """Notices of these types (all for none), also after a break; CommandEnded when the qmaster ends or refuses the stream."""
+    """Notices of these types (all for none), also after a break; CommandEndedError when the qmaster ends or refuses it."""
     while True:
         try:
             registered = False
             for record in gdi.stream("events", {"name": "qevent", "types": types}):
                 if "refused" in record or "end" in record:
                     program.print_error(record.get("refused") or f"qevent: the qmaster has ended the events: {record['end']}")
-                    raise program.CommandEnded(1)
+                    raise program.CommandEndedError(1)
                 registered = True
                 if "number" in record:
                     yield record

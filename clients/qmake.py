@@ -59,10 +59,10 @@ def _split_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
 def _run_make(options: list[str], make_arguments: list[str]) -> int:
     """Become make, in a job, with the additional makefile as the last one. `options`: for the jobs of its commands."""
     if not os.environ.get("JOB_ID", "").isdigit():
-        raise program.Failure("qmake: -inherit works in a job only: JOB_ID is not set", 1)
+        raise program.CommandError("qmake: -inherit works in a job only: JOB_ID is not set", 1)
     make = shutil.which("gmake") or shutil.which("make")
     if make is None:
-        raise program.Failure(f"qmake: there is no GNU make on host {os.environ.get('HOSTNAME', '')}", 1)
+        raise program.CommandError(f"qmake: there is no GNU make on host {os.environ.get('HOSTNAME', '')}", 1)
     files = _makefile_options(make_arguments)
     jobs: list[str] = []
     if _SLOTS not in os.environ and _OPTIONS not in os.environ:
@@ -124,7 +124,7 @@ def _private_directory() -> str:
         os.mkdir(directory, 0o700)
     except FileExistsError:
         if os.stat(directory).st_uid != os.geteuid():
-            raise program.Failure(f"qmake: {directory} belongs to another user", 1) from None
+            raise program.CommandError(f"qmake: {directory} belongs to another user", 1) from None
     return directory
 
 
@@ -173,7 +173,7 @@ def _become(argv: list[str]) -> int:
     try:
         execute(shutil.which(argv[0]) or argv[0], argv, os.environ)
     except OSError as error:
-        raise program.Failure(f"qmake: cannot run {argv[0]}: {error.strerror}", 127) from None
+        raise program.CommandError(f"qmake: cannot run {argv[0]}: {error.strerror}", 127) from None
 
 
 def main() -> int:

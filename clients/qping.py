@@ -10,6 +10,7 @@ import sys
 import time
 
 from clients import gdi, program
+from gridengine.errors import UnavailableError
 from gridengine.options.ping import PING_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _CONNECT_S, _ANSWER_S = 3.0, 5.0
 
 
-class PingError(Exception):
+class PingError(UnavailableError):
     """No daemon answers at the endpoint; the lines are the reason."""
 
     def __init__(self, *lines: str) -> None:

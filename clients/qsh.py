@@ -7,7 +7,7 @@ import os
 
 from clients import program
 from clients.interactive import report_submission, submit_interactive, wait_for_start
-from clients.program import Failure
+from clients.program import CommandError
 from clients.submission import ReadSubmission, read_submission
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -35,13 +35,13 @@ def _submit(job: ReadSubmission, waiting: "WaitingCommand") -> int:
 
 
 def _check_display(job: ReadSubmission) -> None:
-    """Check that the display has the name of a host, so that the exec host can reach it. Raises Failure."""
+    """Check that the display has the name of a host, so that the exec host can reach it. Raises CommandError."""
     environment = job.target.request.setdefault("environment", {})
     display = environment.setdefault("DISPLAY", os.environ.get("DISPLAY", ""))
     if not display:
-        raise Failure("error: no DISPLAY variable found with interactive job", 1)
+        raise CommandError("error: no DISPLAY variable found with interactive job", 1)
     if display.startswith(("unix:", ":")):
-        raise Failure(f'error: the display "{display}" is a local one: -display needs the name of a host, as in host:0', 1)
+        raise CommandError(f'error: the display "{display}" is a local one: -display needs the name of a host, as in host:0', 1)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ Called by `interactive` when the configuration says so. Source: remote_startup(5
 import subprocess
 import sys
 
-from clients.program import Failure
+from clients.program import CommandError
 from gridengine.files.executables import start
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -40,7 +40,7 @@ class RemoteCommand:
             self._process = start(subprocess.Popen, [*command, *method_arguments])
         except OSError as error:
             text = f"cannot run {command[0]} ({self._location['method']}_command of this host): {error.strerror}"
-            raise Failure(text, 1) from None
+            raise CommandError(text, 1) from None
 
     def exit_status(self) -> int:
         """The exit status of the command, which ends with the job."""

@@ -23,11 +23,11 @@ _STATES = {"x": "ended", "d": "deleted"}
 
 
 def reserved_slots(source: "File | Index", criteria: "Fields") -> "Fields":
-    """The reservation `ar` of the criteria, and its use by the jobs that match them. Raises Failure if it is unknown."""
+    """The reservation `ar` of the criteria, and its use by the jobs that match them. Raises CommandError if it is unknown."""
     number = int(criteria["ar"])
     rows = program.read("held_slots", {"ar": number})["held"]
     if not rows:
-        raise program.Failure(f"error: advance reservation {number} not found", 1)
+        raise program.CommandError(f"error: advance reservation {number} not found", 1)
     last = rows[-1]
     use = ReservationUtilisation(_reserved_intervals(rows), _used_intervals(source, criteria))
     return {

@@ -10,7 +10,7 @@ import ssl
 
 from clients import gdi
 from clients.addresses import host_addresses
-from gridengine.errors import plain_fault
+from gridengine.errors import RefusalError, plain_fault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _ANSWER_S = 15.0
 _LINE_BYTES = 4096
 
 
-class SessionRefused(Exception):
+class SessionRefusedError(RefusalError):
     """The session refuses this client. `again`: a retry, at the address that the qmaster then gives, may succeed."""
 
     def __init__(self, reason: str, again: bool) -> None:
@@ -32,7 +32,7 @@ class SessionRefused(Exception):
 def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.SSLSocket, dict[str, Any]]":
     """A connection that does not block, and the session's greeting. `location`: the qmaster's answer to `session`.
 
-    Raises SessionRefused, or OSError when the host cannot be reached.
+    Raises SessionRefusedError, or OSError when the host cannot be reached.
     """
     plain = socket.create_connection((_address(location["host"]), location["port"]), timeout=_CONNECT_S)
     try:
@@ -45,13 +45,13 @@ def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ss
         answer = json.loads(_line(connection))
     except ValueError:
         plain.close()
-        raise SessionRefused(f"host {location['host']} gave no readable answer", again=False) from None
+        raise SessionRefusedError(f"host {location['host']} gave no readable answer", again=False) from None
     except OSError:
         plain.close()
         raise
     if "refused" in answer:
         connection.close()
-        raise SessionRefused(answer["refused"], bool(answer.get("again")))
+        raise SessionRefusedError(answer["refused"], bool(answer.get("again")))
     connection.setblocking(False)
     return connection, answer
 

@@ -9,9 +9,10 @@ import os
 import select
 import ssl
 
-from clients.terminal import HUNG_UP, Interrupted, Terminal
+from clients.terminal import HUNG_UP, SignalledError, Terminal
+from gridengine.errors import GridEngineError
 from gridengine.protocols import session
-from gridengine.protocols.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols.session import BrokenSessionError, Inbox, Outbox
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _READ, _WRITE = select.POLLIN, select.POLLOUT
 _END_S = 2.0
 
 
-class SessionTakenOver(Exception):
+class SessionTakenOverError(GridEngineError):
     """Another client has taken the session over."""
 
 
@@ -63,7 +64,7 @@ class SessionPump:
             while self._outcome is None:
                 self._pump_once(connection)
             self._send(connection)
-        except (BrokenSession, ConnectionError, ssl.SSLError, TimeoutError):
+        except (BrokenSessionError, ConnectionError, ssl.SSLError, TimeoutError):
             pass
         self._connection = None
         connection.close()
@@ -128,7 +129,7 @@ class SessionPump:
                 self._is_stdin_readable = False  # until the process is in the foreground again
                 return
         if not data and self._terminal.is_raw:
-            raise Interrupted(HUNG_UP)  # no key means the end of a terminal in raw mode
+            raise SignalledError(HUNG_UP)  # no key means the end of a terminal in raw mode
         self._outbox.put(session.INPUT, data)
         self._stdin_open = bool(data)
 
@@ -157,7 +158,7 @@ class SessionPump:
         elif kind == session.EXIT:
             self._outcome = json.loads(content)
         elif kind == session.SUPERSEDED:
-            raise SessionTakenOver
+            raise SessionTakenOverError
         if self._printed >= session.ACKNOWLEDGE_AFTER or self._outcome is not None:
             self._unsent_bytes += session.encode_acknowledgement(self._inbox.count)
             self._printed = 0

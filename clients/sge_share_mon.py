@@ -32,14 +32,14 @@ def sge_share_mon(arguments: list[str]) -> int:
         with open(given["output"], given.get("mode", "w"), encoding="utf-8") as file:
             _print(file, given, nodes, rows)
     except OSError as error:
-        raise program.Failure(f"sge_share_mon: cannot write {given['output']}: {error.strerror}", 1) from None
+        raise program.CommandError(f"sge_share_mon: cannot write {given['output']}: {error.strerror}", 1) from None
     return 0
 
 
 def _read() -> "list[Row]":
     rows: list[Row] | None = program.read("status", {"share_tree": {}})["share_tree"]
     if rows is None:
-        raise program.Failure("No share tree", _NO_TREE)
+        raise program.CommandError("No share tree", _NO_TREE)
     now = int(time.time())
     return [{"curr_time": now, **row} for row in rows]
 

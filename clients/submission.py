@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import MAX_OPTIONS_SIZE, MAX_SCRIPT_SIZE, Failure, callers_environment, hint, read_limited
+from clients.program import MAX_OPTIONS_SIZE, MAX_SCRIPT_SIZE, CommandError, callers_environment, hint, read_limited
 from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings
@@ -115,16 +115,16 @@ def _read_script(operands: list[str]) -> bytes:
         try:
             script: bytes = read_limited(sys.stdin.buffer, MAX_SCRIPT_SIZE)
         except OSError as error:
-            raise Failure(f"Unable to read script file because of error: {error.strerror}", NO_INPUT) from None
+            raise CommandError(f"Unable to read script file because of error: {error.strerror}", NO_INPUT) from None
         if not script:
-            raise Failure("Unable to read script file because of error: no input read from stdin", NO_INPUT)
+            raise CommandError("Unable to read script file because of error: no input read from stdin", NO_INPUT)
         return script
     try:
         with open(operands[0], "rb") as file:
             return read_limited(file, MAX_SCRIPT_SIZE)
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
-        raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
+        raise CommandError(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
 
 
 def _hint_at_foreign_lines(script: bytes) -> None:

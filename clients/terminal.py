@@ -7,6 +7,8 @@ import os
 import signal
 import termios
 
+from gridengine.errors import GridEngineError
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
@@ -28,7 +30,7 @@ _INPUT_FLAGS = (
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-class Interrupted(Exception):
+class SignalledError(GridEngineError):
     """A signal ends this command."""
 
     def __init__(self, number: int) -> None:
@@ -46,7 +48,7 @@ class Terminal:
         self._saved: list[Any] | None = None
 
     def watch_signals(self) -> None:
-        """Install the handlers: ending signals raise Interrupted at any point of this process."""
+        """Install the handlers: ending signals raise SignalledError at any point of this process."""
         for number in _ENDING_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, _interrupt)
@@ -111,4 +113,4 @@ class Terminal:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    raise Interrupted(number)
+    raise SignalledError(number)

@@ -12,9 +12,9 @@ import sys
 import time
 
 from clients import program
-from gridengine.errors import SyntaxFault, plain_fault
+from gridengine.errors import InvalidValueError, plain_fault
 from gridengine.files.executables import start
-from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
+from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierError, verifier_path
 from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -31,14 +31,14 @@ _QUIT_S = 0.5
 def verify_request(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int, str]]") -> "dict[str, Any]":
     """The request as modified by all verifiers. `verifiers`: (level of the source, URL); the strongest source is first.
 
-    Raises OptionError or Failure.
+    Raises OptionError or CommandError.
     """
     for _, url in sorted(verifiers, key=lambda verifier: -verifier[0]):
         if url.lower() == "none":
             continue
         try:
             user, path = verifier_path(url)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise OptionError(str(fault), exit_status=EXIT_NO_VERIFIER) from None
         if user:
             reason = f'JSV "{url}": the verifier of a command runs as its caller, not as "{user}"'
@@ -58,17 +58,17 @@ def _run_verifier(command: str, path: str, request: "dict[str, Any]") -> "dict[s
     try:
         _converse(path, conversation)
         outcome = conversation.outcome()
-    except (VerifierFault, SyntaxFault, OSError) as fault:
-        raise program.Failure(f"Unable to run job: JSV {path}: {plain_fault(fault)}\nExiting.", EXIT_REJECTED) from None
+    except (VerifierError, InvalidValueError, OSError) as fault:
+        raise program.CommandError(f"Unable to run job: JSV {path}: {plain_fault(fault)}\nExiting.", EXIT_REJECTED) from None
     for level, text in conversation.logs:
         program.show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
     if conversation.rejected:
-        raise program.Failure(f"Unable to run job: {conversation.message or 'rejected by JSV'}\nExiting.", EXIT_REJECTED)
+        raise program.CommandError(f"Unable to run job: {conversation.message or 'rejected by JSV'}\nExiting.", EXIT_REJECTED)
     return outcome
 
 
 def _converse(path: str, conversation: Conversation) -> None:
-    """Run the script until its verdict, then end it. Raises VerifierFault or OSError."""
+    """Run the script until its verdict, then end it. Raises VerifierError or OSError."""
     script = _Script(path, _timeout_s())
     try:
         lines = conversation.open()
@@ -99,7 +99,7 @@ class _Script:
         self._send()
 
     def read_line(self) -> bytes:
-        """The next line of output. Raises VerifierFault."""
+        """The next line of output. Raises VerifierError."""
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._stdout, selectors.EVENT_READ)
             if self._unsent:
@@ -107,7 +107,7 @@ class _Script:
             while b"\n" not in self._received:
                 ready = pipes.select(max(0.0, self._deadline - time.monotonic()))
                 if not ready:
-                    raise VerifierFault("it does not answer")
+                    raise VerifierError("it does not answer")
                 for key, _ in ready:
                     if key.fileobj is self._stdout:
                         self._receive()
@@ -119,10 +119,10 @@ class _Script:
     def _receive(self) -> None:
         received = os.read(self._stdout.fileno(), 65536)
         if not received:
-            raise VerifierFault("it ended before its verdict")
+            raise VerifierError("it ended before its verdict")
         self._received += received
         if len(self._received) > LINE_LIMIT and b"\n" not in self._received:
-            raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes")
+            raise VerifierError(f"a line is longer than {LINE_LIMIT} bytes")
 
     def _send(self) -> bool:
         """Send as many bytes as the pipe takes; whether bytes are left. A script that closed its input may have a verdict."""

@@ -13,20 +13,38 @@ EXIT_LIMIT = 25
 EXIT_SYNC_FAILED = 100
 
 
-class SyntaxFault(ValueError):
-    """A value that does not follow its grammar. `str(fault)` is the reason, without the attribute's name."""
+class GridEngineError(Exception):
+    """The root of this project's exceptions."""
+
+
+class UserError(GridEngineError):
+    """A mistake in the input of a person. `exit_status`: of the command."""
 
     exit_status = EXIT_FAILED
 
 
-class ConfigError(Exception):
+class RefusalError(GridEngineError):
+    """A request that its receiver refuses; the text is the reason. The same request is refused again."""
+
+
+class UnavailableError(GridEngineError):
+    """A program, host or disk that cannot be used now. The same request may succeed later."""
+
+
+class CorruptDataError(GridEngineError):
+    """Data of a file or message that does not have its format."""
+
+
+class InvalidValueError(UserError, ValueError):
+    """A value that does not follow its grammar. `str(error)` is the reason, without the attribute's name."""
+
+
+class ConfigError(UserError):
     """A configuration object that is refused.
 
     kind: kind of the object (`cluster_queue`); name: its name or "" when unknown; attribute: the attribute at
     fault or "" when the object as a whole is; reason: a clause without the names; line: line of the file, 0 if none.
     """
-
-    exit_status = EXIT_FAILED
 
     def __init__(self, kind: str, name: str, attribute: str, reason: str, line: int = 0) -> None:
         self.kind = kind

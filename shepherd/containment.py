@@ -13,13 +13,14 @@ import os
 import signal
 from pathlib import Path
 
+from gridengine.errors import GridEngineError
 from shepherd import task_files
 from shepherd.process_tree import stat_fields
 
 CLAIMS = "addgrpids"
 
 
-class NoGroupLeft(Exception):
+class NoGroupLeftError(GridEngineError):
     """All ids of gid_range are in use on this host (failed code 38)."""
 
 
@@ -123,7 +124,7 @@ class Containment:
 def establish(directory: Path, parents: list[str], gid_range: str | None) -> Containment:
     """Make a cgroup in each of `parents` if possible, else claim an additional group id if root, and record it.
 
-    Raises NoGroupLeft. Source: sge_conf(5) USE_CGROUPS, gid_range.
+    Raises NoGroupLeftError. Source: sge_conf(5) USE_CGROUPS, gid_range.
     """
     made = [_make_cgroup(Path(parent) / directory.name) for parent in parents]
     cgroups = [cgroup for cgroup in made if cgroup is not None]
@@ -187,7 +188,7 @@ def _claim(directory: Path, ranges: list[range]) -> int:
         except FileExistsError:
             if _is_claimed_by(claims / str(gid), directory):
                 return gid
-    raise NoGroupLeft(f"all {total} group ids of gid_range are in use")
+    raise NoGroupLeftError(f"all {total} group ids of gid_range are in use")
 
 
 def _is_claimed_by(claim: Path, directory: Path) -> bool:

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from gridengine.errors import GridEngineError
 from gridengine.protocols.task_file import TaskConfig
 from shepherd.process_tree import end_on_failure
 
 
-class IdentityError(Exception):
+class IdentityError(GridEngineError):
     """The user does not exist on this host, or may not run jobs here."""
 
 

@@ -12,6 +12,8 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gridengine.errors import UserError
+
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _USER_PREFIX = re.compile(r"([^/\s@]+)@(?=/)")
 
@@ -27,7 +29,7 @@ _DANGEROUS = frozenset(
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class MethodError(ValueError):
+class MethodError(UserError, ValueError):
     """A method's command line is invalid; the text is the reason."""
 
 

@@ -15,6 +15,7 @@ import stat
 import sys
 from pathlib import Path
 
+from gridengine.errors import GridEngineError
 from gridengine.protocols import task_file
 from gridengine.protocols.task_file import TaskConfig, TaskFileError
 from shepherd.identity import IdentityError, become, owner
@@ -26,31 +27,31 @@ _LONGEST_S = 10
 _REST_OF_CHARACTER = range(0x80, 0xC0)
 
 
-class OutputFault(Exception):
+class OutputError(GridEngineError):
     """There is no output to show; the text is the reason, for the owner."""
 
 
 def find_file(config: TaskConfig, stream: str) -> str:
-    """The file to which the task writes `stream`, found with the rights of its owner. Raises OutputFault."""
+    """The file to which the task writes `stream`, found with the rights of its owner. Raises OutputError."""
     if config.session:
-        raise OutputFault("an interactive task writes to its client, not to a file")
+        raise OutputError("an interactive task writes to its client, not to a file")
     if stream == "stdout" or config.merge or config.stderr is None:
         return file_in(config.stdout, config.default_stdout)
     return file_in(config.stderr, config.default_stderr)
 
 
 def read_end(path: str, max_bytes: int) -> dict[str, object]:
-    """The last `max_bytes` bytes of a plain file. Raises OutputFault, OSError.
+    """The last `max_bytes` bytes of a plain file. Raises OutputError, OSError.
 
     No other file is opened: the writer of a pipe would notice, and opening a device may have effects.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OutputFault(f'"{path}" is no plain file')
+        raise OutputError(f'"{path}" is no plain file')
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):  # replaced since the check
-            raise OutputFault(f'"{path}" is no plain file')
+            raise OutputError(f'"{path}" is no plain file')
         begin = max(0, status.st_size - max_bytes)
         data = os.pread(descriptor, min(max_bytes, status.st_size), begin)
     finally:
@@ -65,16 +66,16 @@ def read(directory: Path, expected_owner: str, stream: str, max_bytes: int) -> d
     try:
         config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
         if config.owner != expected_owner:
-            raise OutputFault(f'the task here belongs to "{config.owner}"')
+            raise OutputError(f'the task here belongs to "{config.owner}"')
         become(owner(config))
         path = find_file(config, stream)
-    except (OutputFault, IdentityError, TaskFileError) as fault:
+    except (OutputError, IdentityError, TaskFileError) as fault:
         return {"fault": str(fault)}
     except OSError:
         return {"fault": "the task has ended"}
     try:
         return read_end(path, max_bytes)
-    except OutputFault as fault:
+    except OutputError as fault:
         return {"path": path, "fault": str(fault)}
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

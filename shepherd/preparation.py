@@ -1,7 +1,7 @@
 """The preparation of a task before its first process, undone after the last: its cgroup or group id, its processors, its
 scratch directory.
 
-Owns these steps of the plan. Called by `run`. Raises `Unprepared` when the task cannot run.
+Owns these steps of the plan. Called by `run`. Raises `PreparationError` when the task cannot run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gridengine.errors import GridEngineError
 from gridengine.usage.failed import ADDING_GROUP, BEFORE_JOB
 from shepherd import containment, directories, plan
 from shepherd.faults import BY_CODE, fault_of
@@ -16,7 +17,7 @@ from shepherd.identity import Identity, as_user
 from shepherd.task_files import ScratchNote, Trace
 
 
-class Unprepared(Exception):
+class PreparationError(GridEngineError):
     """The task cannot be run: failed code of sge_status(5), reason, and cause (`faults`)."""
 
     def __init__(self, failed: int, reason: str, fault: str = BY_CODE) -> None:
@@ -25,14 +26,14 @@ class Unprepared(Exception):
 
 
 def contain(directory: Path, step: plan.Contain) -> containment.Containment:
-    """Establish the containment of the job's processes. A job whose limits cannot be set does not run. Raises Unprepared."""
+    """Establish the containment of the job's processes. Without its limits a job does not run. Raises PreparationError."""
     try:
         held = containment.establish(directory, step.cgroups, step.gid_range)
-    except (containment.NoGroupLeft, ValueError) as error:
-        raise Unprepared(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
+    except (containment.NoGroupLeftError, ValueError) as error:
+        raise PreparationError(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
     except OSError as error:
         reason = f"can't hold the job's processes together: {error.strerror}"
-        raise Unprepared(BEFORE_JOB, reason, fault_of(error)) from error
+        raise PreparationError(BEFORE_JOB, reason, fault_of(error)) from error
     for what, limit, set_limit in (
         ("memory", step.memory, held.limit_memory),
         ("processes", step.processes, held.limit_processes),
@@ -42,7 +43,7 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
                 set_limit(limit)
         except OSError as error:
             held.release(directory)
-            raise Unprepared(BEFORE_JOB, f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
+            raise PreparationError(BEFORE_JOB, f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
     return held
 
 
@@ -56,7 +57,7 @@ def bind(processors: list[int], trace: Trace) -> None:
 
 def make_directory(directory: Path, owner: Identity, path: str) -> str:
     """Make the scratch directory: as its owner, for root may have no rights on a file server, else as root. Returns its path,
-    which differs if `path` belongs to another user. The path is recorded in the task's `directory`. Raises Unprepared."""
+    which differs if `path` belongs to another user. The path is recorded in the task's `directory`. Raises PreparationError."""
     try:
         note = ScratchNote(directory)
         try:
@@ -64,7 +65,7 @@ def make_directory(directory: Path, owner: Identity, path: str) -> str:
         finally:
             note.close()
     except OSError as error:
-        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
+        raise PreparationError(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
 
 
 def _make_as_owner_or_root(owner: Identity, path: str, note: ScratchNote) -> str:

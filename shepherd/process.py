@@ -14,7 +14,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridengine.errors import plain_fault
+from gridengine.errors import GridEngineError, plain_fault
 from gridengine.files.executables import execute
 from gridengine.usage.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
 from shepherd import limits
@@ -25,7 +25,7 @@ from shepherd.limits import can_be_borrowed
 from shepherd.methods import SAFE_PATH
 from shepherd.outcome import AFTER_JOB_STEPS
 from shepherd.plan import Run
-from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
+from shepherd.remote_daemon import SCRIPT, NoConnectionError, await_client
 from shepherd.session import Session
 from shepherd.spawning import spawn
 from shepherd.standard_files import OpenError, install, open_files
@@ -39,7 +39,7 @@ _REPORT_BYTES = 4096
 _SYSTEM = frozenset(SAFE_PATH.split(":"))
 
 
-class SetupError(Exception):
+class SetupError(GridEngineError):
     """The program was not reached: failed code of sge_status(5), reason, cause (`faults`), and the user id of the attempt,
     by default the present user id."""
 
@@ -183,7 +183,7 @@ def _await_client(run: Run, environment: dict[str, str], context: ProcessContext
     assert context.session is not None
     try:
         await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, context.session.client)
-    except (NoConnection, OSError) as error:
+    except (NoConnectionError, OSError) as error:
         raise SetupError(EARLY, f"no connection to {run.command.executable}: {plain_fault(error)}") from error
 
 

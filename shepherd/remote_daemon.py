@@ -13,6 +13,7 @@ import socket
 import time
 from pathlib import Path
 
+from gridengine.errors import UnavailableError
 from gridengine.protocols import session
 from gridengine.protocols.task_file import TaskConfig
 from shepherd.command_line import job_command_line
@@ -23,7 +24,7 @@ SCRIPT = "remote_command"
 _CONNECT_S = 60.0
 
 
-class NoConnection(Exception):
+class NoConnectionError(UnavailableError):
     """No client connected in time."""
 
 
@@ -47,7 +48,7 @@ def await_client(script: Path, client: str) -> None:
     """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
     `client`: origin of the session's client (`gridengine.protocols.session.client_origin`); other connections are closed. Raises
-    NoConnection or OSError.
+    NoConnectionError or OSError.
     """
     with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:
         port = listener.getsockname()[1]
@@ -62,7 +63,7 @@ def await_client(script: Path, client: str) -> None:
                 connection.close()
         except TimeoutError:
             text = f"no client on host {client} connected to port {port} within {_CONNECT_S:.0f} seconds"
-            raise NoConnection(text) from None
+            raise NoConnectionError(text) from None
     connection.setblocking(True)
     os.dup2(connection.fileno(), 0, inheritable=True)
     os.dup2(connection.fileno(), 1, inheritable=True)

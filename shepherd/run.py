@@ -92,7 +92,7 @@ class TaskRun:
     def _carry_out(self, step: plan.Step) -> None:
         try:
             self._execute_step(step)
-        except preparation.Unprepared as error:
+        except preparation.PreparationError as error:
             self._fail(plan.PREPARATION, error.failed, str(error), error.fault)
         except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
             self._abort(f"shepherd failed: {type(error).__name__}: {error}")
@@ -113,7 +113,7 @@ class TaskRun:
         self._fail(plan.PREPARATION, SHEPHERD_ERROR, reason)
 
     def _execute_step(self, step: plan.Step) -> None:
-        """Raises Unprepared."""
+        """Raises PreparationError."""
         match step:
             case plan.Contain():
                 self._processes.containment = preparation.contain(self._directory, step)

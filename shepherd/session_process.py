@@ -17,7 +17,7 @@ from collections import deque
 from typing import Any
 
 from gridengine.protocols import session
-from gridengine.protocols.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols.session import BrokenSessionError, Inbox, Outbox
 from gridengine.protocols.task_file import TaskConfig
 from shepherd.streams import Streams, set_window_size
 
@@ -216,7 +216,7 @@ class SessionProcess:
             return {"refused": "another client has taken the session over"}
         try:
             first = self._outbox.resume(received if client is not None else None)
-        except BrokenSession as error:
+        except BrokenSessionError as error:
             return {"refused": str(error)}
         if client is None:
             self._client += 1
@@ -248,7 +248,7 @@ class SessionProcess:
                 self._handle_frame(kind, content)
         except BlockingIOError:
             return True
-        except (OSError, BrokenSession):
+        except (OSError, BrokenSessionError):
             self._disconnect()
         return True
 

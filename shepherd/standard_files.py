@@ -13,10 +13,11 @@ import stat
 from collections.abc import Collection
 from contextlib import suppress
 
+from gridengine.errors import GridEngineError
 from shepherd.plan import Output
 
 
-class OpenError(Exception):
+class OpenError(GridEngineError):
     """A file could not be opened; the text is the reason for the user (failed code 26)."""
 
 

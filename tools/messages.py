@@ -16,8 +16,8 @@ TEXTS = ROOT / "tests" / "data" / "messages.txt"
 DIRECTORIES = ("clients", "daemons/qmaster/decide", "daemons/qmaster/queries", "gridengine")
 #: names of functions and exceptions that get a sentence for users
 SAYING = frozenset(
-    "error info warning refuse hint print_error report_misuse print_usage Failure Refused Refusal SyntaxFault OptionError "
-    "Unreachable Finding HostMembership echo ConfigError Answer".split()
+    "error info warning refuse hint print_error report_misuse print_usage CommandError RefusedError AdminError InvalidValueError "
+    "OptionError Unreachable Finding HostMembership echo ConfigError Answer".split()
 )
 _FEWEST_TOKENS = 3
 

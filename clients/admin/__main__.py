@@ -9,8 +9,8 @@ import sys
 from typer.exceptions import Abort, TyperException
 
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for texts and flags
+from clients.admin.errors import AdminError
 from clients.admin.program import app
-from clients.admin.refusal import Refusal
 from clients.program import show_version
 from gridengine.errors import plain_fault
 from gridengine.terminal.standard_output import is_write_error, with_output_check
@@ -33,7 +33,7 @@ def main() -> int:
         return _show_version()
     try:
         return app(arguments, standalone_mode=False) or 0
-    except Refusal as refusal:
+    except AdminError as refusal:
         return _give_up(str(refusal))
     except TyperException as error:
         return _give_up(f"{plain_reason(error.format_message())} (gridengine --help explains)")

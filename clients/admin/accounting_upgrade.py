@@ -11,14 +11,14 @@ from typing import Annotated
 
 import typer
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.usage.accounting import FIELDS, parse_line
 
 
 def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:
     """Copy `old` to `new`, which must not exist: (records with columns added, records that had all).
 
-    Comments and lines that are no records stay as they are, and so do bytes that are no text. Raises Refusal.
+    Comments and lines that are no records stay as they are, and so do bytes that are no text. Raises AdminError.
     """
     added = complete = 0
     try:
@@ -34,9 +34,9 @@ def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:
                         added += 1
                         target.write(":".join(fields) + "\n")
     except FileExistsError:
-        raise Refusal(f"{new} exists already, name a new file") from None
+        raise AdminError(f"{new} exists already, name a new file") from None
     except OSError as error:
-        raise Refusal(f"cannot copy {old} to {new}: {error.strerror}") from None
+        raise AdminError(f"cannot copy {old} to {new}: {error.strerror}") from None
     return added, complete
 
 

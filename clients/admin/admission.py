@@ -21,11 +21,11 @@ from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell, cell_of_environment, optional_text, read_cell
 from clients.admin.cell_directory import Objects, changes_between
 from clients.admin.certificate import key_of_request, utc_now
+from clients.admin.errors import AdminError
 from clients.admin.host_consumables import can_count_gpus, counts_memory
 from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import ROLES, HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
-from clients.admin.refusal import Refusal
 from gridengine.protocols.joining import JoinedHost, JoinRecord
 
 #: files of `common/`, if they exist; `settings.sh` is made on the host, where programs may be in another directory
@@ -38,7 +38,7 @@ def main() -> int:
     cell = read_cell(cell_of_environment(Path(os.environ["SGE_ROOT"]), os.environ["SGE_CELL"]))
     try:
         answer = {"status": 0, "answers": [], "data": admit_host(cell, fields)}
-    except Refusal as refusal:
+    except AdminError as refusal:
         answer = {"status": 1, "answers": [["error", f"denied: {refusal}"]], "data": None}
     except OSError as error:
         text = f"the master cannot admit this host: {error.filename}: {error.strerror}"
@@ -48,16 +48,16 @@ def main() -> int:
 
 
 def admit_host(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
-    """Add the host to the cell; return the data for the host. Raises Refusal, OSError."""
+    """Add the host to the cell; return the data for the host. Raises AdminError, OSError."""
     authority = open_authority(cell)
     record, now = authority.join(fields["token"]), utc_now()
     if record is None or not record.is_open(now.timestamp()):
-        raise Refusal("the token has expired or is used up")
+        raise AdminError("the token has expired or is used up")
     host, request = unique_name(cell, fields["host"]), fields["request"].encode()
     try:
         key = key_of_request(request)
         if reason := record.refusal_reason(host, key, now.timestamp()):
-            raise Refusal(reason)
+            raise AdminError(reason)
         repeated = host in (each.host for each in record.joined)
         replaced = _has_keys(authority, host) and not repeated
         addresses = _checked_addresses(cell, authority, record, host, fields["address"])
@@ -66,7 +66,7 @@ def admit_host(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
             authority.keep_join(record._replace(joined=(*record.joined, JoinedHost(host, key, now.timestamp()))))
         certificate, gdi_key = authority.admit(host, request, addresses, now)
     except ValueError as error:
-        raise Refusal(f"the request for a certificate is wrong: {error}") from None
+        raise AdminError(f"the request for a certificate is wrong: {error}") from None
     texts = {name: optional_text(cell.files.common / name) for name in GIVEN if (cell.files.common / name).exists()}
     identity = {"host": host, "root": str(cell.files.root), "cell": cell.files.name, "replaced": replaced}
     return {**identity, "files": texts, "certificate": certificate.decode(), "gdi_key": gdi_key.decode()}
@@ -75,19 +75,21 @@ def admit_host(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
 def _checked_addresses(
     cell: InstalledCell, authority: Authority, record: JoinRecord, host: str, address: str
 ) -> list[str]:
-    """The addresses of the host. Refusal: the host has keys, the request comes from another address, or another host of the cell
-    has one of the addresses.
+    """The addresses of the host. AdminError: the host has keys, the request comes from another address, or another
+    host of the cell has one of the addresses.
     """
     if host == cell.master_host:
-        raise Refusal(f'"{host}" is the master host')
+        raise AdminError(f'"{host}" is the master host')
     expected = (*record.hosts, *(each.host for each in record.joined))
     if host not in expected and _has_keys(authority, host):
-        raise Refusal(f'host "{host}" has keys of this cell already: gridengine token join {host} makes a token to replace them')
+        raise AdminError(
+            f'host "{host}" has keys of this cell already: gridengine token join {host} makes a token to replace them'
+        )
     addresses = addresses_of(cell, host)
     asking = LOOPBACK if address.startswith("127.") else address
     if asking not in addresses:
         known = ", ".join(addresses)
-        raise Refusal(f'host "{host}" is at {known} for the master, but {address} asks: correct the names, or give --name')
+        raise AdminError(f'host "{host}" is at {known} for the master, but {address} asks: correct the names, or give --name')
     require_own_addresses(cell, host, addresses)
     return addresses
 
@@ -106,9 +108,9 @@ def _configure(host: str, record: JoinRecord, fields: dict[str, Any]) -> None:
     try:
         answer = gdi.change("config_change", {"changes": changes})
     except gdi.Unreachable as error:
-        raise Refusal(str(error)) from None
+        raise AdminError(str(error)) from None
     if answer.status:
-        raise Refusal("; ".join(text for level, text in answer.answers if level == "error"))
+        raise AdminError("; ".join(text for level, text in answer.answers if level == "error"))
 
 
 def _with_host(before: Objects, host: str, record: JoinRecord, fields: dict[str, Any]) -> Objects:

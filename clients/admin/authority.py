@@ -27,7 +27,7 @@ from clients.admin.certificate import (
     sign_request,
     validity,
 )
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.protocols.joining import JoinRecord, encode_record, join_directory, read_record, read_records
 
 #: secrets of earlier versions in common/secrets, the same for all hosts
@@ -122,10 +122,10 @@ class Authority:
         self._write_keys(known, {"tls.crt": certificate, "gdi_key": gdi_key})
 
     def revoke(self, host: str) -> None:
-        """Accept no request of a host any longer. Refusal: the host has no keys. Raises OSError."""
+        """Accept no request of a host any longer. AdminError: the host has no keys. Raises OSError."""
         known = self._directory / "hosts" / host
         if not known.is_dir():
-            raise Refusal(f'host "{host}" has no keys of this cell (gridengine host list shows the hosts with keys)')
+            raise AdminError(f'host "{host}" has no keys of this cell (gridengine host list shows the hosts with keys)')
         # the key first: an interrupted removal leaves a host that is not accepted
         (known / "gdi_key").unlink(missing_ok=True)
         shutil.rmtree(known)

@@ -14,8 +14,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment
+from clients.admin.errors import AdminError
 from clients.admin.installation import find_installation
-from clients.admin.refusal import Refusal
 
 BACKUP = "sge_backup"
 RESTORE_PLAN = "restore-plan"
@@ -59,13 +59,13 @@ def restore(
 
 
 def complete_restore(cell: InstalledCell) -> None:
-    """Complete an interrupted restore, if there is one. Refusal: the restore cannot be completed."""
+    """Complete an interrupted restore, if there is one. AdminError: the restore cannot be completed."""
     if not (cell.files.common / RESTORE_PLAN).exists():
         return
     command = [find_installation().program(BACKUP), "complete"]
     done = subprocess.run(command, env={**os.environ, **cell.environment()}, capture_output=True, text=True)
     if done.returncode:
-        raise Refusal(done.stderr.strip().removeprefix("gridengine: "))
+        raise AdminError(done.stderr.strip().removeprefix("gridengine: "))
     typer.echo(done.stdout, nl=False)
 
 

@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from clients.admin.refusal import Refusal
-from gridengine.errors import SyntaxFault
+from clients.admin.errors import AdminError
+from gridengine.errors import InvalidValueError
 from gridengine.files.bootstrap import REQUIRED, invalid_values
 from gridengine.files.cell_files import parse_master_name, parse_settings
 
@@ -89,49 +89,49 @@ class InstalledCell:
 
 
 def cell_of_environment(root: Path | None, name: str) -> CellFiles:
-    """Return the files of the cell that the caller named. Refusal: the caller named no root."""
+    """Return the files of the cell that the caller named. AdminError: the caller named no root."""
     if root is None:
-        raise Refusal("SGE_ROOT is not set: source the settings.sh of a cell, or give --root DIRECTORY")
+        raise AdminError("SGE_ROOT is not set: source the settings.sh of a cell, or give --root DIRECTORY")
     return CellFiles(Path(os.path.abspath(root)), name)
 
 
 def read_cell(files: CellFiles) -> InstalledCell:
-    """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
+    """Read `bootstrap` and `act_qmaster`. AdminError: one of them is missing, not readable or not complete."""
     settings = parse_bootstrap(_required_text(files.bootstrap), files.bootstrap)
     if wrong := next(invalid_values(settings), ""):
-        raise Refusal(f"{files.bootstrap}: {wrong}")
+        raise AdminError(f"{files.bootstrap}: {wrong}")
     try:
         return InstalledCell(files, settings, parse_master_name(_required_text(files.act_qmaster), files.act_qmaster))
-    except SyntaxFault as fault:
-        raise Refusal(str(fault)) from None
+    except InvalidValueError as fault:
+        raise AdminError(str(fault)) from None
 
 
 def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
-    """Return the `key value` lines of a bootstrap file. Refusal: a line without a value, or a missing key.
+    """Return the `key value` lines of a bootstrap file. AdminError: a line without a value, or a missing key.
 
     Source: sge_bootstrap(5).
     """
     try:
         return parse_settings(text, path, BOOTSTRAP_KEYS)
-    except SyntaxFault as fault:
-        raise Refusal(str(fault)) from None
+    except InvalidValueError as fault:
+        raise AdminError(str(fault)) from None
 
 
 def optional_text(path: Path) -> str:
-    """The text of an optional file of a cell, "" if there is none. Refusal: the file cannot be read, or is no text."""
+    """The text of an optional file of a cell, "" if there is none. AdminError: the file cannot be read, or is no text."""
     try:
         return path.read_text()
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise Refusal(f"cannot read {path}: {error.strerror}") from error
+        raise AdminError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Refusal(f"{path} is not a text file") from error
+        raise AdminError(f"{path} is not a text file") from error
 
 
 def _required_text(path: Path) -> str:
     try:
         path.stat()
     except OSError as error:
-        raise Refusal(f"no cell here: cannot read {path}: {error.strerror} (gridengine init makes a cell)") from error
+        raise AdminError(f"no cell here: cannot read {path}: {error.strerror} (gridengine init makes a cell)") from error
     return optional_text(path)

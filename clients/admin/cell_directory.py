@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.config.sample_cell import cell_texts, is_cell_file, read_cell
 from gridengine.errors import ConfigError, plain_fault
 from gridengine.kinds import KIND
@@ -36,34 +36,35 @@ def write_directory(directory: Path, objects: Objects) -> tuple[int, int]:
                 path.write_text(text)
                 written += 1
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"cannot write {directory}: {plain_fault(error)}") from None
+        raise AdminError(f"cannot write {directory}: {plain_fault(error)}") from None
     return written, len(stale)
 
 
 def read_directory(directory: Path) -> Objects:
-    """The objects that the files of a directory describe. Refusal: a file is wrong, unknown or not readable."""
+    """The objects that the files of a directory describe. AdminError: a file is wrong, unknown or not readable."""
     if not directory.is_dir():
-        raise Refusal(f"{directory} is not a directory")
+        raise AdminError(f"{directory} is not a directory")
     texts: dict[str, str] = {}
     for name in _visible_files(directory):
         if not is_cell_file(name):
-            raise Refusal(f"{directory / name}: a cell has no file of this name")
+            raise AdminError(f"{directory / name}: a cell has no file of this name")
         try:
             texts[name] = (directory / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Refusal(f"cannot read {directory / name}: {plain_fault(error)}") from None
+            raise AdminError(f"cannot read {directory / name}: {plain_fault(error)}") from None
     objects: Objects = {}
     for name, text in texts.items():
         try:
             read = read_cell({name: text})
         except ConfigError as error:
-            raise Refusal(f"{directory / name}: {error}") from None
+            raise AdminError(f"{directory / name}: {error}") from None
         for kind, model in read:
             if model.object_name in objects.setdefault(kind, {}):
-                raise Refusal(f'{directory / name}: the {kind.replace("_", " ")} "{model.object_name}" is in another file, too')
+                label = f'{kind.replace("_", " ")} "{model.object_name}"'
+                raise AdminError(f"{directory / name}: the {label} is in another file, too")
             objects[kind][model.object_name] = model.attributes()
     if not objects:
-        raise Refusal(f"{directory} holds no configuration")
+        raise AdminError(f"{directory} holds no configuration")
     return objects
 
 

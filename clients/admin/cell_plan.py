@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.admin.cell import CellFiles
+from clients.admin.errors import AdminError
 from clients.admin.free_ports import free_cell_ports
 from clients.admin.host_consumables import memory_size
 from clients.admin.machine import Machine, this_machine
-from clients.admin.refusal import Refusal
 from gridengine.files import bootstrap
 
 #: The registered port of Grid Engine. The second, of sge_execd, is not needed here; the third is Ray's.
@@ -114,14 +114,14 @@ class CellOptions:
 def plan_cell(options: CellOptions, inspect: Callable[[], Machine] = this_machine) -> CellPlan:
     """Fill in the defaults and check everything that can be checked before a file is written.
 
-    `inspect`: reads the resources of this machine, called if it is an exec host. Refusal: a name or path of the wrong form, a
+    `inspect`: reads the resources of this machine, called if it is an exec host. AdminError: a name or path of the wrong form, a
     port out of range or used twice, an unknown user, a host name that does not resolve and has no alias, an admin user other than
     the caller without root's rights.
     """
     if options.root is None:
-        raise Refusal("give --root DIRECTORY (or set SGE_ROOT): the directory of the new cell")
+        raise AdminError("give --root DIRECTORY (or set SGE_ROOT): the directory of the new cell")
     if not _CELL_NAME.fullmatch(options.cell):
-        raise Refusal(f'--cell "{options.cell}": a cell name consists of letters, digits and . _ -')
+        raise AdminError(f'--cell "{options.cell}": a cell name consists of letters, digits and . _ -')
     admin_user = _admin_user(options.admin_user)
     root = _path("--root", options.root)
     aliases = _aliases(options.aliases)
@@ -140,10 +140,10 @@ def plan_cell(options: CellOptions, inspect: Callable[[], Machine] = this_machin
     )
     run_dir = _path("--run-dir", run_dir)
     if len(str(run_dir)) > RUN_DIR_BYTES:
-        raise Refusal(f"--run-dir {run_dir}: at most {RUN_DIR_BYTES} bytes, as it holds sockets")
+        raise AdminError(f"--run-dir {run_dir}: at most {RUN_DIR_BYTES} bytes, as it holds sockets")
     slots = options.slots if options.slots is not None else os.cpu_count() or 1
     if not 0 <= slots <= 9999999:
-        raise Refusal(f"--slots {slots}: from 0 to 9999999")
+        raise AdminError(f"--slots {slots}: from 0 to 9999999")
     here = [name for name in exec_hosts if name in (master_host, socket.gethostname())]
     machine = inspect() if here else None
     memory = _memory(options.memory, here, exec_hosts, machine)
@@ -183,16 +183,16 @@ def _admin_user(requested: str | None) -> str:
     try:
         pwd.getpwnam(requested)
     except KeyError as error:
-        raise Refusal(f"--admin-user {requested}: there is no such user on this host") from error
+        raise AdminError(f"--admin-user {requested}: there is no such user on this host") from error
     if os.geteuid() != 0:
-        raise Refusal(f"--admin-user {requested}: only root can make a cell for another user; you are {caller}")
+        raise AdminError(f"--admin-user {requested}: only root can make a cell for another user; you are {caller}")
     return requested
 
 
 def _path(option: str, path: Path) -> Path:
     absolute = os.path.abspath(path)
     if not _PATH.fullmatch(absolute):
-        raise Refusal(f'{option} "{absolute}": a path of a cell consists of letters, digits and / . _ + @ -')
+        raise AdminError(f'{option} "{absolute}": a path of a cell consists of letters, digits and / . _ + @ -')
     return Path(absolute)
 
 
@@ -203,10 +203,10 @@ def _ports(options: CellOptions) -> tuple[int, int]:
     }
     for option, port in ports.items():
         if not 1 <= port <= 65535:
-            raise Refusal(f"{option} {port}: a port is from 1 to 65535")
+            raise AdminError(f"{option} {port}: a port is from 1 to 65535")
     qmaster_port, ray_port = ports.values()
     if qmaster_port == ray_port:
-        raise Refusal(f"--qmaster-port and --ray-port are both {ray_port}: they must differ")
+        raise AdminError(f"--qmaster-port and --ray-port are both {ray_port}: they must differ")
     return qmaster_port, ray_port
 
 
@@ -214,9 +214,9 @@ def _port_range(text: str, others: tuple[int, int]) -> str:
     match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
     low, high = (int(bound) for bound in match.groups()) if match else (0, 0)
     if not (1 <= low and high <= 65535 and high - low + 1 >= RAY_BLOCK):
-        raise Refusal(f'--ray-ports "{text}": give FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
+        raise AdminError(f'--ray-ports "{text}": give FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
     if any(low <= port <= high for port in others):
-        raise Refusal(f"--ray-ports {text}: --qmaster-port and --ray-port must lie outside")
+        raise AdminError(f"--ray-ports {text}: --qmaster-port and --ray-port must lie outside")
     return text
 
 
@@ -225,18 +225,18 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
     for text in texts:
         name, _, other = text.partition("=")
         if not (HOST_NAME.fullmatch(name) and HOST_NAME.fullmatch(other)) or is_address(name):
-            raise Refusal(f'--alias "{text}": the form is NAME=OTHER, two host names')
+            raise AdminError(f'--alias "{text}": the form is NAME=OTHER, two host names')
         aliases.setdefault(name, []).append(other)
     return aliases
 
 
 def _host(option: str, name: str, aliases: dict[str, list[str]]) -> str:
-    """Return the name of a host, as given. Refusal: the name does not resolve and has no alias."""
+    """Return the name of a host, as given. AdminError: the name does not resolve and has no alias."""
     if not HOST_NAME.fullmatch(name):
-        raise Refusal(f'{option} "{name}": that is no host name')
+        raise AdminError(f'{option} "{name}": that is no host name')
     if name not in aliases:
         try:
             socket.getaddrinfo(name, None)
         except OSError as error:
-            raise Refusal(f"{option} {name}: the name does not resolve on this host ({error.strerror})") from error
+            raise AdminError(f"{option} {name}: the name does not resolve on this host ({error.strerror})") from error
     return name

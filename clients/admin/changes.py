@@ -26,14 +26,14 @@ _SHOWN = 8
 
 
 def carry_out_changes(changes: list[dict[str, Any]]) -> None:
-    """Have the qmaster apply all changes. Refusal: no change was applied."""
+    """Have the qmaster apply all changes. AdminError: no change was applied."""
     for change in changes:
         _print(describe(change))
     carry_out("config_change", {"changes": changes})
 
 
 def plan_changes(changes: list[dict[str, Any]]) -> int:
-    """Print changes and their effects; 1 if the qmaster would refuse them. Refusal: the qmaster does not answer."""
+    """Print changes and their effects; 1 if the qmaster would refuse them. AdminError: the qmaster does not answer."""
     for change in changes:
         _print(describe(change))
     plan = read("config_change", {"changes": changes, "plan": True})

@@ -22,8 +22,8 @@ from clients.admin.cell_directory import (
     write_directory,
 )
 from clients.admin.changes import carry_out_changes, plan_changes
+from clients.admin.errors import AdminError
 from clients.admin.qmaster_requests import read, read_objects, select_cell
-from clients.admin.refusal import Refusal
 from gridengine.kinds import KIND, KIND_BY_OPTION_NAME
 
 config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
@@ -85,7 +85,7 @@ def history(
     """Show the changes with user, host and time, the newest change first."""
     kind = KIND_BY_OPTION_NAME.get(kind, kind)
     if kind and kind not in KIND:
-        raise Refusal(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
+        raise AdminError(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
     for change in read("config_history", {"limit": limit, "kind": kind, "name": name}):
         when = datetime.fromtimestamp(change["time"]).strftime("%Y-%m-%d %H:%M:%S")
         typer.echo(f"change {change['revision']}  {when}  {change['user']}@{change['host']}")
@@ -101,7 +101,7 @@ def undo(
     """Undo a change. Refused if the objects were changed since, or if the result would be invalid."""
     changes = read("config_history", {"limit": 1, "revision": change})
     if not changes:
-        raise Refusal(f"there is no change {change} in the history" if change else "nothing was changed yet")
+        raise AdminError(f"there is no change {change} in the history" if change else "nothing was changed yet")
     reverse = [
         {"kind": each["kind"], "name": each["name"], "before": each["after"], "after": each["before"]}
         for each in reversed(changes[0]["objects"])

@@ -18,10 +18,10 @@ from clients.addresses import host_addresses
 from clients.admin.authority import Authority, give
 from clients.admin.cell import CellFiles
 from clients.admin.cell_plan import CellPlan
+from clients.admin.errors import AdminError
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.new_file import write_new
-from clients.admin.refusal import Refusal
 from clients.admin.sge_root import library_of, provide
 from gridengine.protocols.arco import SETTINGS_FILE
 
@@ -29,13 +29,13 @@ from gridengine.protocols.arco import SETTINGS_FILE
 def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
     """Write the cell of `plan` to disk, owned by its admin user.
 
-    Refusal: a cell or the spool of a cell is already there, or a directory cannot be written.
+    AdminError: a cell or the spool of a cell is already there, or a directory cannot be written.
     """
     spool = Path(plan.bootstrap["qmaster_spool_dir"])
     if plan.files.bootstrap.exists():
-        raise Refusal(f"{plan.files.common} holds a cell already, which was not changed")
+        raise AdminError(f"{plan.files.common} holds a cell already, which was not changed")
     if (spool / "spool.db").exists():
-        raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or give another directory with --spool-dir")
+        raise AdminError(f"{spool} holds the spool of an earlier cell: remove it, or give another directory with --spool-dir")
     before = os.umask(0o022)  # all users read a cell, also if the umask of the administrator is stricter
     try:
         _write_cell(plan, installation)
@@ -43,7 +43,7 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         _make_keys(plan, now)
         provide(plan.files.root, installation)
     except OSError as error:
-        raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot make the cell: {error.filename}: {error.strerror}") from error
     finally:
         os.umask(before)
 

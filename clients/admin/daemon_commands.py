@@ -15,6 +15,7 @@ from rich.console import Console
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.daemon_releases import release_text
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     EXECD,
@@ -38,7 +39,6 @@ from clients.admin.local_daemons import (
 )
 from clients.admin.membership import membership, wait_for_membership
 from clients.admin.progress import Progress
-from clients.admin.refusal import Refusal
 
 HostNames = Annotated[
     list[str] | None,
@@ -129,15 +129,15 @@ def status(root: Root = None, cell: CellName = "default") -> None:
 
 
 def _require_admin_user(cell: InstalledCell) -> None:
-    """Refusal: the caller is neither root nor the admin user."""
+    """AdminError: the caller is neither root nor the admin user."""
     admin_user = cell.settings["admin_user"]
     try:
         allowed = {0, pwd.getpwnam(admin_user).pw_uid}
     except KeyError:
-        raise Refusal(f"this host has no user {admin_user}, the admin user of the cell") from None
+        raise AdminError(f"this host has no user {admin_user}, the admin user of the cell") from None
     if os.geteuid() not in allowed:
         users = "root" if allowed == {0} else f"root or {admin_user}"
-        raise Refusal(f"only {users} starts the daemons of this cell")
+        raise AdminError(f"only {users} starts the daemons of this cell")
 
 
 def _start(

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 
 from clients.admin.cell import InstalledCell
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import EXECD, QMASTER, SHADOWD, LocalDaemon, process_of, start, stop
-from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
 
 _BY_ITSELF = (QMASTER, SHADOWD, EXECD)
@@ -38,7 +38,7 @@ def release_text(daemon: LocalDaemon) -> str:
     name = release_of(daemon)
     try:
         return str(find_installation().releases().read(name)) if name else ""
-    except Refusal:
+    except AdminError:
         return name
 
 
@@ -56,22 +56,22 @@ def release_mismatch(program: str, release: str) -> str:
 
 
 def restart_on_release(daemon: LocalDaemon, cell: InstalledCell, installation: Installation) -> None:
-    """Have a daemon re-execute itself on the installed release, or start it. Refusal: the daemon is another user's, or does not
-    start.
+    """Have a daemon re-execute itself on the installed release, or start it. AdminError: the daemon is another user's, or
+    does not start.
     """
     process = process_of(daemon)
     if process is not None and daemon.program in _BY_ITSELF and release_of(daemon):
         try:
             process.send_signal(signal.SIGHUP)
         except psutil.AccessDenied as error:
-            raise Refusal(f"{daemon} runs as {process.username()}: you may not restart it on another release") from error
+            raise AdminError(f"{daemon} runs as {process.username()}: you may not restart it on another release") from error
         except psutil.NoSuchProcess:
             pass
         return
     if process is not None and (unit := _unit(process.pid)):
         done = subprocess.run(["systemctl", "restart", unit], capture_output=True, text=True, timeout=_RESTART_S)
         if done.returncode:
-            raise Refusal(f"{daemon}: systemctl restart {unit}: {done.stderr.strip()}")
+            raise AdminError(f"{daemon}: systemctl restart {unit}: {done.stderr.strip()}")
         return
     stop([daemon])
     start(daemon, cell, installation)

@@ -27,11 +27,11 @@ from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellOptions, CellPlan, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
+from clients.admin.errors import AdminError
 from clients.admin.free_ports import free_cell_ports, free_ports
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop, web_of
 from clients.admin.progress import Progress
-from clients.admin.refusal import Refusal
 from gridengine.protocols import web
 
 MASTER = "demo0"
@@ -63,7 +63,7 @@ class Demo:
         self._cell: InstalledCell | None = None
 
     def run(self) -> None:
-        """Make the cell, run the jobs, show them. Refusal: a step failed."""
+        """Make the cell, run the jobs, show them. AdminError: a step failed."""
         with self._progress.step("making a cell"):
             plan = demo_plan(self._directory)
             self._work.mkdir()
@@ -164,14 +164,14 @@ class Demo:
         )
         if done.returncode != 0:
             output = (done.stderr or done.stdout).strip() or "nothing"
-            raise Refusal(f"{' '.join([name, *arguments])} ended with exit code {done.returncode}, output: {output}")
+            raise AdminError(f"{' '.join([name, *arguments])} ended with exit code {done.returncode}, output: {output}")
         return done.stdout
 
     def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + JOBS_S
         while not condition():
             if time.monotonic() > deadline:
-                raise Refusal(f"{what}: not within {JOBS_S:.0f} s; {self._command('qstat', '-f')}")
+                raise AdminError(f"{what}: not within {JOBS_S:.0f} s; {self._command('qstat', '-f')}")
             time.sleep(0.1)
 
 
@@ -247,11 +247,11 @@ def _processes_of(root: Path) -> list[psutil.Process]:
 
 
 def _check_records(kind: str, job: str, records: str) -> None:
-    """Refusal: an accounting record of `job` shows a failure."""
+    """AdminError: an accounting record of `job` shows a failure."""
     for name in ("failed", "exit_status"):
         values = re.findall(rf"^{name} +(\S.*?) *$", records, re.MULTILINE)
         if not values or any(value != "0" for value in values):
-            raise Refusal(f"the {kind} job {job} did not end well: {name} is {', '.join(values) or 'missing'}")
+            raise AdminError(f"the {kind} job {job} did not end well: {name} is {', '.join(values) or 'missing'}")
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

@@ -24,6 +24,7 @@ from clients.addresses import host_addresses
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.certificate import is_key_of, is_signed_by, names_of, utc_now, validity
+from clients.admin.errors import AdminError
 from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
@@ -39,7 +40,6 @@ from clients.admin.live_checks import (
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
-from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
 
@@ -66,7 +66,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
     findings = [*findings_of(check_python), *findings_of(check_programs, installation), *findings_of(check_bootstrap, files)]
     try:
         cell = read_cell(files)
-    except Refusal as refusal:
+    except AdminError as refusal:
         fix = "correct the file, make a cell (gridengine init), or copy its common directory here"
         return findings if any(finding.wrong for finding in findings) else [*findings, Finding(str(refusal), fix)]
     checks: list[tuple[Callable[..., Iterator[Finding]], tuple[object, ...]]] = [
@@ -97,7 +97,7 @@ def findings_of(check: Callable[..., Iterator[Finding]], *arguments: object) -> 
     """The findings of a check. A check that fails gives a finding too, and does not stop other checks."""
     try:
         yield from check(*arguments)
-    except Refusal as refusal:
+    except AdminError as refusal:
         yield Finding(str(refusal), "correct that; then run gridengine doctor again")
     except Exception as error:
         subject = check.__name__.removeprefix("check_").replace("_", " ")

@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterator
 
 from clients.admin.cell import CellFiles, InstalledCell, optional_text, parse_bootstrap
+from clients.admin.errors import AdminError
 from clients.admin.finding import Finding
-from clients.admin.refusal import Refusal
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.files.bootstrap import invalid_values, unknown_settings
 from gridengine.files.cell_files import parse_settings
 
@@ -30,7 +30,7 @@ def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
         return  # read_cell reports it
     try:
         settings = parse_bootstrap(optional_text(files.bootstrap), files.bootstrap)
-    except Refusal as refusal:
+    except AdminError as refusal:
         yield Finding(str(refusal), _BOOTSTRAP)
         return
     faults = [*invalid_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
@@ -48,5 +48,5 @@ def check_files(cell: InstalledCell) -> Iterator[Finding]:
             text = optional_text(path)
             if required is not None and os.path.lexists(path):
                 parse_settings(text, path, required)
-        except (Refusal, SyntaxFault) as fault:
+        except (AdminError, InvalidValueError) as fault:
             yield Finding(str(fault), f"correct {path}, or copy it from the master host or a backup")

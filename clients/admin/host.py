@@ -15,12 +15,12 @@ import typer
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between, describe
+from clients.admin.errors import AdminError
 from clients.admin.host_consumables import MEMORY, counts_memory, memory_size, value_of
 from clients.admin.host_keys import add_host, addresses_of, open_authority, require_master, unique_name
 from clients.admin.host_objects import ROLES, HostOptions, queues_of, quota_references, references, with_host, without_host
 from clients.admin.local_daemons import is_master_here, qmaster_of, restart_in_place
 from clients.admin.qmaster_requests import carry_out, read, read_objects, select_cell
-from clients.admin.refusal import Refusal
 
 host = typer.Typer(help="Add hosts to the cell, drain and remove them; make, show and revoke their keys.")
 
@@ -72,7 +72,7 @@ def add(
     """Add hosts to the cell: roles, queues, keys. Existing settings of a host stay. On the master host."""
     cell = read_cell(context.obj)
     if into is not None and (into.exists() or len(names) > 1):
-        raise Refusal(f"--into {into}: for the keys of one host, in a new directory")
+        raise AdminError(f"--into {into}: for the keys of one host, in a new directory")
     if memory not in ("", "total"):
         memory_size("--memory", memory)
     everywhere = slots is not None and not queue and not new_queue
@@ -90,18 +90,18 @@ def add(
 
 
 def chosen_roles(requested: list[str] | None) -> tuple[str, ...]:
-    """The roles of a host. Refusal: there is no such role."""
+    """The roles of a host. AdminError: there is no such role."""
     if wrong := [role for role in requested or () if role not in ROLES]:
-        raise Refusal(f'--role {wrong[0]}: a host is {", ".join(ROLES)}, or several of these')
+        raise AdminError(f'--role {wrong[0]}: a host is {", ".join(ROLES)}, or several of these')
     return tuple(requested or ROLES)
 
 
 def _with_reported_values(objects: Objects, name: str, options: HostOptions) -> HostOptions:
-    """The options, completed by the host's reported values. Refusal: its memory is requested and not known."""
+    """The options, completed by the host's reported values. AdminError: its memory is requested and not known."""
     processors, memory = _reported(objects, name)
     slots = processors if options.slots is None else options.slots
     if options.memory == "total" and not memory:
-        raise Refusal(f"--memory total: {name} has not reported its memory yet; give the size, or repeat this when it runs")
+        raise AdminError(f"--memory total: {name} has not reported its memory yet; give the size, or repeat this when it runs")
     return replace(options, slots=slots, memory=memory if _counts_all_memory(objects, name, options) else options.memory)
 
 
@@ -155,7 +155,7 @@ def keys(context: typer.Context, name: Name, into: Into = None) -> None:
     """Make new keys for a host, which revokes its earlier keys."""
     cell = _master_cell(context)
     if into is not None and into.exists():
-        raise Refusal(f"--into {into}: exists already")
+        raise AdminError(f"--into {into}: exists already")
     _new_keys(cell, name, into)
 
 
@@ -195,16 +195,16 @@ def remove(
     cell = _master_cell(context)
     hosts = [unique_name(cell, name) for name in names]
     if cell.master_host in hosts:
-        raise Refusal(f"{cell.master_host} is the master host of the cell: another host has to take over first")
+        raise AdminError(f"{cell.master_host} is the master host of the cell: another host has to take over first")
     before = after = read_objects()
     known = {each.name for each in open_authority(cell).hosts()}
     busy = [name for name in hosts if _print_references(before, name, name in known)]
     if busy:
         first = f"drain it (gridengine host drain {' '.join(busy)} --reason TEXT) unless that is done"
         last = "wait until they are over, end them (qdel), or have them run elsewhere (qmod -rj)"
-        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, then {last}")
+        raise AdminError(f"jobs run on {', '.join(busy)}: {first}, then {last}")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
-        raise Refusal("nothing was changed (--yes removes it)")
+        raise AdminError("nothing was changed (--yes removes it)")
     for name in hosts:
         after = without_host(after, name)
     for name in [name for name in hosts if name in before.get("exec_host", {})]:
@@ -218,10 +218,10 @@ def remove(
 
 
 def _print_references(objects: Objects, name: str, has_keys: bool) -> bool:
-    """Print the references to a host and its jobs; return whether jobs run there. Refusal: the cell does not know the host."""
+    """Print the references to a host and its jobs; return whether jobs run there. AdminError: the cell does not know the host."""
     named = list(references(objects, name))
     if not named and not has_keys:
-        raise Refusal(f'host "{name}" is not known in this cell')
+        raise AdminError(f'host "{name}" is not known in this cell')
     typer.echo(f"host {name}:")
     for what, where in named:
         typer.echo(f"    {what}{': ' if where else ''}{where}")
@@ -246,12 +246,12 @@ def _is_at(granted: list[Any], name: str) -> bool:
 def _end_daemon(name: str) -> None:
     try:
         carry_out("shutdown", {"what": "execd", "hosts": [name]})
-    except Refusal as refusal:
+    except AdminError as refusal:
         typer.echo(f"{refusal}: its daemon is refused from now on", err=True)
 
 
 def _apply_changes(before: Objects, after: Objects) -> None:
-    """Refusal: the qmaster's reason."""
+    """AdminError: the qmaster's reason."""
     changes = changes_between(before, after)
     if not changes:
         typer.echo("the configuration has all of that already")
@@ -283,7 +283,7 @@ def _revoke(cell: InstalledCell, hosts: list[str]) -> None:
         try:
             open_authority(cell).revoke(name)
         except OSError as error:
-            raise Refusal(f"cannot revoke {name}: {error.filename}: {error.strerror}") from error
+            raise AdminError(f"cannot revoke {name}: {error.filename}: {error.strerror}") from error
         typer.echo(f"host {name} is revoked: it gets no jobs, and its requests are rejected")
     if hosts and restart_in_place(qmaster_of(cell)):
         typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, running jobs go on")

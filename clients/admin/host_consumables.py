@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clients.admin.cell_directory import Objects
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.config.complexes import Complex
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 from gridengine.values.gpus import GPUS
 from gridengine.values.units import INFINITY, parse_memory
@@ -40,13 +40,13 @@ def _is_consumable(objects: Objects, name: str) -> bool:
 
 
 def memory_size(option: str, text: str) -> float:
-    """The size of a consumable in bytes. Refusal: the text is no valid size."""
+    """The size of a consumable in bytes. AdminError: the text is no valid size."""
     try:
         size = parse_memory(text)
-    except SyntaxFault as fault:
-        raise Refusal(f"{option}: {fault}") from None
+    except InvalidValueError as fault:
+        raise AdminError(f"{option}: {fault}") from None
     if not 0 < size < INFINITY:
-        raise Refusal(f'{option} "{text}": give a size, such as 60G, or total')
+        raise AdminError(f'{option} "{text}": give a size, such as 60G, or total')
     return size
 
 
@@ -56,7 +56,7 @@ def count_memory(made: Objects, host: str, memory: str, slots: int | None = None
     """
     entry = made["complex"].get(MEMORY)
     if entry is None:
-        raise Refusal(f'there is no complex "{MEMORY}", by which memory is counted')
+        raise AdminError(f'there is no complex "{MEMORY}", by which memory is counted')
     if entry["consumable"] == "NO":
         entry["consumable"] = "YES"
         if slots:
@@ -65,9 +65,11 @@ def count_memory(made: Objects, host: str, memory: str, slots: int | None = None
 
 
 def count_gpus(made: Objects, host: str, gpus: int) -> None:
-    """Set the GPUs of a host as a consumable that jobs request once, not per slot. Refusal: the name is taken."""
+    """Set the GPUs of a host as a consumable that jobs request once, not per slot. AdminError: the name is taken."""
     if not can_count_gpus(made):
-        raise Refusal(f'the complex "{GPUS}", by which GPUs are counted, is no consumable INT, or its name is a shortcut already')
+        raise AdminError(
+            f'the complex "{GPUS}", by which GPUs are counted, is no consumable INT, or its name is a shortcut already'
+        )
     if GPUS not in made["complex"]:
         counted = {"relop": "<=", "consumable": "JOB"}
         made["complex"][GPUS] = {**Complex.template(GPUS).attributes(), **counted}

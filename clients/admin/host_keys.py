@@ -16,32 +16,32 @@ from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell
 from clients.admin.cell_plan import HOST_NAME, is_address
 from clients.admin.certificate import utc_now
+from clients.admin.errors import AdminError
 from clients.admin.local_daemons import host_aliases, is_master_here
-from clients.admin.refusal import Refusal
 
 
 def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[str, Path]:
-    """Make keys for a host; return its unique name and the directory of the keys. Refusal: no address, or no permission."""
+    """Make keys for a host; return its unique name and the directory of the keys. AdminError: no address, or no permission."""
     unique = unique_name(cell, name)
     addresses = addresses_of(cell, unique)
     try:
         return unique, open_authority(cell).add(unique, addresses, utc_now(), into)
     except OSError as error:
-        raise Refusal(f"cannot make keys for {unique}: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot make keys for {unique}: {error.filename}: {error.strerror}") from error
 
 
 def addresses_of(cell: InstalledCell, unique: str) -> list[str]:
-    """The addresses of a host. Refusal: none of its names resolves here."""
+    """The addresses of a host. AdminError: none of its names resolves here."""
     if found := host_addresses(unique, _aliases(cell, unique)):
         return found
-    raise Refusal(f'host "{unique}": the name does not resolve on this host')
+    raise AdminError(f'host "{unique}": the name does not resolve on this host')
 
 
 def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
     """Make the authority and the master host's keys if the cell never had them; return whether they were made.
 
     An authority that was lost with the spool is made again only for a `fresh` start: it may be restored, and hosts still trust
-    it. Refusal: no permission.
+    it. AdminError: no permission.
     """
     authority = authority_of(cell)
     try:
@@ -50,7 +50,7 @@ def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
         addresses = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
         authority.found(cell.master_host, addresses, utc_now())
     except OSError as error:
-        raise Refusal(f"cannot make the authority of the cell: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot make the authority of the cell: {error.filename}: {error.strerror}") from error
     return True
 
 
@@ -66,35 +66,35 @@ def authority_of(cell: InstalledCell) -> Authority:
 
 
 def require_master(cell: InstalledCell) -> None:
-    """Refusal: this is another host."""
+    """AdminError: this is another host."""
     if not is_master_here(cell):
-        raise Refusal(f"the keys of hosts are made and revoked on the master host, {cell.master_host}")
+        raise AdminError(f"the keys of hosts are made and revoked on the master host, {cell.master_host}")
 
 
 def open_authority(cell: InstalledCell) -> Authority:
-    """The authority. Refusal: there is none, or the caller may not use it."""
+    """The authority. AdminError: there is none, or the caller may not use it."""
     authority = authority_of(cell)
     try:
         there = authority.exists
     except OSError as error:
-        raise Refusal(f"{error.filename}: {error.strerror}: only {cell.settings['admin_user']} may do this") from error
+        raise AdminError(f"{error.filename}: {error.strerror}: only {cell.settings['admin_user']} may do this") from error
     if not there:
-        raise Refusal("the cell has no authority yet: gridengine start makes one on the master host")
+        raise AdminError("the cell has no authority yet: gridengine start makes one on the master host")
     return authority
 
 
 def unique_name(cell: InstalledCell, name: str) -> str:
-    """The name of a host in the cell, by one of its names. Refusal: the name is no host name, or an address."""
+    """The name of a host in the cell, by one of its names. AdminError: the name is no host name, or an address."""
     unique = host_aliases(cell).get(name.lower(), name)
     if not re.fullmatch(HOST_NAME, unique):
-        raise Refusal(f'host "{unique}": that is no host name')
+        raise AdminError(f'host "{unique}": that is no host name')
     if is_address(unique):
-        raise Refusal(f'host "{unique}": that is an address and no host name')
+        raise AdminError(f'host "{unique}": that is an address and no host name')
     return unique
 
 
 def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[str]) -> None:
-    """Refusal: another host of the cell, with keys or as the master, has one of these addresses by its certificate or name.
+    """AdminError: another host of the cell, with keys or as the master, has one of these addresses by its certificate or name.
 
     In a cell with the master at the loopback address all hosts are one machine; listed hosts may share the address.
     """
@@ -108,7 +108,7 @@ def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[st
     for address in addresses:
         other = taken.get(address) or next((name for name in _names_at(cell, address) if name in names), None)
         if other is not None:
-            raise Refusal(
+            raise AdminError(
                 f'host "{host}": its address {address} is that of host "{other}", which has keys of this cell: a machine joins '
                 f"under one name; if {other} is gone: gridengine host remove {other}"
             )

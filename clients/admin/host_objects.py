@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clients.admin.cell_directory import Objects
+from clients.admin.errors import AdminError
 from clients.admin.host_consumables import count_gpus, count_memory
-from clients.admin.refusal import Refusal
 from gridengine.config import KINDS
 from gridengine.config.host_groups import resolve_hosts
 from gridengine.kinds import title
@@ -44,7 +44,7 @@ class HostOptions:
 
 
 def with_host(objects: Objects, host: str, options: HostOptions) -> Objects:
-    """The configuration with a host added. Existing settings stay. Refusal: an unknown queue or group, or a new queue that
+    """The configuration with a host added. Existing settings stay. AdminError: an unknown queue or group, or a new queue that
     exists.
     """
     made = copy.deepcopy(objects)
@@ -78,13 +78,13 @@ def _groups(objects: Objects, options: HostOptions) -> tuple[str, ...]:
 
 def _new_queue(made: Objects, host: str, name: str) -> None:
     if name in made["cluster_queue"]:
-        raise Refusal(f'there is a {title("cluster_queue", name)} already: --queue adds the host to it')
+        raise AdminError(f'there is a {title("cluster_queue", name)} already: --queue adds the host to it')
     made["cluster_queue"][name] = {**KINDS["cluster_queue"].template(name).attributes(), "hostlist": host}
 
 
 def _add_to_hostlist(made: Objects, kind: str, name: str, host: str) -> None:
     if name not in made[kind]:
-        raise Refusal("; ".join(filter(None, (f"there is no {title(kind, name)}", did_you_mean(name, made[kind])))))
+        raise AdminError("; ".join(filter(None, (f"there is no {title(kind, name)}", did_you_mean(name, made[kind])))))
     holder = made[kind][name]
     holder["hostlist"] = join_names(dict.fromkeys([*split_names(holder["hostlist"]), host]))
 

@@ -18,6 +18,7 @@ from clients.admin.arco.dbwriter_client import DbwriterClient
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between
 from clients.admin.changes import carry_out_changes, plan_changes
+from clients.admin.errors import AdminError
 from clients.admin.host_objects import quota_references, without_host
 from clients.admin.import_sge_accounting import import_accounting, raise_job_numbers
 from clients.admin.import_sge_objects import convert_objects
@@ -25,7 +26,6 @@ from clients.admin.import_sge_queues import merge_queues
 from clients.admin.import_sge_sources import OldCell, read_live, read_saved
 from clients.admin.local_daemons import has_database
 from clients.admin.qmaster_requests import read_objects, select_cell
-from clients.admin.refusal import Refusal
 from gridengine.kinds import title
 
 LIVE = "live"
@@ -74,7 +74,7 @@ def import_sge(
         if without_host(made.objects, name) == made.objects:
             made.faults.append(f"--without-host {name}: the old configuration has no such host")
     if made.faults:
-        raise Refusal("\n".join([*made.faults, "nothing was changed: fix it there, or --leave-out KIND/NAME[/ATTRIBUTE]"]))
+        raise AdminError("\n".join([*made.faults, "nothing was changed: fix it there, or --leave-out KIND/NAME[/ATTRIBUTE]"]))
     joined = merge_queues(made.objects, _parse_merges(merge or []), not keep_queues)
     objects = _without_hosts(joined.objects, without_hosts or (), made.remarks)
     changes = changes_between(now, {kind: {**now.get(kind, {}), **objects.get(kind, {})} for kind in {**now, **objects}})
@@ -91,7 +91,7 @@ def _read(source: str, sge_root: Path | None, sge_cell: str, qconf: Path | None)
     if source != LIVE:
         return read_saved(Path(source))
     if sge_root is None:
-        raise Refusal("live: give --sge-root DIRECTORY, the SGE_ROOT of the old cell")
+        raise AdminError("live: give --sge-root DIRECTORY, the SGE_ROOT of the old cell")
     return read_live(sge_root, sge_cell, qconf)
 
 
@@ -108,7 +108,7 @@ def _parse_merges(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, sign, pattern = text.partition("=")
         if not (name and sign and pattern) or name in merges:
-            raise Refusal(f'--merge "{text}": give NAME=PATTERN, each name once')
+            raise AdminError(f'--merge "{text}": give NAME=PATTERN, each name once')
         merges[name] = pattern
     return merges
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.accounting_source import MAX_LINE_BYTES, open_unpacked
+from clients.admin.errors import AdminError
 from clients.admin.qmaster_requests import change
-from clients.admin.refusal import Refusal
 from gridengine.usage.accounting import parse_line
 
 #: limits of a page; the qmaster accepts bodies of 1 MB
@@ -43,7 +43,7 @@ class Imported:
 def import_accounting(file: Path, last_job: int) -> Imported:
     """Send all records of a file, plain or compressed by gzip, to the qmaster.
 
-    `last_job`: new jobs get numbers above this number and above all records. Refusal: the file cannot be read, or the qmaster
+    `last_job`: new jobs get numbers above this number and above all records. AdminError: the file cannot be read, or the qmaster
     refuses a page; earlier pages stay imported.
     """
     found = Imported()
@@ -57,13 +57,13 @@ def import_accounting(file: Path, last_job: int) -> Imported:
             found.rejected += len(answer["rejected"])
             found.first_rejected += [page[at][0] for at in answer["rejected"]][: _SHOWN - len(found.first_rejected)]
     except (OSError, EOFError, zlib.error) as error:
-        raise Refusal(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+        raise AdminError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     raise_job_numbers(last_job)
     return found
 
 
 def raise_job_numbers(last_job: int) -> None:
-    """Raise the next job number above this number. Raises Refusal."""
+    """Raise the next job number above this number. Raises AdminError."""
     change("accounting_import", {"last_job": last_job})
 
 

@@ -14,7 +14,7 @@ from clients.admin.cell_directory import Objects
 from clients.admin.import_sge_sources import OldCell, OldText
 from gridengine.config import KINDS
 from gridengine.config.scheduler import PARAMETERS
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.jsv.conversation import verifier_path
 from gridengine.kinds import KIND, title
 from gridengine.syntax.lists import is_none
@@ -124,7 +124,7 @@ def _check_verifier(values: Values, here: Values) -> Iterator[str]:
         return
     try:
         path = verifier_path(url)[1]
-    except SyntaxFault:
+    except InvalidValueError:
         return  # the model reports the fault
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         values["jsv_url"] = here.get("jsv_url", "none")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clients.admin.cell_directory import Objects
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.config.queue_resolution import resolve
 from gridengine.syntax.lists import join_names, split_names
 from gridengine.syntax.overrides import Overrides
@@ -40,7 +40,7 @@ def merge_queues(objects: Objects, requested: dict[str, str], by_names: bool = T
     """Merge queues of one host each: queues selected by a pattern of `requested` (by new name), and with `by_names` queues that
     differ only in the host's name.
 
-    Refusal: a pattern selects fewer than two queues, a queue of several hosts, or two queues of one host; or the new name is
+    AdminError: a pattern selects fewer than two queues, a queue of several hosts, or two queues of one host; or the new name is
     taken.
     """
     result = Merged({kind: dict(named) for kind, named in objects.items()}, [], [])
@@ -79,14 +79,14 @@ def _requested_family(objects: Objects, name: str, pattern: str) -> Family:
     queues, of_one = objects.get("cluster_queue", {}), _queues_of_one_host(objects)
     selected = [queue for queue in queues if matches(pattern, queue)]
     if len(selected) < 2:
-        raise Refusal(f"--merge {name}={pattern}: the pattern selects {len(selected)} queues, two or more are needed")
+        raise AdminError(f"--merge {name}={pattern}: the pattern selects {len(selected)} queues, two or more are needed")
     if several := [queue for queue in selected if queue not in of_one]:
-        raise Refusal(f"--merge {name}={pattern}: {several[0]} is not a queue of one host")
+        raise AdminError(f"--merge {name}={pattern}: {several[0]} is not a queue of one host")
     family = {queue: of_one[queue] for queue in selected}
     if twice := [host for host, count in Counter(family.values()).items() if count > 1]:
-        raise Refusal(f"--merge {name}={pattern}: two of these queues are of the host {twice[0]}")
+        raise AdminError(f"--merge {name}={pattern}: two of these queues are of the host {twice[0]}")
     if name in queues and name not in family:
-        raise Refusal(f"--merge {name}={pattern}: there is a queue of this name")
+        raise AdminError(f"--merge {name}={pattern}: there is a queue of this name")
     return family
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.kinds import KIND
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 
@@ -55,10 +55,10 @@ class OldCell:
 def read_saved(directory: Path) -> OldCell:
     """Read files as qconf prints them, by the names of save_sge_config.sh or of `gridengine config export`.
 
-    Refusal: the path is no directory, holds no configuration, or a file cannot be read.
+    AdminError: the path is no directory, holds no configuration, or a file cannot be read.
     """
     if not directory.is_dir():
-        raise Refusal(f"{directory} is not a directory")
+        raise AdminError(f"{directory} is not a directory")
     old = OldCell()
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
@@ -71,7 +71,7 @@ def read_saved(directory: Path) -> OldCell:
         elif name not in _BESIDE:
             old.unread.append(str(path))
     if not old.texts:
-        raise Refusal(f"{directory} holds no configuration: give a directory made by save_sge_config.sh, or `live`")
+        raise AdminError(f"{directory} holds no configuration: give a directory made by save_sge_config.sh, or `live`")
     old.root = _first_token(directory / "sge_root").partition("=")[2].rstrip(";")
     old.last_job = _number(directory / "jobseqnum")
     return old
@@ -93,7 +93,7 @@ def _kind_of(name: str) -> str:
 
 
 def read_live(root: Path, cell: str, qconf: Path | None) -> OldCell:
-    """Read the whole configuration by the qconf of an old cell. Refusal: there is no qconf, or it does not answer."""
+    """Read the whole configuration by the qconf of an old cell. AdminError: there is no qconf, or it does not answer."""
     program = qconf or _qconf_of(root)
     environment = {**os.environ, "SGE_ROOT": str(root), "SGE_CELL": cell, "SGE_SINGLE_LINE": "1"}
     # settings of this cell must not misdirect the command of the old cell
@@ -118,7 +118,7 @@ def _qconf_of(root: Path) -> Path:
     found = sorted(path for path in root.glob("bin/*/qconf") if os.access(path, os.X_OK))
     own = [path for path in found if path.parent.name == f"lx-{_ARCHITECTURES.get(os.uname().machine, '')}"]
     if not found:
-        raise Refusal(f"{root}/bin has no qconf: name it by --qconf")
+        raise AdminError(f"{root}/bin has no qconf: name it by --qconf")
     return (own or found)[0]
 
 
@@ -141,19 +141,19 @@ def _names(program: Path, environment: dict[str, str], kind: str, listing: str) 
 
 
 def _run_qconf(program: Path, environment: dict[str, str], arguments: list[str]) -> str:
-    """The output of qconf, "" if it reports no such object. Raises Refusal."""
+    """The output of qconf, "" if it reports no such object. Raises AdminError."""
     command_line = f"{program} {' '.join(arguments)}"
     try:
         done = subprocess.run(
             [str(program), *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_QCONF_S
         )
     except OSError as error:
-        raise Refusal(f"cannot run {program}: {error.strerror}") from None
+        raise AdminError(f"cannot run {program}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise Refusal(f"{command_line}: no answer within {_QCONF_S:.0f} s") from None
+        raise AdminError(f"{command_line}: no answer within {_QCONF_S:.0f} s") from None
     error_text = done.stderr.decode(errors="replace").strip()
     if done.returncode and not error_text.startswith("no "):
-        raise Refusal(f"{command_line}: {error_text or f'exit code {done.returncode}'}")
+        raise AdminError(f"{command_line}: {error_text or f'exit code {done.returncode}'}")
     return "" if done.returncode else done.stdout.decode(errors="replace")
 
 
@@ -161,7 +161,7 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode(errors="replace")
     except OSError as error:
-        raise Refusal(f"cannot read {path}: {error.strerror}") from None
+        raise AdminError(f"cannot read {path}: {error.strerror}") from None
 
 
 def _lines(path: Path) -> list[str]:

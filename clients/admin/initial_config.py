@@ -11,13 +11,13 @@ from pathlib import Path
 
 from clients.admin.cell_directory import Objects
 from clients.admin.cell_plan import CellPlan
+from clients.admin.errors import AdminError
 from clients.admin.host_consumables import count_gpus, count_memory
-from clients.admin.refusal import Refusal
 from gridengine.config.complexes import value_of
 from gridengine.config.hosts import ExecHost, HostGroup
 from gridengine.config.objects import ConfigObject
 from gridengine.config.sample_cell import read_cell
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import is_none, join_pairs, split_pairs
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table, parse_objects
 from gridengine.terminal.hints import did_you_mean
@@ -27,14 +27,14 @@ NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "g
 
 
 def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:
-    """Write the initial configuration of `plan` to `directory`. Refusal: the configuration is not valid."""
+    """Write the initial configuration of `plan` to `directory`. AdminError: the configuration is not valid."""
     sources = sorted(path.relative_to(cluster_config) for path in cluster_config.rglob("*") if path.is_file())
     texts = {str(path): (cluster_config / path).read_text() for path in sources if path.parts[0] not in NOT_OBJECTS}
     try:
         texts = adapt_config(texts, plan)
         read_cell(texts)
     except (ConfigError, KeyError) as error:
-        raise Refusal(f"the initial configuration, made from {cluster_config}, is not valid: {error}") from error
+        raise AdminError(f"the initial configuration, made from {cluster_config}, is not valid: {error}") from error
     for name, text in texts.items():
         path = directory / name
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def adapt_config(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
 
 
 def _thresholds(text: str, complexes: str) -> str:
-    """The thresholds with full names. Refusal: an unknown name, or an invalid value."""
+    """The thresholds with full names. AdminError: an unknown name, or an invalid value."""
     if is_none(text):
         return text
     rows = [{column: cell for column, cell, _ in row} for row in parse_complex_table(complexes)]
@@ -88,11 +88,11 @@ def _thresholds(text: str, complexes: str) -> str:
     try:
         for name, value in split_pairs(text):
             if name not in known:
-                raise SyntaxFault("; ".join(filter(None, (f'there is no complex "{name}"', did_you_mean(name, known)))))
+                raise InvalidValueError("; ".join(filter(None, (f'there is no complex "{name}"', did_you_mean(name, known)))))
             value_of(known[name]["type"], value)
             full[known[name]["name"]] = value
-    except SyntaxFault as fault:
-        raise Refusal(f"--load-thresholds {text}: {fault}") from None
+    except InvalidValueError as fault:
+        raise AdminError(f"--load-thresholds {text}: {fault}") from None
     return join_pairs(full.items())
 
 

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from clients.admin.releases import FACTS, Release, Releases
 
 
@@ -29,16 +29,16 @@ class Installation:
         return (self.prefix / "current" if self.prefix else self.bin.parent) / "share" / "man"
 
     def releases(self) -> Releases:
-        """The installed releases. Refusal: this is a checkout."""
+        """The installed releases. AdminError: this is a checkout."""
         if self.prefix is None:
-            raise Refusal("there are no releases in a checkout, or in an installation by pip (make install)")
+            raise AdminError("there are no releases in a checkout, or in an installation by pip (make install)")
         return Releases(self.prefix)
 
     def program(self, name: str) -> str:
-        """Return the path of an installed program. Refusal: the program is missing."""
+        """Return the path of an installed program. AdminError: the program is missing."""
         path = self.bin / name
         if not path.exists():
-            raise Refusal(f"{path} is missing: install again (make install, or make setup in a checkout)")
+            raise AdminError(f"{path} is missing: install again (make install, or make setup in a checkout)")
         return str(path)
 
 
@@ -47,12 +47,12 @@ def own_release() -> Release | None:
     directory = Path(__file__).resolve().parents[3]
     try:
         return Releases(directory.parents[1]).read(directory.name) if (directory / FACTS).exists() else None
-    except (Refusal, OSError):
+    except (AdminError, OSError):
         return None
 
 
 def find_installation() -> Installation:
-    """Return the installation of this process. Refusal: the default configuration is missing."""
+    """Return the installation of this process. AdminError: the default configuration is missing."""
     top = Path(__file__).resolve().parents[2]
     release = top.parent
     if (release / FACTS).exists():
@@ -63,5 +63,5 @@ def find_installation() -> Installation:
     else:
         found = Installation(Path(sys.prefix) / "bin", Path(sys.prefix) / "share" / "gridengine" / "cluster-config")
     if not found.cluster_config.is_dir():
-        raise Refusal(f"the default configuration is not in {found.cluster_config}: install again (make install)")
+        raise AdminError(f"the default configuration is not in {found.cluster_config}: install again (make install)")
     return found

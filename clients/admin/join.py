@@ -28,12 +28,12 @@ from clients.admin.cell import CellFiles, InstalledCell, optional_text, read_cel
 from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
 from clients.admin.creation import write_settings
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation
 from clients.admin.machine import Machine, this_machine
 from clients.admin.new_file import write_new
-from clients.admin.refusal import Refusal
 from clients.admin.sge_root import provide
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError, UnavailableError
 from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
@@ -48,22 +48,22 @@ def join_cell(
     cell.
 
     `root`: directory for its files, None for the master's directory. `machine`: resources of this machine, None to detect them.
-    Refusal: the master's reason, or a file cannot be written.
+    AdminError: the master's reason, or a file cannot be written.
     """
     try:
         token = parse_token(text)
-    except SyntaxFault as fault:
-        raise Refusal(f"the token: {fault}") from None
+    except InvalidValueError as fault:
+        raise AdminError(f"the token: {fault}") from None
     made = make_request(name)
     fields = {"token": text, "host": name, "request": made.certificate.decode()}
     given = _request_admission(master, token, fields | asdict(machine or this_machine()))
     files, host = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"])), str(given["host"])
     try:
         return _write_files(files, given, made.key, installation), host
-    except (OSError, Refusal) as error:
+    except (OSError, AdminError) as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         text = f"the master has admitted this host, but {reason}; then join by another token (gridengine token join {host})"
-        raise Refusal(text) from error
+        raise AdminError(text) from error
 
 
 def _request_admission(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
@@ -73,10 +73,10 @@ def _request_admission(master: str, token: JoinToken, fields: dict[str, Any]) ->
     try:
         return _request_once(master, token, fields)
     except _NoAnswerError:  # TLS 1.3 accepts the connection first, and authenticates the client then
-        raise Refusal(f"{master} does not accept this host: the token has expired, is used up, or was revoked") from None
+        raise AdminError(f"{master} does not accept this host: the token has expired, is used up, or was revoked") from None
 
 
-class _NoAnswerError(Exception):
+class _NoAnswerError(UnavailableError):
     """The right master ended the connection without an answer."""
 
 
@@ -98,7 +98,7 @@ def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict
     """
     host, _, port = master.partition(":")
     if port and not port.isdecimal():
-        raise Refusal(f'"{master}": give the master as HOST or HOST:PORT')
+        raise AdminError(f'"{master}": give the master as HOST or HOST:PORT')
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the fingerprint authenticates the master
@@ -109,13 +109,13 @@ def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
                 if not hmac.compare_digest(shown, token.fingerprint):
-                    raise Refusal(f"{master} is not the master that made this token: nothing was sent to it")
+                    raise AdminError(f"{master} is not the master that made this token: nothing was sent to it")
                 known = True
                 return _read_answer(tls, master, fields)
     except OSError as error:
         if known and not isinstance(error, TimeoutError):
             raise _NoAnswerError from error
-        raise Refusal(f"{master} does not answer: {error.strerror or error}") from None
+        raise AdminError(f"{master} does not answer: {error.strerror or error}") from None
 
 
 def _read_answer(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -130,15 +130,15 @@ def _read_answer(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dic
     except OSError:  # RemoteDisconnected is an HTTPException too
         raise
     except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-        raise Refusal(f"{master} gives no valid answer: {error}") from None
-    raise Refusal(reason.removeprefix("denied: "))
+        raise AdminError(f"{master} gives no valid answer: {error}") from None
+    raise AdminError(reason.removeprefix("denied: "))
 
 
 def _write_files(files: CellFiles, given: dict[str, Any], key: bytes, installation: Installation) -> InstalledCell:
     """Raises OSError."""
     if files.cell_id.exists():
         if optional_text(files.cell_id) != given["files"].get("cell_id"):
-            raise Refusal(f"{files.common} belongs to another cell: give another directory with --root")
+            raise AdminError(f"{files.common} belongs to another cell: give another directory with --root")
     else:
         _write_common(files, given, installation)
         provide(files.root, installation)
@@ -169,7 +169,7 @@ def _write_common(files: CellFiles, given: dict[str, Any], installation: Install
     try:
         pwd.getpwnam(settings["admin_user"])
     except KeyError:
-        raise Refusal(f"this host has no user {settings['admin_user']}, the owner of the cell: create that user") from None
+        raise AdminError(f"this host has no user {settings['admin_user']}, the owner of the cell: create that user") from None
     write_settings(draft, files, int(settings["qmaster_port"]), installation)
     for path in (files.directory, draft, *draft.iterdir()):
         give(path, settings["admin_user"])

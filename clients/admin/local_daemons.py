@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from clients.admin.cell import InstalledCell, optional_text
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation
-from clients.admin.refusal import Refusal
 from gridengine.protocols import arco, web
 
 #: Limits for the start and the end of a daemon, in seconds: longer than the daemons' own limits for Ray and a slow
@@ -65,7 +65,7 @@ def shadowd_of(cell: InstalledCell) -> LocalDaemon:
 
 
 def shadow_masters(cell: InstalledCell) -> list[str]:
-    """Return the hosts that may be the master, [] where the file names none. Refusal. Source: shadow_masters(5)."""
+    """Return the hosts that may be the master, [] where the file names none. AdminError. Source: shadow_masters(5)."""
     lines = optional_text(cell.files.common / "shadow_masters").splitlines()
     return list(dict.fromkeys(name for line in lines if (name := line.partition("#")[0].strip())))
 
@@ -99,7 +99,7 @@ def execd_of(cell: InstalledCell, host: str) -> LocalDaemon:
 
 
 def host_aliases(cell: InstalledCell) -> dict[str, str]:
-    """Return the unique name of every alias in `host_aliases`. Refusal. Source: sge_host_aliases(5)."""
+    """Return the unique name of every alias in `host_aliases`. AdminError. Source: sge_host_aliases(5)."""
     lines = optional_text(cell.files.host_aliases).splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     return {alias.lower(): names[0] for names in rows for alias in names[1:]}
@@ -118,7 +118,8 @@ def is_master_here(cell: InstalledCell) -> bool:
 
 def exec_hosts_to_start(cell: InstalledCell, installation: Installation) -> list[str]:
     """Return the exec hosts to start on this machine by default: its own name. The master host and master candidates are included
-    only if the cell knows them as exec hosts, or they were exec hosts before. Refusal: the qmaster on this host does not answer.
+    only if the cell knows them as exec hosts, or they were exec hosts before. AdminError: the qmaster on this host does not
+    answer.
     """
     host = this_host(cell)
     plain = not (is_master_here(cell) or is_shadow_here(cell))
@@ -196,7 +197,7 @@ def process_of(daemon: LocalDaemon) -> psutil.Process | None:
 def start(daemon: LocalDaemon, cell: InstalledCell, installation: Installation, options: Iterable[str] = ()) -> None:
     """Start a daemon that does not run, with these options, in a new session; return when the daemon serves.
 
-    Refusal: the daemon's reason, or it does not serve within START_S.
+    AdminError: the daemon's reason, or it does not serve within START_S.
     """
     command = [installation.program(daemon.program), *options]
     if daemon.program == EXECD:
@@ -208,41 +209,41 @@ def start(daemon: LocalDaemon, cell: InstalledCell, installation: Installation, 
         )
     except subprocess.TimeoutExpired as error:
         log = daemon.pid_file.parent / "messages"
-        raise Refusal(f"{daemon} does not answer after {START_S:.0f} s: see {log}") from error
+        raise AdminError(f"{daemon} does not answer after {START_S:.0f} s: see {log}") from error
     if started.returncode != 0:
         reason = _last_line(started.stderr).removeprefix(f"{daemon.program}: ")
-        raise Refusal(f"{daemon} did not start: {reason or f'exit code {started.returncode}'}")
+        raise AdminError(f"{daemon} did not start: {reason or f'exit code {started.returncode}'}")
 
 
 def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
     """End daemons with SIGTERM, all at once, and wait; running jobs go on. Return the daemons that ran.
 
-    Refusal: a daemon belongs to another user, or has not ended within STOP_S.
+    AdminError: a daemon belongs to another user, or has not ended within STOP_S.
     """
     living = [(daemon, process) for daemon in daemons if (process := process_of(daemon)) is not None]
     for daemon, process in living:
         try:
             process.terminate()
         except psutil.AccessDenied as error:
-            raise Refusal(f"{daemon} runs as {process.username()}: you may not stop it") from error
+            raise AdminError(f"{daemon} runs as {process.username()}: you may not stop it") from error
         except psutil.NoSuchProcess:
             continue
     _, alive = psutil.wait_procs([process for _, process in living], timeout=STOP_S)
     if alive:
         late = ", ".join(str(daemon) for daemon, process in living if process in alive)
-        raise Refusal(f"{late}: still running {STOP_S:.0f} s after SIGTERM")
+        raise AdminError(f"{late}: still running {STOP_S:.0f} s after SIGTERM")
     return [daemon for daemon, _ in living]
 
 
 def restart_in_place(daemon: LocalDaemon) -> bool:
-    """Have a running daemon restart in place (SIGUSR1). Refusal: the daemon belongs to another user."""
+    """Have a running daemon restart in place (SIGUSR1). AdminError: the daemon belongs to another user."""
     process = process_of(daemon)
     if process is None:
         return False
     try:
         process.send_signal(signal.SIGUSR1)
     except psutil.AccessDenied as error:
-        raise Refusal(f"{daemon} runs as {process.username()}: you may not restart it") from error
+        raise AdminError(f"{daemon} runs as {process.username()}: you may not restart it") from error
     except psutil.NoSuchProcess:
         return False
     return True

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, qmaster_or_shadowd, web_of
-from gridengine.errors import SyntaxFault, plain_fault
+from gridengine.errors import InvalidValueError, plain_fault
 from gridengine.files.cell_files import parse_settings
 from gridengine.protocols import web
 
@@ -46,7 +46,7 @@ def check_pages(cell: InstalledCell) -> Iterator[Finding]:
         return
     try:
         status, text = _readiness(cell)
-    except (OSError, http.client.HTTPException, SyntaxFault, ValueError) as error:
+    except (OSError, http.client.HTTPException, InvalidValueError, ValueError) as error:
         yield Finding(f"{daemon} does not answer /readyz: {plain_fault(error)}", "gridengine web --stop, and gridengine web")
         return
     if status == _READY:
@@ -58,7 +58,7 @@ def check_pages(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def _readiness(cell: InstalledCell) -> tuple[int, str]:
-    """Status and text of `/readyz`. Raises OSError, HTTPException, SyntaxFault, ValueError."""
+    """Status and text of `/readyz`. Raises OSError, HTTPException, InvalidValueError, ValueError."""
     path = cell.files.common / web.SETTINGS_FILE
     settings = parse_settings(optional_text(path), path)
     address, port = settings.get("address", web.ADDRESS), int(settings.get("port", web.PORT))

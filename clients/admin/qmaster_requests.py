@@ -13,7 +13,7 @@ import typer
 
 from clients import gdi
 from clients.admin.cell import CellFiles
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 
 if TYPE_CHECKING:  # the types of all kinds of objects take long to import
     from clients.admin.cell_directory import Objects
@@ -25,23 +25,23 @@ def select_cell(files: CellFiles) -> None:
 
 
 def read_objects() -> Objects:
-    """All objects of the configuration. Refusal."""
+    """All objects of the configuration. AdminError."""
     objects: Objects = read("config_export", {})
     return objects
 
 
 def read(name: str, body: dict[str, Any]) -> Any:
-    """Send a query and print the texts of the answer; return its data. Refusal: the answer has no data."""
+    """Send a query and print the texts of the answer; return its data. AdminError: the answer has no data."""
     return _send_and_print(gdi.call, name, body).data
 
 
 def carry_out(name: str, body: dict[str, Any]) -> int:
-    """Send a change and print the texts of the answer; return its status. Refusal: nothing was changed."""
+    """Send a change and print the texts of the answer; return its status. AdminError: nothing was changed."""
     return _send_and_print(gdi.change, name, body).status
 
 
 def change(name: str, body: dict[str, Any]) -> Any:
-    """Send a change and print the texts of the answer; return its data. Refusal: nothing was changed."""
+    """Send a change and print the texts of the answer; return its data. AdminError: nothing was changed."""
     return _send_and_print(gdi.change, name, body).data
 
 
@@ -49,9 +49,9 @@ def _send_and_print(send_request: Callable[[str, object], gdi.Answer], name: str
     try:
         answer = send_request(name, body)
     except gdi.Unreachable as error:
-        raise Refusal(str(error)) from None
+        raise AdminError(str(error)) from None
     if answer.status and answer.data is None:
-        raise Refusal("\n".join(text for _, text in answer.answers))
+        raise AdminError("\n".join(text for _, text in answer.answers))
     for level, text in answer.answers:
         typer.echo(text, err=level != "info")
     return answer

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.errors import plain_fault
 from gridengine.files.release_lock import lock_release_exclusively
 
@@ -64,18 +64,18 @@ class Releases:
         self._link = prefix / "current"
 
     def current(self) -> Release:
-        """The release in use. Refusal: there is none."""
+        """The release in use. AdminError: there is none."""
         return self.read(self._link.resolve().name)
 
     def read(self, name: str) -> Release:
-        """The facts of a release. Refusal: the release is missing or incomplete."""
+        """The facts of a release. AdminError: the release is missing or incomplete."""
         path = self._directory / name / FACTS
         try:
             facts = json.loads(path.read_text())
             date = int(facts.get("date", UNDATED))
             return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]), date)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Refusal(f"no release here: cannot read {path}: {plain_fault(error)} (make install makes one)") from None
+            raise AdminError(f"no release here: cannot read {path}: {plain_fault(error)} (make install makes one)") from None
 
     def names(self) -> list[str]:
         """All complete releases: the release in use, then by last use."""
@@ -84,7 +84,7 @@ class Releases:
         return [directory.name for directory in kept]
 
     def make_current(self, name: str) -> None:
-        """Put a release into use for all later starts. Refusal: the release is missing. Raises OSError."""
+        """Put a release into use for all later starts. AdminError: the release is missing. Raises OSError."""
         self.read(name)
         _swap_link(self._link, f"releases/{name}")
         os.utime(self._directory / name / LOCK)
@@ -177,7 +177,7 @@ def _swap_link(link: Path, target: str) -> None:
 def _in_use(releases: Releases) -> Release | None:
     try:
         return releases.current()
-    except Refusal:
+    except AdminError:
         return None
 
 
@@ -193,7 +193,7 @@ def main() -> int:
             print(f"note: release {now} is older than {before_it}, which was in use: gridengine upgrade --older restarts on it")
         for gone in releases.prune(keep):
             print(f"removed release {gone}, which was not in use")
-    except Refusal as refusal:
+    except AdminError as refusal:
         print(f"install: {refusal}", file=sys.stderr)
         return 1
     return 0

@@ -15,6 +15,7 @@ import typer
 
 from clients.admin.authority import give
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.errors import AdminError
 from clients.admin.host_keys import add_host, authority_of
 from clients.admin.local_daemons import (
     answers,
@@ -25,7 +26,6 @@ from clients.admin.local_daemons import (
     shadow_masters,
     this_host,
 )
-from clients.admin.refusal import Refusal
 from clients.admin.socket_request import NoReplyError, ask
 
 shadow = typer.Typer(help="Hosts that take over when the master is lost.")
@@ -55,7 +55,7 @@ def add(context: typer.Context, name: Name) -> None:
         if cell.master_host not in known:
             authority_of(cell).add_master(cell.master_host)
     except OSError as error:
-        raise Refusal(f"cannot use the keys of {cell.master_host}: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot use the keys of {cell.master_host}: {error.filename}: {error.strerror}") from error
     if name not in known:
         add_host(cell, name)
     if name not in listed:
@@ -74,9 +74,9 @@ def remove(context: typer.Context, name: Name) -> None:
     cell = _master_cell(context)
     listed = shadow_masters(cell)
     if name not in listed:
-        raise Refusal(f'host "{name}" is not in {cell.files.common / "shadow_masters"}')
+        raise AdminError(f'host "{name}" is not in {cell.files.common / "shadow_masters"}')
     if name == cell.master_host:
-        raise Refusal(f"host {name} is the master: let another host take over first (gridengine shadow take-over, there)")
+        raise AdminError(f"host {name} is the master: let another host take over first (gridengine shadow take-over, there)")
     _write(cell, [host for host in listed if host != name])
     typer.echo(f"host {name} is no master candidate now: gridengine stop, then start there replaces sge_shadowd by sge_execd")
 
@@ -87,10 +87,10 @@ def show(context: typer.Context) -> None:
     cell = read_cell(context.obj)
     listed = shadow_masters(cell)
     if len(listed) < 2:
-        raise Refusal("this cell has no host that takes over if the master is lost (gridengine shadow add NAME)")
+        raise AdminError("this cell has no host that takes over if the master is lost (gridengine shadow add NAME)")
     status = _ask(cell, "status")
     if not status["known"]:
-        raise Refusal("this host has no connection to a master")
+        raise AdminError("this host has no connection to a master")
     ready = [host for host in status["in_sync"] if host != status["master"] and host in listed]
     for host in listed:
         role = "master" if host == status["master"] else "in sync" if host in ready else "out of sync, or away"
@@ -119,9 +119,9 @@ def take_over(
     end = time.monotonic() + _TAKE_OVER_S
     while not (status := _ask(cell, "status"))["leads"] or not answers(qmaster_of(cell).socket):
         if not (status["leads"] or status["wants"]):
-            raise Refusal(f"host {this_host(cell)} is not the master, but {status['master']} is: see its messages file")
+            raise AdminError(f"host {this_host(cell)} is not the master, but {status['master']} is: see its messages file")
         if time.monotonic() > end:
-            raise Refusal(f"host {this_host(cell)} is not the master after {_TAKE_OVER_S:.0f} s: see its messages file")
+            raise AdminError(f"host {this_host(cell)} is not the master after {_TAKE_OVER_S:.0f} s: see its messages file")
         time.sleep(_POLL_S)
     typer.echo(f"host {this_host(cell)} is the master")
 
@@ -130,7 +130,7 @@ def _ask(cell: InstalledCell, request: str, patience_s: float = _ANSWER_S, **fie
     try:
         return ask(cell.run_dir / _SOCKET, request, fields, patience_s)
     except NoReplyError as error:
-        raise Refusal(_explain_no_reply(cell, str(error))) from None
+        raise AdminError(_explain_no_reply(cell, str(error))) from None
 
 
 def _explain_no_reply(cell: InstalledCell, reason: str) -> str:
@@ -154,11 +154,11 @@ def _write(cell: InstalledCell, hosts: list[str]) -> None:
         give(draft, cell.settings["admin_user"])
         draft.rename(path)
     except OSError as error:
-        raise Refusal(f"cannot write {path}: {error.strerror}") from error
+        raise AdminError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _master_cell(context: typer.Context) -> InstalledCell:
     cell = read_cell(context.obj)
     if not is_master_here(cell):
-        raise Refusal(f"master candidates are changed on the master host, {cell.master_host}")
+        raise AdminError(f"master candidates are changed on the master host, {cell.master_host}")
     return cell

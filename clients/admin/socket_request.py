@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
+from gridengine.errors import UnavailableError
 
 
-class NoReplyError(Exception):
+class NoReplyError(UnavailableError):
     """No daemon answers; the text is the reason."""
 
 
 def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: float) -> dict[str, Any]:
-    """The answer to a request. Refusal: the daemon denies the request. Raises NoReplyError."""
+    """The answer to a request. AdminError: the daemon denies the request. Raises NoReplyError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(patience_s)
         try:
@@ -32,5 +33,5 @@ def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: floa
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise NoReplyError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from None
     if "error" in answer:
-        raise Refusal(answer["error"])
+        raise AdminError(answer["error"])
     return dict(answer)

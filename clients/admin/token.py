@@ -16,11 +16,11 @@ import typer
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.certificate import utc_now
+from clients.admin.errors import AdminError
 from clients.admin.host import Groups, Queues, Roles, chosen_roles
 from clients.admin.host_keys import addresses_of, open_authority, require_master, require_own_addresses, unique_name
 from clients.admin.host_objects import HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects, select_cell
-from clients.admin.refusal import Refusal
 from gridengine.protocols.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
 token = typer.Typer(help="Make, show and revoke tokens with which hosts join the cell.")
@@ -69,7 +69,7 @@ def join(
     placing: dict[str, object] = {"roles": options.roles, "queues": queues, "groups": groups, "memory": memory}
     hosts = _permitted_hosts(cell, names or [])
     if hosts and count is not None:
-        raise Refusal("--hosts: the token is for the hosts that are named, each once")
+        raise AdminError("--hosts: the token is for the hosts that are named, each once")
     most = len(hosts) or count or 1
     until = utc_now() + timedelta(hours=hours)
     try:
@@ -79,16 +79,16 @@ def join(
                 authority.forget_join(known.number)
         authority.keep_join(JoinRecord(made.number, made.digest, until.timestamp(), hosts, (), placing, most))
     except OSError as error:
-        raise Refusal(f"cannot make a token: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot make a token: {error.filename}: {error.strerror}") from error
     _print_instructions(cell, made, f"valid until {_local_time(until.timestamp())} for {_describe_hosts(hosts, most)}")
 
 
 def _permitted_hosts(cell: InstalledCell, names: list[str]) -> tuple[str, ...]:
-    """The hosts that may join. Refusal: a name under which no host could join, reported before the token is made."""
+    """The hosts that may join. AdminError: a name under which no host could join, reported before the token is made."""
     hosts = tuple(dict.fromkeys(unique_name(cell, name) for name in names))
     for name in hosts:
         if name == cell.master_host:
-            raise Refusal(f'"{name}" is the master host')
+            raise AdminError(f'"{name}" is the master host')
         require_own_addresses(cell, name, addresses_of(cell, name))
     return hosts
 
@@ -127,7 +127,7 @@ def revoke(
     """Revoke a token. Hosts that have joined by it stay."""
     authority = open_authority(_master_cell(context))
     if number not in {known.number for known in authority.joins()}:
-        raise Refusal(f'there is no token "{number}" (gridengine token list)')
+        raise AdminError(f'there is no token "{number}" (gridengine token list)')
     authority.forget_join(number)
     typer.echo(f"token {number} is revoked")
 

@@ -12,8 +12,8 @@ import stat
 import sys
 from pathlib import Path
 
-from clients.admin.refusal import Refusal
-from gridengine.errors import SyntaxFault
+from clients.admin.errors import AdminError
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.joining import parse_token
 
 #: limit of bytes read; a token is shorter
@@ -21,19 +21,19 @@ _LONGEST = 4096
 
 
 def read_token(given: str | None, file: Path | None) -> str:
-    """The token; `given` is None or -. Refusal: the token is on the command line, other users may read the file, or there is no
-    token.
+    """The token; `given` is None or -. AdminError: the token is on the command line, other users may read the file, or there is
+    no token.
     """
     if given is not None and file is not None:
-        raise Refusal("--token and --token-file: give only one of them")
+        raise AdminError("--token and --token-file: give only one of them")
     if given not in (None, "-"):
-        raise Refusal(_exposed_token_text(str(given)))
+        raise AdminError(_exposed_token_text(str(given)))
     if file is not None:
         return _read_file(file)
     if sys.stdin.isatty():
         return _prompt()
     if given is None:
-        raise Refusal("no token: --token - reads it from standard input, --token-file FILE from a file")
+        raise AdminError("no token: --token - reads it from standard input, --token-file FILE from a file")
     return sys.stdin.read(_LONGEST).strip()
 
 
@@ -42,7 +42,7 @@ def _exposed_token_text(text: str) -> str:
     how = "--token - reads it from standard input, --token-file FILE from a file, and without either a prompt asks for it"
     try:
         number = parse_token(text).number
-    except SyntaxFault:
+    except InvalidValueError:
         return f"--token: {how}"
     return (
         f"--token: every user of this host can see the command line: {how}. This token is exposed: on the master host,  "
@@ -55,14 +55,14 @@ def _read_file(path: Path) -> str:
         with path.open(encoding="ascii", errors="replace") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise Refusal(f"--token-file {path}: users other than its owner may read it (chmod 600 {path})")
+                raise AdminError(f"--token-file {path}: users other than its owner may read it (chmod 600 {path})")
             return file.read(_LONGEST).strip()
     except OSError as error:
-        raise Refusal(f"--token-file {path}: {error.strerror}") from error
+        raise AdminError(f"--token-file {path}: {error.strerror}") from error
 
 
 def _prompt() -> str:
     try:
         return getpass.getpass("Token of gridengine token join: ").strip()
     except (EOFError, KeyboardInterrupt):
-        raise Refusal("no token was given") from None
+        raise AdminError("no token was given") from None

@@ -24,7 +24,7 @@ from rich.live import Live
 from clients import gdi
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.doctor import check_spool
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from clients.admin.top_frame import ORDERS, Seen, frame
 
 _QUESTION = {
@@ -53,13 +53,13 @@ def top(
 
 
 def _read_status(cell: InstalledCell) -> Seen:
-    """The present state of the cell. Refusal: the qmaster does not answer."""
+    """The present state of the cell. AdminError: the qmaster does not answer."""
     try:
         answer = gdi.call("status", _QUESTION)
     except gdi.Unreachable as error:
-        raise Refusal(str(error)) from None
+        raise AdminError(str(error)) from None
     if answer.status:
-        raise Refusal("; ".join(text for _, text in answer.answers))
+        raise AdminError("; ".join(text for _, text in answer.answers))
     here = [finding.what for finding in check_spool(cell) if finding.wrong]
     return Seen(cell.files.name, cell.master_host, time.time(), answer.data, here)
 
@@ -79,7 +79,7 @@ def _watch(cell: InstalledCell, seen: Seen, console: Console, interval: float) -
             try:
                 seen = _read_status(cell)
                 pause = max(interval, _SHARE * (time.monotonic() - asked))
-            except Refusal:
+            except AdminError:
                 seen, pause = replace(seen, silent_s=time.time() - seen.time), interval
 
 

@@ -18,9 +18,9 @@ import psutil
 import typer
 
 from clients.admin.cell import InstalledCell
+from clients.admin.errors import AdminError
 from clients.admin.installation import find_installation
 from clients.admin.local_daemons import STOP_S, LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
-from clients.admin.refusal import Refusal
 from clients.admin.systemd_units import units_of
 from gridengine.errors import plain_fault
 from gridengine.values.units import counted
@@ -42,7 +42,8 @@ class Remains:
 
 
 def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
-    """Show the files and processes of a cell on this host, and remove them. Refusal: processes run, or the user did not confirm.
+    """Show the files and processes of a cell on this host, and remove them. AdminError: processes run, or the user did not
+    confirm.
     """
     left = remains(cell)
     for verb, paths in (("removes", left.removed), ("removes" if purge else "keeps", left.kept), ("leaves", left.shared)):
@@ -53,14 +54,14 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
     for task in left.tasks:
         typer.echo(f"{'ends' if end and purge else 'runs':<8} task {task.name}")
     if left.tasks and not (end and purge):
-        raise Refusal(
+        raise AdminError(
             f"this host runs {counted(len(left.tasks), 'task')}: drain it and wait until no task runs, or qdel them; "
             "if the cell no longer knows this host, --stop --purge ends them"
         )
     if left.daemons and not end:
-        raise Refusal("daemons run on this host: gridengine stop, or --stop")
+        raise AdminError("daemons run on this host: gridengine stop, or --stop")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
-        raise Refusal("nothing was changed (--yes removes it)")
+        raise AdminError("nothing was changed (--yes removes it)")
     stop(left.daemons)
     for task in left.tasks:
         _end(task)
@@ -99,7 +100,7 @@ def _runs(task: Path) -> bool:
 
 
 def _end(task: Path) -> None:
-    """Have a task's shepherd kill it, as an execd does (docs/architecture.md section 5.2). Refusal: the task does not end."""
+    """Have a task's shepherd kill it, as an execd does (docs/architecture.md section 5.2). AdminError: the task does not end."""
     if (shepherd := process_of(_shepherd_of(task))) is None:
         return
     try:
@@ -109,13 +110,13 @@ def _end(task: Path) -> None:
         until = time.monotonic() + STOP_S
         while _runs(task):
             if time.monotonic() > until:
-                raise Refusal(f"task {task.name} does not end: kill process {shepherd.pid} and its children")
+                raise AdminError(f"task {task.name} does not end: kill process {shepherd.pid} and its children")
             time.sleep(_LOOK_S)
     except psutil.NoSuchProcess:
         pass  # it has just ended
     except OSError as error:
         if task.exists():
-            raise Refusal(f"task {task.name} cannot be ended: {plain_fault(error)}") from error
+            raise AdminError(f"task {task.name} cannot be ended: {plain_fault(error)}") from error
 
 
 def _shepherd_of(task: Path) -> LocalDaemon:
@@ -126,4 +127,4 @@ def _remove(path: Path) -> None:
     try:
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     except OSError as error:
-        raise Refusal(f"cannot remove {error.filename or path}: {error.strerror}") from error
+        raise AdminError(f"cannot remove {error.filename or path}: {error.strerror}") from error

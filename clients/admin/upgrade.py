@@ -20,6 +20,7 @@ import typer
 from clients import gdi
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.daemon_releases import release_mismatch, release_of, restart_on_release
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     QMASTER,
@@ -32,7 +33,6 @@ from clients.admin.local_daemons import (
     shadow_masters,
     web_of,
 )
-from clients.admin.refusal import Refusal
 from clients.admin.releases import Release
 from clients.admin.socket_request import NoReplyError, ask
 from gridengine.protocols.protocol import MAX_PROTOCOL_DIFFERENCE
@@ -68,7 +68,7 @@ def upgrade(
         if here:
             return
     if not is_master_here(cell):
-        raise Refusal(f"a cell is upgraded on its master host, {cell.master_host}")
+        raise AdminError(f"a cell is upgraded on its master host, {cell.master_host}")
     work = Upgrade(cell, installation, hosts or [], back or older)
     problems = work.problems()
     for line in work.table():
@@ -76,7 +76,7 @@ def upgrade(
     for remark in (*work.dates(), *problems):  # on stderr, as scripts read the rows
         typer.echo(remark, err=True)
     if problems:
-        raise Refusal("nothing was restarted")
+        raise AdminError("nothing was restarted")
     if not check:
         work.run()
 
@@ -125,7 +125,7 @@ class Upgrade:
         """The release of the qmaster, None if this host no longer has it."""
         try:
             return self._installation.releases().read(self._known["master"]["release"])
-        except Refusal:
+        except AdminError:
             return None
 
     def _remote_problems(self) -> Iterator[str]:
@@ -176,7 +176,7 @@ class Upgrade:
         return release or release_of(daemon)
 
     def _participant_reports(self, restart: str = "") -> dict[str, dict[str, Any]]:
-        """The release reports of the other master candidates. Refusal: the participant of this host denies the request."""
+        """The release reports of the other master candidates. AdminError: the participant of this host denies the request."""
         if len(shadow_masters(self._cell)) < 2:
             return {}
         try:
@@ -191,7 +191,7 @@ class Upgrade:
     # --- doing -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Upgrade shadows, master, exec hosts; to an older release in reverse order. Refusal: a daemon is not back."""
+        """Upgrade shadows, master, exec hosts; to an older release in reverse order. AdminError: a daemon is not back."""
         master = self._known["master"]
         steps: list[Callable[[], None]] = [self._shadows, self._master, self._exec_hosts]
         if self._back or (self._target.protocol, self._target.spool) < (master["protocol"], master["spool"]):
@@ -213,7 +213,7 @@ class Upgrade:
     def _shadow_is_back(self, host: str, in_sync: bool) -> bool:
         report = self._participant_reports().get(host, {})
         if refusal := report.get("refusal"):
-            raise Refusal(f"sge_shadowd of host {host} {refusal}")
+            raise AdminError(f"sge_shadowd of host {host} {refusal}")
         there = report.get("release") == self._target.name
         return there and (not in_sync or host in self._ask_participant("status")["in_sync"])
 
@@ -232,10 +232,10 @@ class Upgrade:
         if process_of(daemon) is None and not daemon.pid_file.read_text().strip():
             return False  # it is executing the new program
         if process_of(daemon) is None:
-            raise Refusal(f"{daemon} has ended: see {daemon.pid_file.parent / 'messages'}; gridengine start")
+            raise AdminError(f"{daemon} has ended: see {daemon.pid_file.parent / 'messages'}; gridengine start")
         try:
             self._known = _known()
-        except Refusal:
+        except AdminError:
             return False
         return bool(self._known["master"]["release"] == self._target.name)
 
@@ -255,7 +255,7 @@ class Upgrade:
                     self._restart_host(host)
                     _until(f"sge_execd of host {host}", partial(self._host_is_back, host))
         if by_hand:
-            raise Refusal(f"host {', '.join(by_hand)}: {_OLD}")
+            raise AdminError(f"host {', '.join(by_hand)}: {_OLD}")
 
     def _all_hosts_are_back(self) -> bool:
         """Whether the exec hosts that were present before the restart of the master have reconnected."""
@@ -265,7 +265,7 @@ class Upgrade:
     def _restart_host(self, host: str) -> None:
         answer = _request("restart_hosts", {"hosts": [host], "release": self._target.name})
         if answer.status:
-            raise Refusal("; ".join(text for _, text in answer.answers))
+            raise AdminError("; ".join(text for _, text in answer.answers))
 
     def _fresh_rows(self) -> list[dict[str, Any]]:
         self._known = _known()
@@ -275,7 +275,7 @@ class Upgrade:
         """Whether the daemon runs the release, and has reported its inventory to the qmaster."""
         row = next(row for row in self._fresh_rows() if row["host"] == host)
         if row["refusal"]:
-            raise Refusal(f"host {host} {row['refusal']}")
+            raise AdminError(f"host {host} {row['refusal']}")
         return bool(row["release"] == self._target.name and row["up"] and row["ready"])
 
 
@@ -294,18 +294,18 @@ class _Step:
 
 
 def _use_previous_release(installation: Installation) -> None:
-    """Put the previously used release into use. Refusal: there is none, or it cannot read the present spool."""
+    """Put the previously used release into use. AdminError: there is none, or it cannot read the present spool."""
     releases = installation.releases()
     names = releases.names()
     if len(names) < 2:
-        raise Refusal("no earlier release is installed")
+        raise AdminError("no earlier release is installed")
     earlier = releases.read(names[1])
     if earlier.spool < (spool := _known()["master"]["spool"]):
-        raise Refusal(_downgrade_obstacle(earlier, spool))
+        raise AdminError(_downgrade_obstacle(earlier, spool))
     try:
         releases.make_current(earlier.name)
     except OSError as error:
-        raise Refusal(f"cannot put {earlier.name} into use: {error.filename}: {error.strerror}") from error
+        raise AdminError(f"cannot put {earlier.name} into use: {error.filename}: {error.strerror}") from error
     typer.echo(f"release {earlier.name} is in use on this host again, in place of {names[0]}")
 
 
@@ -317,7 +317,7 @@ def _downgrade_obstacle(release: Release, spool: int) -> str:
 
 
 def _known() -> dict[str, Any]:
-    """The releases known to the qmaster; nothing if the qmaster is too old for this request. Refusal: the qmaster does not
+    """The releases known to the qmaster; nothing if the qmaster is too old for this request. AdminError: the qmaster does not
     answer.
     """
     answer = _request("releases", {})
@@ -330,16 +330,18 @@ def _request(name: str, body: dict[str, object]) -> gdi.Answer:
     try:
         return gdi.call(name, body)
     except gdi.Unreachable as error:
-        raise Refusal(str(error)) from None
+        raise AdminError(str(error)) from None
 
 
 def _until(what: str, condition: Callable[[], bool], patience_s: float = _BACK_S, must: bool = True) -> None:
-    """Wait for a condition. Refusal: the condition `must` hold, and does not within `patience_s`."""
+    """Wait for a condition. AdminError: the condition `must` hold, and does not within `patience_s`."""
     end = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > end:
             if must:
-                raise Refusal(f"{what} is not back after {patience_s:.0f} s: see its messages; gridengine upgrade then continues")
+                raise AdminError(
+                    f"{what} is not back after {patience_s:.0f} s: see its messages; gridengine upgrade then continues"
+                )
             return
         time.sleep(_LOOK_S)
 

@@ -14,16 +14,16 @@ from rich.console import Console
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
+from clients.admin.errors import AdminError
 from clients.admin.installation import find_installation
 from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
-from clients.admin.refusal import Refusal
 from clients.admin.socket_request import NoReplyError, ask
 from gridengine.protocols import web
 
 
 def start_server(cell: InstalledCell) -> None:
-    """Start the web server on this host if it does not run. Refusal: the server cannot start, or the caller may not start it."""
+    """Start the web server on this host if it does not run. AdminError: it cannot start, or the caller may not start it."""
     daemon = web_of(cell)
     if process_of(daemon) is not None or _answers(cell):
         return
@@ -33,7 +33,7 @@ def start_server(cell: InstalledCell) -> None:
 
 
 def become_server(cell: InstalledCell) -> NoReturn:
-    """Replace this process by the web server of this host. Refusal: the caller may not start it."""
+    """Replace this process by the web server of this host. AdminError: the caller may not start it."""
     _require_owner(cell)
     program = find_installation().program(WEB)
     os.execve(program, [program, "--foreground"], {**os.environ, **cell.environment()})
@@ -46,14 +46,14 @@ def stop_server(cell: InstalledCell) -> None:
 
 
 def print_link(cell: InstalledCell) -> None:
-    """Print an address that logs the caller in, once. Refusal: no server runs here."""
+    """Print an address that logs the caller in, once. AdminError: no server runs here."""
     answer = _ask(cell, web.LOGIN)
     typer.echo(answer["link"])
     typer.echo(f"open it within {answer['minutes']} minutes: it logs you in, once", err=True)
 
 
 def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
-    """Print a token of the caller, for programs. Refusal: no server runs here, or there is no such token."""
+    """Print a token of the caller, for programs. AdminError: no server runs here, or there is no such token."""
     answer = _ask(cell, web.TOKEN, days=days, scope=scope, label=label)
     typer.echo(answer["token"])
     until = time.strftime("%Y-%m-%d", time.localtime(answer["until"]))
@@ -61,7 +61,7 @@ def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
 
 
 def print_tokens(cell: InstalledCell) -> None:
-    """Print a line for each token of the caller. Refusal: no server runs here."""
+    """Print a line for each token of the caller. AdminError: no server runs here."""
     tokens = _ask(cell, web.TOKENS)["tokens"]
     rows = [("label", "scope", "made", "last used", "from", "valid until")]
     for one in tokens:
@@ -76,14 +76,14 @@ def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
     try:
         return ask(cell.run_dir / web.SOCKET, request, fields, 10.0)
     except NoReplyError as error:
-        raise Refusal(f"no web server answers on this host ({error}): {_owner(cell)} starts it with gridengine web") from None
+        raise AdminError(f"no web server answers on this host ({error}): {_owner(cell)} starts it with gridengine web") from None
 
 
 def _answers(cell: InstalledCell) -> bool:
     """Whether the server of another user answers on this host."""
     try:
         ask(cell.run_dir / web.SOCKET, "", {}, 10.0)
-    except Refusal:
+    except AdminError:
         return True
     except NoReplyError:
         return False
@@ -91,9 +91,9 @@ def _answers(cell: InstalledCell) -> bool:
 
 
 def _require_owner(cell: InstalledCell) -> None:
-    """Refusal: the caller is neither root nor the owner of the cell's files."""
+    """AdminError: the caller is neither root nor the owner of the cell's files."""
     if os.geteuid() not in (0, cell.files.common.stat().st_uid):
-        raise Refusal(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
+        raise AdminError(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
 
 
 def _owner(cell: InstalledCell) -> str:

@@ -5,7 +5,7 @@ Owns the requests of qconf -Xattr, -purge, -au and -du. Called by `clients.qconf
 
 from clients import program
 from clients.configure.methods import note_missing
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.kinds import KIND_BY_OPTION_NAME
 from gridengine.syntax.object_file import parse
 
@@ -26,20 +26,20 @@ def change_by_file(verb: str, values: list[str]) -> int:
     kind, path, *instances = values
     changes = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
     if not changes:
-        raise SyntaxFault(f"{path} names no attribute")
+        raise InvalidValueError(f"{path} names no attribute")
     return _send(verb, kind, changes, instances)
 
 
 def _kind(name: str) -> str:
     if name not in KIND_BY_OPTION_NAME:
-        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(KIND_BY_OPTION_NAME)}')
+        raise InvalidValueError(f'object name "{name}" is not supported, it must be one of {", ".join(KIND_BY_OPTION_NAME)}')
     return KIND_BY_OPTION_NAME[name]
 
 
 def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[str]) -> int:
     names = [name for instance in instances for name in instance.split(",") if name]
     if not names or not changes:
-        raise SyntaxFault("no object is named" if changes else "no attribute is named")
+        raise InvalidValueError("no object is named" if changes else "no attribute is named")
     status, accepted = 0, False
     for name in names:
         body = {"verb": verb, "kind": _kind(kind), "name": name, "changes": changes}

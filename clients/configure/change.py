@@ -9,7 +9,7 @@ import os
 from clients import gdi, program
 from clients.configure.methods import note_missing
 from clients.configure.show import object_text, objects_text
-from gridengine.errors import ConfigError, SyntaxFault, plain_fault
+from gridengine.errors import ConfigError, InvalidValueError, plain_fault
 from gridengine.files.executables import spawn
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
@@ -69,7 +69,7 @@ def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "l
     """Send the objects of a text; only the objects in `only` if it is given. Raises ConfigError for invalid objects."""
     objects = parse_objects(kind, text)
     if not objects or not objects[0]:
-        raise SyntaxFault(f"{source} describes no object")
+        raise InvalidValueError(f"{source} describes no object")
     if kind == "complex":
         # the table is a single object: all rows in one request
         objects = [[entry for row in objects for entry in row]]
@@ -152,7 +152,7 @@ def _edit(verb: str, kind: str, text: str, name: str, only: "list[str] | None" =
             return int(not KIND[kind].unchanged_is_fine)
         try:
             status = _send(verb, kind, result, "the edited text", name, only)
-        except (ConfigError, SyntaxFault) as refusal:
+        except (ConfigError, InvalidValueError) as refusal:
             if not _is_retry_requested(str(refusal)):
                 raise
         else:

@@ -72,9 +72,9 @@ def start_thread(kind: str, values: list[str]) -> int:
 
 
 def _check_thread(name: str) -> str:
-    """The name, which must be "scheduler". Raises Failure."""
+    """The name, which must be "scheduler". Raises CommandError."""
     if name != "scheduler":
-        raise program.Failure(f'thread with name "{name}" is not supported', 1)
+        raise program.CommandError(f'thread with name "{name}" is not supported', 1)
     return name
 
 

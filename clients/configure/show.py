@@ -147,7 +147,7 @@ def show_group_hosts(kind: str, values: list[str]) -> int:
 
 
 def hosts_of_group(group: str) -> list[str]:
-    """All hosts of a group, each once. Raises Failure for an unknown group."""
+    """All hosts of a group, each once. Raises CommandError for an unknown group."""
     return _resolve_hosts(group, group_members(group))
 
 
@@ -163,7 +163,7 @@ def group_members(group: str) -> dict[str, list[str]]:
         for each in groups
     }
     if group not in members:
-        raise program.Failure(f'Host group "{group}" does not exist', 1)
+        raise program.CommandError(f'Host group "{group}" does not exist', 1)
     return members
 
 

@@ -2,6 +2,7 @@
 
 Owns this grammar and the form of a row; each command has its own rows. Source: sbatch(1) of 22.05.
 """
+from gridengine.errors import UserError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 MISUSED = 255
 
 
-class SlurmError(Exception):
+class SlurmError(UserError):
     """An error, without the command's name, with its exit status: 1, or MISUSED for options as in Slurm (O)."""
 
     def __init__(self, text: str, status: int = 1) -> None:

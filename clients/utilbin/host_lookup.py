@@ -8,6 +8,8 @@ import _socket
 import os
 import sys
 
+from gridengine.errors import UserError
+
 TYPE_CHECKING = False  # as typing has it: each call pays for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +25,7 @@ _CAUSES = {
 }
 
 
-class Unresolved(Exception):
+class UnresolvedHostError(UserError):
     """The resolver does not know the host; the text is the cause in brackets."""
 
 
@@ -37,19 +39,19 @@ def is_address(text: str) -> bool:
 
 
 def by_name(name: str) -> "Entry":
-    """Name, other names and addresses of a host, given by name or address. Raises Unresolved."""
+    """Name, other names and addresses of a host, given by name or address. Raises UnresolvedHostError."""
     if is_address(name):
         try:
             return _socket.gethostbyaddr(name)
         except OSError:
-            raise Unresolved("Success") from None
+            raise UnresolvedHostError("Success") from None
     return _resolve(_socket.gethostbyname_ex, name)
 
 
 def by_address(address: str) -> "Entry":
-    """As `by_name`, of an address alone. Raises Unresolved."""
+    """As `by_name`, of an address alone. Raises UnresolvedHostError."""
     if not is_address(address):
-        raise Unresolved("h_errno = TRY_AGAIN")
+        raise UnresolvedHostError("h_errno = TRY_AGAIN")
     return _resolve(_socket.gethostbyaddr, address)
 
 
@@ -57,9 +59,9 @@ def _resolve(look_up: "Callable[[Any], Entry]", name: str) -> "Entry":
     try:
         return look_up(os.fsencode(name))  # of bytes: the codec of international names is slow to load
     except OSError as error:
-        raise Unresolved(f"h_errno = {_CAUSES.get(error.errno or 0, 'NO_RECOVERY')}") from None
+        raise UnresolvedHostError(f"h_errno = {_CAUSES.get(error.errno or 0, 'NO_RECOVERY')}") from None
     except (ValueError, TypeError):
-        raise Unresolved("h_errno = HOST_NOT_FOUND") from None
+        raise UnresolvedHostError("h_errno = HOST_NOT_FOUND") from None
 
 
 def answer(form: str, entry: "Entry") -> str:
@@ -92,7 +94,7 @@ def show(form: str, look_up: "Callable[[], Entry]", subject: str, what: str) -> 
     """Print the output for a host; exit status 1 and a line on stderr if the host is unknown."""
     try:
         entry = look_up()
-    except Unresolved as fault:
+    except UnresolvedHostError as fault:
         sys.stderr.write(f"error resolving {subject}: can't resolve {what} ({fault})\n")
         return 1
     sys.stdout.write(answer(form, entry) + "\n")

@@ -20,12 +20,12 @@ import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
-from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
+from daemons.dbwriter.database import DatabaseError, SchemaError, open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings
 from daemons.dbwriter.writer import Writer
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
@@ -48,7 +48,7 @@ def serve(
         settings = read_settings(cell)
         directory = cell.dbwriter_spool
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except CellFault as fault:
+    except CellError as fault:
         _exit_with_error(str(fault))
     except OSError as error:
         _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
@@ -68,7 +68,7 @@ def serve(
             server = Server(writer, settings, cell.common / arco.QUERY_DIRECTORY)
             run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file)
         pid_file.release()
-    except (DaemonFault, CellFault, SchemaFault, DatabaseFault, OSError) as fault:
+    except (DaemonError, CellError, SchemaError, DatabaseError, OSError) as fault:
         startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
 
@@ -77,12 +77,12 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
     """Write in a thread and answer on the loop, until `stop` is set or the schema is foreign."""
     _log.info("starting up %s", PROGRAM)
     loop = asyncio.get_running_loop()
-    faults: list[SchemaFault] = []
+    faults: list[SchemaError] = []
 
     def write() -> None:
         try:
             writer.run()
-        except SchemaFault as fault:
+        except SchemaError as fault:
             faults.append(fault)
         finally:
             loop.call_soon_threadsafe(stop.set)
@@ -103,7 +103,7 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
         await server.close()
         await asyncio.to_thread(thread.join)
     if faults:
-        raise DaemonFault(str(faults[0]))
+        raise DaemonError(str(faults[0]))
     _log.info("%s ends", PROGRAM)
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from gridengine.errors import CorruptDataError, UnavailableError
+
 Row = Sequence[Any]
 
 
-class DatabaseFault(Exception):
+class DatabaseError(UnavailableError):
     """The database failed; the text is its own message in one line.
 
     `transient`: a retry may succeed, for example after an outage or a full disk. `invalid_query`: the query itself is at fault.
@@ -26,14 +28,14 @@ class DatabaseFault(Exception):
         self.transient, self.invalid_query = transient, invalid_query
 
 
-class SchemaFault(Exception):
+class SchemaError(CorruptDataError):
     """A database that this program does not write into; the text is the reason. A retry does not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a query. `types`: of each column, number text time interval or flag. `rows` are fetched lazily, and the
-    iteration may raise DatabaseFault."""
+    iteration may raise DatabaseError."""
 
     columns: list[str]
     types: list[str]
@@ -60,7 +62,7 @@ class QueryLimits:
 
 
 class Database(Protocol):
-    """A connection that writes. All methods raise DatabaseFault; after a fault the caller closes and reopens the connection."""
+    """A connection that writes. All methods raise DatabaseError; after a fault the caller closes and reopens the connection."""
 
     #: table -> its columns, with the database's name of their types
     columns: dict[str, dict[str, str]]
@@ -117,7 +119,7 @@ def transaction(database: Database) -> Iterator[None]:
 
 
 def open_database(address: str, reader: str = "") -> Database:
-    """The database of an address: `duckdb:PATH`, or `postgresql://…` (as psql takes it). Raises DatabaseFault, SchemaFault.
+    """The database of an address: `duckdb:PATH`, or `postgresql://…` (as psql takes it). Raises DatabaseError, SchemaError.
 
     reader: the address that queries use, with fewer rights; "" for the same address.
     """
@@ -131,4 +133,4 @@ def open_database(address: str, reader: str = "") -> Database:
 
         return PostgresqlDatabase(address, reader)
     # not the whole address: it may hold a password, and other users read these messages
-    raise SchemaFault(f'database "{address.partition(":")[0]}:…": it must begin with duckdb: or postgresql:')
+    raise SchemaError(f'database "{address.partition(":")[0]}:…": it must begin with duckdb: or postgresql:')

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from daemons.dbwriter.database import DatabaseFault, QueryLimits, Result, Row, SchemaFault
+from daemons.dbwriter.database import DatabaseError, QueryLimits, Result, Row, SchemaError
 from daemons.dbwriter.duckdb_statement import require_read_only_statement
 from daemons.dbwriter.query_process import remove_leftovers
 
@@ -59,7 +59,7 @@ class DuckdbDatabase:
                 self._connection = duckdb.connect(path, config=_SETTINGS)
             except duckdb.IOException as error:
                 if "lock" in str(error):
-                    raise SchemaFault(f"{path}: another process has it open") from None
+                    raise SchemaError(f"{path}: another process has it open") from None
                 raise
             # the first fetch of a time loads a library, which a confined query could not load
             self._connection.execute("SELECT now(), 1.5::decimal(9, 2), current_date, INTERVAL 1 DAY, uuid()").fetchall()
@@ -105,7 +105,7 @@ class DuckdbDatabase:
         self._checkpoint_if_due()
 
     def rollback(self) -> None:
-        with suppress(DatabaseFault):  # a fault may have ended it already
+        with suppress(DatabaseError):  # a fault may have ended it already
             self.run("ROLLBACK")
         self._in_transaction = False
 
@@ -115,14 +115,14 @@ class DuckdbDatabase:
     def pin_snapshot(self, timeout_s: float) -> Iterator[None]:
         with self._statement_lock:
             if not self._statement_lock.wait_for(self._accepts_queries, timeout_s):
-                raise DatabaseFault("the database is being written: ask again in a moment", transient=True)
+                raise DatabaseError("the database is being written: ask again in a moment", transient=True)
             self._running_queries += 1
         try:
             yield
         finally:
             with self._statement_lock:
                 self._running_queries -= 1
-                with suppress(DatabaseFault):
+                with suppress(DatabaseError):
                     self._checkpoint_if_due()
                 self._statement_lock.notify_all()
 
@@ -202,11 +202,11 @@ class DuckdbDatabase:
             yield
         except duckdb.OutOfMemoryException as error:
             if limits is not None:
-                raise DatabaseFault(limits.resources_message, invalid_query=True) from None
-            raise DatabaseFault(_error_text(error), transient=True) from None
+                raise DatabaseError(limits.resources_message, invalid_query=True) from None
+            raise DatabaseError(_error_text(error), transient=True) from None
         except duckdb.Error as error:
             transient = isinstance(error, _TRANSIENT)
-            raise DatabaseFault(_error_text(error), transient=transient, invalid_query=not transient) from None
+            raise DatabaseError(_error_text(error), transient=transient, invalid_query=not transient) from None
 
 
 def _error_text(error: duckdb.Error) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from daemons.dbwriter.database import DatabaseFault
+from daemons.dbwriter.database import DatabaseError
 
 _READ_ONLY = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+)?(\([^)]*\)\s*)?", re.IGNORECASE)
@@ -39,20 +39,20 @@ _NAME_KEYS = ("function_name", "table_name")
 
 
 def require_read_only_statement(cursor: duckdb.DuckDBPyConnection, statement: str) -> None:
-    """Raises DatabaseFault: not exactly one SELECT or EXPLAIN, or a refused function is called. Also duckdb.Error."""
+    """Raises DatabaseError: not exactly one SELECT or EXPLAIN, or a refused function is called. Also duckdb.Error."""
     # duckdb.extract_statements would open a second database, which reads files of the host
     statements = cursor.extract_statements(statement)
     if len(statements) != 1 or statements[0].type not in _READ_ONLY:
-        raise DatabaseFault("one SELECT or EXPLAIN can be asked here, and nothing else", invalid_query=True)
+        raise DatabaseError("one SELECT or EXPLAIN can be asked here, and nothing else", invalid_query=True)
     text = statement
     if statements[0].type == duckdb.StatementType.EXPLAIN:
         text = _EXPLAIN.sub("", statement, count=1)
     tree = json.loads(cursor.execute("SELECT json_serialize_sql($1)", [text]).fetchall()[0][0])
     if tree["error"]:
-        raise DatabaseFault("one SELECT or EXPLAIN can be asked here, and nothing else", invalid_query=True)
+        raise DatabaseError("one SELECT or EXPLAIN can be asked here, and nothing else", invalid_query=True)
     for name in _referenced_names(tree):
         if name in _REFUSED_FUNCTIONS or (name.startswith(_PREFIXES) and name.partition("_")[2] not in _ALLOWED_SUFFIXES):
-            raise DatabaseFault(f"{name} is not allowed in queries: they read the tables and views", invalid_query=True)
+            raise DatabaseError(f"{name} is not allowed in queries: they read the tables and views", invalid_query=True)
 
 
 def _referenced_names(tree: Any) -> Iterator[str]:

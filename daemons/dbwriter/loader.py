@@ -76,7 +76,7 @@ class Loader:
             self._load_parent_ids(table)
 
     def load(self, facts: Iterable[records.Fact]) -> None:
-        """Write the rows of facts. Raises DatabaseFault."""
+        """Write the rows of facts. Raises DatabaseError."""
         facts = list(facts)
         self._find_jobs(facts)
         for fact in facts:
@@ -94,7 +94,7 @@ class Loader:
             self._job_ids.clear()
 
     def select_new(self, facts: list[records.TaskUsage]) -> list[records.TaskUsage]:
-        """The task records without an equal record in the database: same start, end and host. Raises DatabaseFault."""
+        """The task records without an equal record in the database: same start, end and host. Raises DatabaseError."""
         self._find_jobs(facts)
         ids = sorted({self._job_ids[fact.job.key] for fact in facts if fact.job.key in self._job_ids})
         query = (

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from daemons.dbwriter.database import DatabaseFault, QueryLimits, Result, Row, SchemaFault
+from daemons.dbwriter.database import DatabaseError, QueryLimits, Result, Row, SchemaError
 
 #: the number of this program's lock (pg_advisory_lock)
 _WRITER_LOCK = 0x5347_4544_4257
@@ -62,7 +62,7 @@ class PostgresqlDatabase:
             self._connection.execute("RESET lock_timeout")
         except psycopg.errors.LockNotAvailable:
             self.close()
-            raise DatabaseFault("another sge_dbwriter writes into this database", transient=True) from None
+            raise DatabaseError("another sge_dbwriter writes into this database", transient=True) from None
 
     def run(self, statement: str, parameters: Row = ()) -> None:
         with _translate_errors():
@@ -96,7 +96,7 @@ class PostgresqlDatabase:
         self.run("COMMIT")
 
     def rollback(self) -> None:
-        with suppress(DatabaseFault):
+        with suppress(DatabaseError):
             self.run("ROLLBACK")
 
     # queries: the server keeps a consistent view for them, and the query process opens their connection
@@ -147,12 +147,12 @@ def _datetime(seconds: float | None, is_local: bool) -> datetime | None:
 
 
 def _require_address(name: str, address: str) -> None:
-    """Raises SchemaFault, without the address: it holds a password, and all users can read logs and answers of this program."""
+    """Raises SchemaError, without the address: it holds a password, and all users can read logs and answers of this program."""
     try:
         psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         text = "this is no address of PostgreSQL: write a blank, %, / and @ of a password as %20, %25, %2F and %40"
-        raise SchemaFault(f"{name}: {text}") from None
+        raise SchemaError(f"{name}: {text}") from None
 
 
 def _stream_rows(first: Any, rows: Iterator[Any], limits: QueryLimits) -> Iterator[tuple[Any, ...]]:
@@ -168,10 +168,10 @@ def _translate_errors(limits: QueryLimits | None = None) -> Iterator[None]:
         yield
     except psycopg.errors.QueryCanceled:
         text = limits.timeout_message if limits is not None else "the server has cancelled it"
-        raise DatabaseFault(text, invalid_query=True) from None
+        raise DatabaseError(text, invalid_query=True) from None
     except psycopg.errors.ConfigurationLimitExceeded as error:
-        raise DatabaseFault(limits.resources_message if limits is not None else str(error), invalid_query=True) from None
+        raise DatabaseError(limits.resources_message if limits is not None else str(error), invalid_query=True) from None
     except psycopg.Error as error:
         transient = error.sqlstate is None or error.sqlstate.startswith(_TRANSIENT)
         text = " ".join((error.diag.message_primary or str(error)).split())
-        raise DatabaseFault(text, transient=transient, invalid_query=not transient) from None
+        raise DatabaseError(text, transient=transient, invalid_query=not transient) from None

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gridengine.errors import plain_fault
+from gridengine.errors import UserError, plain_fault
 
 BUILT_IN_DIRECTORY = Path(__file__).parent / "queries"
 _FIELD = re.compile(r"\$([a-z_][a-z0-9_]*)")
@@ -36,7 +36,7 @@ _PLOT_KEYS: dict[str, tuple[type, ...]] = {
 _Parsed = TypeVar("_Parsed", "Query", "Field")
 
 
-class QueryFault(Exception):
+class QueryError(UserError):
     """An invalid query or value; the text names it, with the reason."""
 
 
@@ -68,11 +68,11 @@ class Query:
     plot: dict[str, Any] = field(default_factory=dict)
 
     def bind(self, values: Mapping[str, str]) -> tuple[str, list[object]]:
-        """The SQL with `$1`, `$2` …, and the values of these parameters. Raises QueryFault."""
+        """The SQL with `$1`, `$2` …, and the values of these parameters. Raises QueryError."""
         unknown = sorted(values.keys() - {one.name for one in self.fields})
         if unknown:
             known = ", ".join(one.name for one in self.fields) or "none"
-            raise QueryFault(f'"{self.name}" has no field {unknown[0]}; its fields: {known}')
+            raise QueryError(f'"{self.name}" has no field {unknown[0]}; its fields: {known}')
         positions = {one.name: number for number, one in enumerate(self.fields, start=1)}
         types = {one.name: _TYPES[one.type] for one in self.fields}
         sql = _FIELD.sub(lambda match: f"${positions[match[1]]}::{types[match[1]]}", self.sql)
@@ -81,11 +81,11 @@ class Query:
 
 def _value(query: str, query_field: Field, text: str | None) -> object:
     if text is None:
-        raise QueryFault(f'"{query}" needs a value for {query_field.name}: say {query_field.name}=VALUE')
+        raise QueryError(f'"{query}" needs a value for {query_field.name}: say {query_field.name}=VALUE')
     try:
         return _PARSERS[query_field.type](text)
     except (ValueError, OverflowError):
-        raise QueryFault(f'"{query}": {query_field.name} "{text[:80]}" is no {query_field.type}') from None
+        raise QueryError(f'"{query}": {query_field.name} "{text[:80]}" is no {query_field.type}') from None
 
 
 def _parse_integer(text: str) -> int:
@@ -117,7 +117,7 @@ def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
         for path in sorted(directory.glob("*.toml")):
             try:
                 query = parse_query(path.read_text(), path)
-            except (OSError, UnicodeDecodeError, QueryFault) as fault:
+            except (OSError, UnicodeDecodeError, QueryError) as fault:
                 faults.append(plain_fault(fault))
             else:
                 queries[query.name] = query
@@ -125,7 +125,7 @@ def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
 
 
 def parse_query(text: str, path: Path) -> Query:
-    """Parse the query of a file. Raises QueryFault with the file's name."""
+    """Parse the query of a file. Raises QueryError with the file's name."""
     try:
         data = tomllib.loads(text)
         fields = data.pop("fields", [])
@@ -133,9 +133,9 @@ def parse_query(text: str, path: Path) -> Query:
             raise ValueError("fields are tables, [[fields]]")
         query = _parse_table(Query, data | {"fields": tuple(_parse_table(Field, one, "a field") for one in fields)}, "a query")
     except ValueError as error:
-        raise QueryFault(f"{path}: {error}") from None
+        raise QueryError(f"{path}: {error}") from None
     for fault in _query_faults(query):
-        raise QueryFault(f"{path}: {fault}")
+        raise QueryError(f"{path}: {fault}")
     return query
 
 

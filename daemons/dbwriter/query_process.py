@@ -29,7 +29,7 @@ from daemons.dbwriter.confinement import (
     max_query_disk,
     max_query_memory,
 )
-from daemons.dbwriter.database import Database, DatabaseFault, QueryLimits, Row
+from daemons.dbwriter.database import Database, DatabaseError, QueryLimits, Row
 from gridengine.protocols import arco
 
 _ANSWER, _FAULT = b"A", b"F"
@@ -46,7 +46,7 @@ def ask(
     timeout_s: float = arco.PATIENCE_S,
     more_fields: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
-    """The answer as JSON text: see `answer_text`. Raises DatabaseFault: wrong query, or too much time, memory or disk."""
+    """The answer as JSON text: see `answer_text`. Raises DatabaseError: wrong query, or too much time, memory or disk."""
     deadline = time.monotonic() + timeout_s
     with (
         tempfile.TemporaryDirectory(prefix=_DIRECTORY_PREFIX, dir=database.directory, ignore_cleanup_errors=True) as directory,
@@ -63,12 +63,12 @@ def ask(
         return body
     if kind == end == _FAULT:
         reason, transient = json.loads(body)
-        raise DatabaseFault(reason, transient=transient, invalid_query=not transient)
+        raise DatabaseError(reason, transient=transient, invalid_query=not transient)
     if time.monotonic() >= deadline or status == signal.SIGXCPU:
-        raise DatabaseFault(limits.timeout_message, invalid_query=True)
+        raise DatabaseError(limits.timeout_message, invalid_query=True)
     if not text and status == signal.SIGKILL:  # killed by the kernel for lack of memory: see oom_score_adj
-        raise DatabaseFault("the host is short of memory: ask again in a moment", transient=True)
-    raise DatabaseFault(limits.resources_message, invalid_query=True)
+        raise DatabaseError("the host is short of memory: ask again in a moment", transient=True)
+    raise DatabaseError(limits.resources_message, invalid_query=True)
 
 
 def remove_leftovers(directory: Path) -> None:
@@ -133,7 +133,7 @@ def _answer_and_exit(
             drop_privileges()
             confine_to_directory()
         kind, text = _ANSWER, answer()
-    except DatabaseFault as fault:
+    except DatabaseError as fault:
         text = json.dumps([str(fault), fault.transient]).encode()
     except MemoryError:
         text = json.dumps([limits.resources_message, False]).encode()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from gridengine.errors import CorruptDataError
 from gridengine.usage.accounting import WIDTH, AccountingRecord, parse_line
 
 _MAX_TIME = 2**33
@@ -19,7 +20,7 @@ _MAX_TIME = 2**33
 _INTEGER_LIMIT = 2**31
 
 
-class InvalidRecordError(Exception):
+class InvalidRecordError(CorruptDataError):
     """An invalid line; the text is the reason."""
 
 

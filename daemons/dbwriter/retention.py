@@ -62,7 +62,7 @@ _RESERVATION_CHILDREN = (
 
 
 def delete_expired(database: Database, now: float, keep_days: int) -> None:
-    """Delete all rows that the rules no longer keep. Raises DatabaseFault.
+    """Delete all rows that the rules no longer keep. Raises DatabaseError.
 
     now: epoch s; keep_days: for jobs, reservations and the share log, 0 for no limit.
     """

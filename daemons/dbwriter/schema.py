@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.dbwriter.database import Database, SchemaFault, transaction
+from daemons.dbwriter.database import Database, SchemaError, transaction
 
 _log = logging.getLogger(__name__)
 _DIRECTORY = Path(__file__).parent / "schema"
@@ -39,7 +39,7 @@ def version_of(database: Database) -> int:
 
 
 def upgrade(database: Database) -> None:
-    """Upgrade a database to the newest version. Raises SchemaFault, DatabaseFault.
+    """Upgrade a database to the newest version. Raises SchemaError, DatabaseError.
 
     An empty database passes through all versions. An upgrade keeps the rows of the previous version.
     """
@@ -47,9 +47,9 @@ def upgrade(database: Database) -> None:
     current = version_of(database)
     if current > known_versions[-1].id:
         newest = known_versions[-1].id
-        raise SchemaFault(f"the database has version {current} of the schema; this program knows versions up to {newest}")
+        raise SchemaError(f"the database has version {current} of the schema; this program knows versions up to {newest}")
     if current and current < known_versions[0].id:
-        raise SchemaFault(f"the database has version {current} of the schema; upgrades begin at version {known_versions[0].id}")
+        raise SchemaError(f"the database has version {current} of the schema; upgrades begin at version {known_versions[0].id}")
     for version in known_versions:
         if version.id <= current:
             continue

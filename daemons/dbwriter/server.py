@@ -20,14 +20,15 @@ from aiohttp import web
 
 from daemons.dbwriter import query_process
 from daemons.dbwriter.answer_text import AnswerLimits
-from daemons.dbwriter.database import DatabaseFault
-from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryFault, read_queries
+from daemons.dbwriter.database import DatabaseError
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryError, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.listener import peer_credentials
 from daemons.runtime.request_bodies import RequestBodyError, read_pieces
+from gridengine.errors import RefusalError
 from gridengine.protocols import arco
 
 #: maximum number of concurrent queries, of all users and of one user; further queries are refused
@@ -38,7 +39,7 @@ _MAX_REQUEST_BYTES, _MAX_CONNECTIONS_OF_USER = 2**18, 16
 Fields = Mapping[str, Any]
 
 
-class DbwriterRequestError(Exception):
+class DbwriterRequestError(RefusalError):
     """A refused request; the text is for the user."""
 
 
@@ -77,7 +78,7 @@ class Server:
             if not isinstance(fields, dict):
                 raise DbwriterRequestError("a request is a JSON object")
             data = await answer(fields, user)
-        except (DbwriterRequestError, QueryFault, DatabaseFault, RequestBodyError) as fault:
+        except (DbwriterRequestError, QueryError, DatabaseError, RequestBodyError) as fault:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
@@ -126,7 +127,7 @@ class Server:
         return await self._run_query(statement.strip().rstrip(";"), [], fields, user, {})
 
     async def _run_query(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
-        """Run a query in a process of its own. Raises RequestDenied, DatabaseFault."""
+        """Run a query in a process of its own. Raises RequestDenied, DatabaseError."""
         answer_limits, timeout_s = _answer_limits(fields), fields.get("patience", arco.PATIENCE_S)
         if type(timeout_s) not in (int, float) or not 0 < timeout_s <= arco.PATIENCE_S:
             raise DbwriterRequestError(f"patience is up to {arco.PATIENCE_S:.0f} seconds")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellFault
-from gridengine.errors import SyntaxFault
+from daemons.runtime.cell import Cell, CellError
+from gridengine.errors import InvalidValueError
 from gridengine.files.cell_files import parse_settings
 from gridengine.protocols.arco import SETTINGS_FILE
 
@@ -28,19 +28,19 @@ class Settings:
 
 
 def read_settings(cell: Cell) -> Settings:
-    """The settings of a cell. Raises CellFault: no settings, or an invalid setting."""
+    """The settings of a cell. Raises CellError: no settings, or an invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
         texts = parse_settings(path.read_text(), path, ("database",))
     except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}: this cell has no database (see docs/accounting.md)") from None
-    except (SyntaxFault, UnicodeDecodeError) as fault:
-        raise CellFault(f"{path}: {fault}") from None
+        raise CellError(f"cannot read {path}: {error.strerror}: this cell has no database (see docs/accounting.md)") from None
+    except (InvalidValueError, UnicodeDecodeError) as fault:
+        raise CellError(f"{path}: {fault}") from None
     unknown = sorted(texts.keys() - {"database", "reader", "reporting_file", "keep_days"})
     if unknown:
-        raise CellFault(f"{path}: {unknown[0]} is no setting of it")
+        raise CellError(f"{path}: {unknown[0]} is no setting of it")
     keep_days = texts.get("keep_days", "0")
     if not (keep_days.isascii() and keep_days.isdigit() and len(keep_days) < 6):
-        raise CellFault(f'{path}: keep_days "{keep_days}" is no number of days')
+        raise CellError(f'{path}: keep_days "{keep_days}" is no number of days')
     reporting_file = Path(texts.get("reporting_file", str(cell.common / "reporting")))
     return Settings(texts["database"], texts.get("reader", ""), reporting_file, int(keep_days))

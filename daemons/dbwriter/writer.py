@@ -18,7 +18,7 @@ from pathlib import Path
 from daemons.dbwriter import records, writer_statistics
 from daemons.dbwriter.accounting_import import FileImport, ImportedFile
 from daemons.dbwriter.checkpoints import read_checkpoint, write_checkpoint
-from daemons.dbwriter.database import Database, DatabaseFault, transaction
+from daemons.dbwriter.database import Database, DatabaseError, transaction
 from daemons.dbwriter.derived import derive, interval_start
 from daemons.dbwriter.loader import Loader
 from daemons.dbwriter.retention import delete_expired
@@ -86,7 +86,7 @@ class Writer:
         return file_import
 
     def run(self, once: bool = False) -> None:
-        """Write until `stop` is called; `once`: until all input is read. Raises SchemaFault; with `once` DatabaseFault too."""
+        """Write until `stop` is called; `once`: until all input is read. Raises SchemaError; with `once` DatabaseError too."""
         try:
             while not self._stop.is_set():
                 try:
@@ -95,7 +95,7 @@ class Writer:
                         if self._stop.wait(self._pause_s):
                             return
                     return
-                except (DatabaseFault, OSError) as fault:
+                except (DatabaseError, OSError) as fault:
                     if once:
                         raise
                     self._log_failure(fault)
@@ -171,7 +171,7 @@ class Writer:
         """Write facts, rejected lines and the checkpoint in one transaction. Facts that the database refuses become rejected."""
         try:
             self._write(database, source, position, facts, rejected)
-        except DatabaseFault as fault:
+        except DatabaseError as fault:
             self._loader = Loader(database)
             if fault.transient or not facts:
                 raise
@@ -201,7 +201,7 @@ class Writer:
         try:
             self._loader.load(facts)
             return
-        except DatabaseFault as fault:
+        except DatabaseError as fault:
             if fault.transient:
                 raise
             reason = str(fault)

@@ -9,13 +9,13 @@ from daemons.dbwriter.database import Database, transaction
 
 
 def write_statistic(database: Database, variable: str, value: float, now: float, name: str = "dbwriter") -> None:
-    """Store a value. now: epoch s; name: its object, the writer or a table. Raises DatabaseFault."""
+    """Store a value. now: epoch s; name: its object, the writer or a table. Raises DatabaseError."""
     with transaction(database):
         _insert_statistic(database, variable, value, now, name)
 
 
 def write_row_counts(database: Database, now: float) -> None:
-    """Store the number of rows of each table. Raises DatabaseFault."""
+    """Store the number of rows of each table. Raises DatabaseError."""
     tables = sorted(table for table in database.columns if table.startswith("sge_"))
     with transaction(database):
         for table in tables:

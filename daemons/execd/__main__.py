@@ -19,8 +19,8 @@ import daemons.runtime.http_library  # noqa: F401  before modules that load aioh
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.execd.site import PID_FILE, link_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
-from daemons.runtime.cell import Cell, CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.cell import Cell, CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, run_until_stopped
 from daemons.runtime.keys import exec_host_keys, install_offered_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
@@ -52,7 +52,7 @@ def serve(
         host = cell.unique_name(host_name) if host_name else cell.own_name()
         spool = cell.execd_spool(host)
         prepare_spool(spool)
-    except CellFault as fault:
+    except CellError as fault:
         _exit_with_error(str(fault))
     except OSError as error:
         _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
@@ -67,7 +67,7 @@ def serve(
         renewal = Renewal(lambda: PROGRAM)
         run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
         pid_file.release()
-    except (DaemonFault, CellFault, OSError) as fault:  # of the last kind: the disk is full
+    except (DaemonError, CellError, OSError) as fault:  # of the last kind: the disk is full
         startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
 

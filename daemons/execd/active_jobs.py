@@ -24,7 +24,7 @@ from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
-from gridengine.errors import plain_fault
+from gridengine.errors import GridEngineError, plain_fault
 from gridengine.protocols import task_file
 from gridengine.protocols.delivery import Ended, Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -40,7 +40,7 @@ _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 _KEPT = "kept"
 
 
-class StartFault(Exception):
+class TaskStartError(GridEngineError):
     """The task cannot be started here. `failed` as in sge_status(5); the text is the reason."""
 
     def __init__(self, failed: int, reason: str) -> None:
@@ -55,14 +55,14 @@ _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def find_account(owner: str) -> Account:
-    """The account of the job's owner on this host. StartFault: unknown, or not allowed without root (EX-4, EX-19)."""
+    """The account of the job's owner on this host. TaskStartError: unknown, or not allowed without root (EX-4, EX-19)."""
     try:
         entry = pwd.getpwnam(owner)
     except KeyError:
-        raise StartFault(EARLY, f'user "{owner}" is unknown on this host') from None
+        raise TaskStartError(EARLY, f'user "{owner}" is unknown on this host') from None
     if os.geteuid() not in (0, entry.pw_uid):
         own = pwd.getpwuid(os.geteuid()).pw_name
-        raise StartFault(EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
+        raise TaskStartError(EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
     try:
         group = grp.getgrgid(entry.pw_gid).gr_name
     except KeyError:
@@ -81,7 +81,7 @@ def find_home(user: str) -> str | None:
 def create(
     start: Start, site: HostSite, configuration: HostConfiguration, restraint: Restraint, account: Account
 ) -> Path:
-    """Make the task's directory, complete, under its final name. StartFault.
+    """Make the task's directory, complete, under its final name. TaskStartError.
 
     The remains of an earlier attempt are replaced; the caller has ensured that none of its processes runs.
     """
@@ -102,7 +102,7 @@ def create(
     except (OSError, ValueError, KeyError) as error:
         shutil.rmtree(draft, ignore_errors=True)
         failed = BEFORE_CONFIG if isinstance(error, OSError) else EARLY
-        raise StartFault(failed, f"cannot prepare {directory}: {plain_fault(error)}") from error
+        raise TaskStartError(failed, f"cannot prepare {directory}: {plain_fault(error)}") from error
     return directory
 
 

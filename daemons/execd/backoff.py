@@ -11,8 +11,8 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 
-from daemons.runtime.cell import CellFault
-from daemons.runtime.ray_node import RayNodeFault
+from daemons.runtime.cell import CellError
+from daemons.runtime.ray_node import RayNodeError
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
         failures = 1 if stable else failures + 1
         text = f"{type(fault).__name__}: {plain_fault(fault)}" if fault is not None else ""
         if fault is not None and (stable or text != known):
-            bug = not isinstance(fault, (OSError, CellFault, RayNodeFault))
+            bug = not isinstance(fault, (OSError, CellError, RayNodeError))
             _log.error("%s failed, it is restarted: %s", name, plain_fault(fault), exc_info=fault if bug else None)
         known = text
         await asyncio.sleep(backoff_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))

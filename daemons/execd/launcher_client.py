@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
+from gridengine.errors import UnavailableError
+
 _log = logging.getLogger(__name__)
 
 Message = dict[str, object]
@@ -21,7 +23,7 @@ _RETRY_S = 0.1
 _LINE_LIMIT = 64 * 1024 * 1024  # a list of all running directories is one line
 
 
-class LauncherLost(Exception):
+class LauncherLostError(UnavailableError):
     """There is no launcher at the moment, or it ended before it answered: the request has to be repeated."""
 
 
@@ -53,7 +55,7 @@ class LauncherClient:
             await asyncio.sleep(_RETRY_S)
 
     async def start(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
-        """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError.
+        """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLostError, ValueError.
 
         `owner`: of the task, which may get a shepherd that has run other tasks of this owner; "": the task gets a new shepherd.
         """
@@ -62,25 +64,25 @@ class LauncherClient:
             raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
 
     async def signal(self, directory: str, command: str) -> bool:
-        """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost, also when the disk is full and
+        """Pass a command to the task's shepherd; False when none runs. Raises LauncherLostError, also when the disk is full and
         the command cannot be written.
         """
         answer = await self._request({"op": "signal", "directory": directory, "command": command})
         if answer.get("again"):
-            raise LauncherLost
+            raise LauncherLostError
         return answer.get("op") == "signalled"
 
     async def _request_list(self) -> None:
         try:
             answer = await self._request({"op": "list"})
-        except LauncherLost:
+        except LauncherLostError:
             return
         running = answer.get("running")
         self._on_connected([str(each) for each in running] if isinstance(running, list) else [])
 
     async def _request(self, request: Message) -> Message:
         if self._writer is None or self._writer.is_closing():
-            raise LauncherLost
+            raise LauncherLostError
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         self._writer.write(json.dumps(request).encode() + b"\n")
@@ -109,4 +111,4 @@ class LauncherClient:
         while self._waiting:
             answer = self._waiting.popleft()
             if not answer.done():
-                answer.set_exception(LauncherLost())
+                answer.set_exception(LauncherLostError())

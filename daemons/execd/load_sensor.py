@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
-from gridengine.errors import SyntaxFault
+from gridengine.errors import GridEngineError, InvalidValueError
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ _QUIT_S = 1.0
 _STATUS_S = 1.0
 
 
-class SensorFault(Exception):
+class SensorError(GridEngineError):
     """The sensor broke a rule; the text completes `load sensor PATH …`."""
 
 
@@ -52,16 +52,16 @@ class ReportReader:
         self._lines = 0
 
     def feed(self, line: bytes) -> Figures | None:
-        """Take one line. Returns the report with its last line. Lines outside of a report are ignored. Raises SensorFault."""
+        """Take one line. Returns the report with its last line. Lines outside of a report are ignored. Raises SensorError."""
         self._lines += 1
         if self._lines > MAX_LINES:
-            raise SensorFault(f"prints more than {MAX_LINES} lines at once")
+            raise SensorError(f"prints more than {MAX_LINES} lines at once")
         try:
             text = line.decode().strip()
         except UnicodeDecodeError:
-            raise SensorFault("prints something that is not text") from None
+            raise SensorError("prints something that is not text") from None
         if not text.replace("\t", " ").isprintable():
-            raise SensorFault("prints something that is not text")
+            raise SensorError("prints something that is not text")
         if text in ("begin", "start"):
             self._report = {}
         elif self._report is not None and text == "end":
@@ -155,7 +155,7 @@ class LoadSensor:
             process = await self._start(self.path)
         except OSError as error:
             return f"cannot be started: {error.strerror or error}"
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             return f"cannot be started: {fault}"
         reader = ReportReader(self.note_fault)
         sides = [
@@ -165,7 +165,7 @@ class LoadSensor:
         try:
             done, _ = await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
             return next(side for side in sides if side in done).result()
-        except SensorFault as fault:
+        except SensorError as fault:
             return str(fault)
         finally:
             for side in sides:
@@ -195,13 +195,13 @@ class LoadSensor:
                 return "does not listen"
 
     async def _read_reports(self, process: Process, reader: ReportReader) -> str:
-        """Take every report. Raises SensorFault."""
+        """Take every report. Raises SensorError."""
         assert process.stdout is not None
         while True:
             try:
                 line = await process.stdout.readline()
             except ValueError:
-                raise SensorFault(f"prints a line of more than {MAX_LINE_BYTES} bytes") from None
+                raise SensorError(f"prints a line of more than {MAX_LINE_BYTES} bytes") from None
             if not line:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_STATUS_S):

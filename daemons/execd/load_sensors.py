@@ -159,7 +159,7 @@ def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Proc
 
 
 def _base_environment(user: str, site: HostSite) -> Mapping[str, str]:
-    """The daemon's environment; root's is not passed to a sensor of another user. Raises SyntaxFault."""
+    """The daemon's environment; root's is not passed to a sensor of another user. Raises InvalidValueError."""
     if os.geteuid() != 0:
         return site.inherited
     runs_as = identity.named(user)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.report_delay import ReportDelay
 from daemons.runtime.call_faults import describe_call_fault
+from gridengine.errors import RefusalError
 from gridengine.protocols.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.values.task_key import TaskKey
@@ -26,7 +27,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 3.0
 _BATCH = 5000
 
 
-class _NotTaken(Exception):
+class _ReportsRefusedError(RefusalError):
     """The reports were refused, or the answer is not of the qmaster that this host obeys."""
 
 
@@ -118,7 +119,7 @@ class Reporter:
         try:
             answer = decode(await self._send(encode(self._attempt_log.make_batch([*first, *batch]))))
             if not self._attempt_log.accept_answer(answer, with_inventory=bool(first)):
-                raise _NotTaken("another qmaster is there, or these reports came late")
+                raise _ReportsRefusedError("another qmaster is there, or these reports came late")
         except Exception as error:  # any exception of Ray: qmaster, its node or the network is down
             _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), describe_call_fault(error))
             # reports that came meanwhile are newer; usage and load will be measured again

@@ -59,7 +59,7 @@ class SessionServer:
         self.port = 0
 
     async def run(self) -> None:
-        """Serve until cancelled. Raises OSError when the port cannot be had, CellFault without keys."""
+        """Serve until cancelled. Raises OSError when the port cannot be had, CellError without keys."""
         listener = self._listener()
         self.port = listener.getsockname()[1]
         tls = self._keys.server_context(callers_need_keys=False)

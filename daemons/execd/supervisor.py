@@ -32,8 +32,8 @@ from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.daemon import die_with_parent, is_ending, module_command, module_environment
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.messages import about
-from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient, read_credentials
-from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
+from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
+from daemons.runtime.ray_node import RayNode, RayNodeError, worker_spec
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import feed_watchdog
@@ -61,7 +61,7 @@ class Cluster:
     token: str
 
 
-class _Refused(NoQmaster):
+class _Refused(NoQmasterError):
     """The qmaster has answered, and it refuses this host."""
 
     def __init__(self, text: str) -> None:
@@ -69,7 +69,7 @@ class _Refused(NoQmaster):
 
 
 class ExecdSupervisor:
-    """Keeps all services of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
+    """Keeps all services of one exec host running until `run` is cancelled. Raises CellError when made without keys.
 
     `renewal`: restarts the daemon as another release; `binary_path`: the directory of the installed programs.
     """
@@ -184,7 +184,7 @@ class ExecdSupervisor:
         """Start the node and return when it has ended, or the qmaster has named another cluster."""
         info = await node.start()
         if info.session != cluster.session:
-            raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
+            raise RayNodeError(f"the Ray head at {cluster.head} is not the one that the qmaster named")
         self._node_id = info.node_id
         self._hello_requested.set()
         master = cluster.head.rpartition(":")[0]
@@ -214,7 +214,7 @@ class ExecdSupervisor:
                 failures, wait_s = 0, self._pace_s if self._node_id else _HELLO_S
                 self._log_change("")
                 self._note_message("")
-            except NoQmaster as error:
+            except NoQmasterError as error:
                 failures += 1
                 longest_s = _LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S
                 wait_s = backoff_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
@@ -257,7 +257,7 @@ class ExecdSupervisor:
             self._pace_s = float(data.get("hello_s", _HELLO_S))
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
-            raise NoQmaster(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
+            raise NoQmasterError(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
 
     async def _master_or_shadow_here(self) -> bool:
         """Whether a daemon that owns the files of this host, or replicates the master's by itself, runs here."""

@@ -22,11 +22,11 @@ from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
-from daemons.execd.launcher_client import LauncherClient, LauncherLost
+from daemons.execd.launcher_client import LauncherClient, LauncherLostError
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
-from gridengine.errors import plain_fault
+from gridengine.errors import UnavailableError, plain_fault
 from gridengine.protocols.delivery import (
     Acknowledgement,
     Checkpointed,
@@ -58,7 +58,7 @@ _PATIENCE_S, _RETRY_S = 5.0, 0.1
 _SCRIPT_KEPT_S = 5.0
 
 
-class NotNow(Exception):
+class NotReadyError(UnavailableError):
     """The instruction is valid, but cannot be carried out at the moment: the sender has to repeat it."""
 
 
@@ -101,11 +101,11 @@ class Tasks:
         """Run a task, once: a running attempt is acknowledged again, an attempt that has ended here is answered `over`.
 
         `stamp`: of the qmaster's message; `script`: of the job, None if the host should have the script already. Not `ok`:
-        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotNow.
+        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotReadyError.
         """
         key, configuration = start.key, self.configuration
         if configuration is None:
-            raise NotNow("the host has no configuration yet")
+            raise NotReadyError("the host has no configuration yet")
         if any(orphan[:2] == key[:2] for orphan in self._orphans):
             reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
             _log.error("cannot start task %d.%d: %s", *key[:2], reason)
@@ -113,7 +113,7 @@ class Tasks:
         if key not in self.directories:
             # no await may come between these checks and the making of the directory
             if not self._attempt_log.is_current(stamp):
-                raise NotNow("a later instruction of the qmaster has arrived")
+                raise NotReadyError("a later instruction of the qmaster has arrived")
             if self._attempt_log.has_ended(key, start.submit_time) or self._is_outdated(start):
                 return Acknowledgement(False, over=True)
             try:
@@ -122,7 +122,7 @@ class Tasks:
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
                 task_log.log_start(start)
-            except active_jobs.StartFault as fault:
+            except active_jobs.TaskStartError as fault:
                 self._release_script(start.job.id)
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
@@ -140,7 +140,7 @@ class Tasks:
         return Acknowledgement(confinement=self._confinements.get(key))
 
     def _has_script(self, start: Start, script: bytes | None, reader: Reader) -> bool:
-        """Whether the job's script is on this host, or can be written. Raises StartFault."""
+        """Whether the job's script is on this host, or can be written. Raises TaskStartError."""
         if not start.script or self._scripts.has(start.job.id, reader):
             return True
         if script is None:
@@ -149,14 +149,14 @@ class Tasks:
             self._scripts.write(start.job.id, script, reader)
         except OSError as error:
             reason = f"cannot write the script of job {start.job.id}: {plain_fault(error)}"
-            raise active_jobs.StartFault(BEFORE_CONFIG, reason) from error
+            raise active_jobs.TaskStartError(BEFORE_CONFIG, reason) from error
         return True
 
     def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
-        """Make the task's directory and assign its restraints. Raises StartFault."""
+        """Make the task's directory and assign its restraints. Raises TaskStartError."""
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
-            raise active_jobs.StartFault(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
+            raise active_jobs.TaskStartError(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.assign(start, configuration, self._site.host)
         try:
             directory = active_jobs.create(start, self._site, configuration, restraint, account)
@@ -180,7 +180,7 @@ class Tasks:
         )
 
     async def remove_earlier_attempts(self, start: Start) -> None:
-        """Before a start: remove the remains of other attempts; an attempt that still runs is killed. Raises NotNow."""
+        """Before a start: remove the remains of other attempts; an attempt that still runs is killed. Raises NotReadyError."""
         key, until = start.key, time.monotonic() + _PATIENCE_S
         if self._is_outdated(start):
             return
@@ -188,13 +188,13 @@ class Tasks:
             await self._forget(other)
             while other in self.directories:
                 if time.monotonic() > until:
-                    raise NotNow(f"attempt {other[2]} of task {key[0]}.{key[1]} still ends")
+                    raise NotReadyError(f"attempt {other[2]} of task {key[0]}.{key[1]} still ends")
                 await asyncio.sleep(_RETRY_S)
 
     async def signal(self, instruction: Signal) -> Acknowledgement:
         """Carry out a command on a running task; a command on an ended task has no effect, since the end will be reported.
 
-        Not `ok`: the task is not here. Raises NotNow.
+        Not `ok`: the task is not here. Raises NotReadyError.
         """
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
@@ -208,14 +208,14 @@ class Tasks:
             task_log.log_faults(key, self._owner(key), self.directories[key])
 
     async def renice(self, instruction: Renice) -> Acknowledgement:
-        """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotNow."""
+        """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotReadyError."""
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
         await self._command(instruction.key, f"nice={instruction.nice}")
         return Acknowledgement()
 
     async def forget(self, instruction: Forget) -> Acknowledgement:
-        """Remove a task's files; its processes are killed first. Raises NotNow."""
+        """Remove a task's files; its processes are killed first. Raises NotReadyError."""
         await self._forget(instruction.key)
         return Acknowledgement()
 
@@ -224,13 +224,13 @@ class Tasks:
         for key in keys:
             try:
                 await self._forget(key)
-            except NotNow as reason:
+            except NotReadyError as reason:
                 _log.warning("cannot forget task %d.%d: %s", *key[:2], reason)
 
     async def end_all(self, within_s: float) -> None:
         """End every running task, as by `qconf -kej`; checkpointing jobs with `s` migrate (CK-5).
 
-        Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotNow.
+        Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotReadyError.
         """
         for key in list(self.directories):
             if key in self.directories:  # a task may end while the command is passed to another task
@@ -254,19 +254,19 @@ class Tasks:
         return self._origins.get(key, Origin()).owner
 
     async def _command(self, key: TaskKey, command: str) -> bool:
-        """Pass a command to the task's shepherd; False when none runs. Raises NotNow."""
+        """Pass a command to the task's shepherd; False when none runs. Raises NotReadyError."""
         path = str(self.directories[key])
         return await self._retry_until_launcher_answers(lambda: self.launcher.signal(path, command))
 
     async def _retry_until_launcher_answers(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Repeat a request while there is no launcher. Raises NotNow."""
+        """Repeat a request while there is no launcher. Raises NotReadyError."""
         until = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 return await request()
-            except LauncherLost:
+            except LauncherLostError:
                 if time.monotonic() > until:
-                    raise NotNow("the launcher of the host does not run") from None
+                    raise NotReadyError("the launcher of the host does not run") from None
                 await asyncio.sleep(_RETRY_S)
 
     # --- inventory and orphans -------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ class Tasks:
         for key in running:
             try:
                 await self._command(key, "usage")
-            except (NotNow, KeyError):
+            except (NotReadyError, KeyError):
                 continue
         await asyncio.sleep(_USAGE_WAIT_S)
         for key in running:

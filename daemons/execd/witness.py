@@ -22,7 +22,7 @@ _POLL_S = 2.0
 
 
 class Witness:
-    """The witness of one exec host. Raises CellFault when its vote record cannot be read."""
+    """The witness of one exec host. Raises CellError when its vote record cannot be read."""
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
@@ -32,7 +32,7 @@ class Witness:
 
     async def run(self) -> None:
         """Answer while this host is a witness, until cancelled; on a candidate host another daemon answers.
-        Raises OSError, CellFault."""
+        Raises OSError, CellError."""
         while True:
             self._voter.load()
             if self._is_witness():
@@ -40,12 +40,12 @@ class Witness:
             await asyncio.sleep(_POLL_S)
 
     def _is_witness(self) -> bool:
-        """Return whether other hosts are candidates, or were candidates when this host voted. Raises CellFault."""
+        """Return whether other hosts are candidates, or were candidates when this host voted. Raises CellError."""
         candidate_hosts = self._cell.candidate_hosts()
         return self._host not in candidate_hosts and bool(candidate_hosts or self._voter.record.epoch)
 
     async def _serve(self) -> None:
-        """Listen while this host is a witness. Raises OSError, CellFault."""
+        """Listen while this host is a witness. Raises OSError, CellError."""
         messages: dict[str, PeerHandler] = {VOTE_RECORD: self._voter.answer_record_request}
         keys = exec_host_keys(self._cell, self._host)
         serving = serve_peers(self._cell, self._host, keys, {"lease": self._answer_request}, self._voter.load, messages)

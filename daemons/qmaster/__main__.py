@@ -15,12 +15,12 @@ import typer
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.shadow.program import master_program, serve_cell
 from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import install_offered_keys, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
@@ -54,10 +54,10 @@ def start(
         host = cell.own_name()
         if cell.master_host() != host:
             hint = ": sge_shadowd runs here" if host in cell.candidate_hosts() else ""
-            raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster}){hint}")
+            raise CellError(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster}){hint}")
         make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
-    except (CellFault, OSError) as fault:
+    except (CellError, OSError) as fault:
         print(f"sge_qmaster: {plain_fault(fault)}", file=sys.stderr)
         raise SystemExit(1) from None
     startup = become_daemon(foreground, "sge_qmaster")
@@ -68,7 +68,7 @@ def start(
         claim_spool(cell, fresh, time.time())
         install_offered_keys(cell, host)
         master_keys(cell).require()
-    except (DaemonFault, CellFault, SpoolError, BackupFault, OSError) as fault:
+    except (DaemonError, CellError, SpoolError, BackupError, OSError) as fault:
         startup.failed(f"sge_qmaster: {plain_fault(fault)}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "qmaster", cell.json_log)

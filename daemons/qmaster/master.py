@@ -44,7 +44,7 @@ from gridengine.protocols.orders import Orders
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.hosts import OrphanTask
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
 from gridengine.state.volatile import carry_over
@@ -238,7 +238,7 @@ class Master:
         """Apply a decision's events and their consequences, and queue the transactions; all or none, in memory, too.
 
         An event that cannot be applied is a bug: the state is restored without it, and the error raised. Raises
-        InvalidTransition for an event that is invalid in the current state of its object.
+        InvalidTransitionError for an event that is invalid in the current state of its object.
         """
         if decision.changes_nothing:
             return
@@ -246,7 +246,7 @@ class Master:
         try:
             self._carry_out(decision, caller, decision.world or self.world())
         except Exception as error:
-            if isinstance(error, InvalidTransition):
+            if isinstance(error, InvalidTransitionError):
                 history = self.job_history(getattr(error.event, "job_id", 0), _LINES_OF_A_BUG)
                 error.job_history = [as_text(line) for line in history]
             _log.exception("a transaction of %s@%s could not be applied and is rolled back", caller.user, caller.host)

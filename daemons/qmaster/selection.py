@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct, field
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError, RefusalError
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
@@ -19,7 +19,7 @@ from gridengine.syntax.wildcard import compile_expression, is_pattern, matches
 from gridengine.values.ranges import Ranges
 
 
-class NoSuchQueue(Exception):
+class NoSuchQueueError(RefusalError):
     """An expression that matches no queue, domain or instance."""
 
 
@@ -46,7 +46,7 @@ class Selection(Struct):
 def select_jobs(
     state: State, targets: Iterable[str], tasks: str = "", users: Iterable[str] = (), owner: str = ""
 ) -> Selection:
-    """Jobs by target; without targets all jobs of the users. Raises SyntaxFault for a malformed task range.
+    """Jobs by target; without targets all jobs of the users. Raises InvalidValueError for a malformed task range.
 
     A number is a job id. Any other target is a name or pattern among the jobs of the users; without users, among the jobs of
     `owner`, "" for all owners.
@@ -69,7 +69,7 @@ def select_jobs(
             chosen = Ranges.parse(rest) if dot else everyone
             jobs = [Selected(job, chosen)] if job and (not requested_users or user_matches(job.owner, requested_users)) else []
         elif target[:1].isdecimal():
-            raise SyntaxFault(f'"{target}" is not a job list')
+            raise InvalidValueError(f'"{target}" is not a job list')
         else:
             jobs = [Selected(job, everyone) for job in match_jobs(state.jobs.values(), target, pattern_users)]
         selection.found.append((target, jobs))
@@ -77,7 +77,7 @@ def select_jobs(
 
 
 def match_jobs(jobs: Iterable[Job], target: str, users: list[str]) -> list[Job]:
-    """The jobs of these users that match a name or pattern ("" for all). Raises SyntaxFault."""
+    """The jobs of these users that match a name or pattern ("" for all). Raises InvalidValueError."""
     named = compile_expression(target or "*")
     return [job for job in jobs if user_matches(job.owner, users) and named(job.name)]
 
@@ -125,17 +125,17 @@ def select_instances(state: State, expression: str) -> list[str]:
 
 
 def check_queue_expressions(state: State, expressions: Iterable[str]) -> None:
-    """Raise NoSuchQueue for an expression that matches no cluster queue, domain or instance (CQ-40)."""
+    """Raise NoSuchQueueError for an expression that matches no cluster queue, domain or instance (CQ-40)."""
     for expression in expressions:
         try:
             compiled = QueueExpression(expression)
-        except SyntaxFault:
-            raise NoSuchQueue(expression) from None
+        except InvalidValueError:
+            raise NoSuchQueueError(expression) from None
         if any(compiled.matches_queue(queue) for queue in state.queues) and (
             "@" not in expression or select_instances(state, expression)
         ):
             continue
-        raise NoSuchQueue(expression)
+        raise NoSuchQueueError(expression)
 
 
 def predecessors(

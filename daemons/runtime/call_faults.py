@@ -5,7 +5,7 @@ Knows Ray's exceptions by their names, so that it does not import Ray. Called by
 
 from __future__ import annotations
 
-from gridengine.errors import plain_fault
+from gridengine.errors import UnavailableError, plain_fault
 
 #: name of an exception of Ray, or of a base class of an exception -> the reason in plain words
 _REASONS = {
@@ -21,7 +21,7 @@ _REASONS = {
 }
 
 
-class NotServing(Exception):
+class NotServing(UnavailableError):
     """The qmaster cannot take the call now: another host is the master, or the spool has no space left."""
 
 

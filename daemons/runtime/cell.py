@@ -13,14 +13,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError, UserError
 from gridengine.files import cell_files
 from gridengine.files.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
 
 LOOPBACK = "127.0.0.1"
 
 
-class CellFault(Exception):
+class CellError(UserError):
     """The cell cannot be used; the text is one line that names the file and the reason. A daemon exits with 1."""
 
 
@@ -113,13 +113,13 @@ class Cell:
     def candidate_hosts(self) -> tuple[str, ...]:
         """Return the hosts that may be the master, as the file names them now; none unless they are two or more.
 
-        Raises CellFault.
+        Raises CellError.
         """
         hosts = self.listed_masters()
         return hosts if len(hosts) > 1 else ()
 
     def listed_masters(self) -> tuple[str, ...]:
-        """Return the hosts that the file names now, possibly a single host. Raises CellFault."""
+        """Return the hosts that the file names now, possibly a single host. Raises CellError."""
         lines = _read(self.shadow_masters).splitlines() if self.shadow_masters.exists() else []
         names = (line.partition("#")[0].strip() for line in lines)
         return tuple(dict.fromkeys(self.unique_name(name) for name in names if name))
@@ -163,14 +163,14 @@ class Cell:
         return self.unique_name(socket.gethostname())
 
     def master_host(self) -> str:
-        """Return the master host that act_qmaster names now; the master may change at any time. Raises CellFault."""
+        """Return the master host that act_qmaster names now; the master may change at any time. Raises CellError."""
         try:
             return cell_files.parse_master_name(_read(self.act_qmaster), self.act_qmaster)
-        except SyntaxFault as fault:
-            raise CellFault(str(fault)) from None
+        except InvalidValueError as fault:
+            raise CellError(str(fault)) from None
 
     def address(self, host: str) -> str:
-        """Return an IPv4 address of a host: an alias that is an address, else the resolver's answer. Raises CellFault."""
+        """Return an IPv4 address of a host: an alias that is an address, else the resolver's answer. Raises CellError."""
         unique = self.unique_name(host)
         aliases = (alias for alias, known in self.aliases.items() if known == unique)
         # an alias in digits and dots needs no resolver; a resolver that does not answer costs 10 s
@@ -181,7 +181,7 @@ class Cell:
                 continue
             address = str(addresses[0][4][0])
             return LOOPBACK if address.startswith("127.") else address
-        raise CellFault(f'the name of host "{host}" does not resolve to an address on this host')
+        raise CellError(f'the name of host "{host}" does not resolve to an address on this host')
 
 
 def is_address(name: str) -> bool:
@@ -194,18 +194,18 @@ def is_address(name: str) -> bool:
 
 
 def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
-    """Read the cell that SGE_ROOT and SGE_CELL (default: `default`) name. Raises CellFault."""
+    """Read the cell that SGE_ROOT and SGE_CELL (default: `default`) name. Raises CellError."""
     root = environment.get("SGE_ROOT", "")
     if not root:
-        raise CellFault("SGE_ROOT is not set: source the settings.sh of a cell first")
+        raise CellError("SGE_ROOT is not set: source the settings.sh of a cell first")
     name = environment.get("SGE_CELL") or "default"
     common = Path(root).absolute() / name / "common"
     path = common / "bootstrap"
     settings = parse_settings(_read(path), path, REQUIRED)
     try:
         values = read_values(settings)
-    except SyntaxFault as fault:
-        raise CellFault(f"{path}: {fault}") from None
+    except InvalidValueError as fault:
+        raise CellError(f"{path}: {fault}") from None
     limits = Limits(**{each.name: values.pop(each.name) for each in fields(Limits) if each.name in values})
     # the port after the qmaster's, which was the port of sge_execd in Grid Engine
     values.setdefault("shadow_port", values["qmaster_port"] + 1)
@@ -214,12 +214,12 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
 
 
 def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dict[str, str]:
-    """Return the `key value` lines of a file; the `required` keys must be among them. Raises CellFault with position and
+    """Return the `key value` lines of a file; the `required` keys must be among them. Raises CellError with position and
     reason."""
     try:
         return cell_files.parse_settings(text, path, required)
-    except SyntaxFault as fault:
-        raise CellFault(str(fault)) from None
+    except InvalidValueError as fault:
+        raise CellError(str(fault)) from None
 
 
 def parse_aliases(text: str) -> dict[str, str]:
@@ -236,6 +236,6 @@ def _read(path: Path) -> str:
     try:
         return path.read_text()
     except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}") from error
+        raise CellError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise CellFault(f"{path} is not a text file") from error
+        raise CellError(f"{path} is not a text file") from error

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from daemons.runtime.cell import CellFault, parse_settings
+from daemons.runtime.cell import CellError, parse_settings
 from gridengine.errors import plain_fault
 from gridengine.files.bootstrap import REQUIRED, invalid_values
 from gridengine.files.cell_files import HOST_FILES
@@ -119,7 +119,7 @@ class CellCopy:
             if changed := follow(self._common, offered):
                 _log.warning("took %s from the master: %s is as there", ", ".join(changed), self._common)
             self._last_error = ""
-        except (CellFault, OSError) as fault:
+        except (CellError, OSError) as fault:
             if self._last_error != (error_text := plain_fault(fault)):
                 _log.error("cannot take the master's files: %s", error_text)
             self._last_error = error_text
@@ -141,7 +141,7 @@ def read_mark(common: Path) -> str:
 
 
 def follow(common: Path, offered: object) -> list[str]:
-    """Take the files that the master offers; return the names of the changed files. Raises OSError, CellFault: none was changed.
+    """Take the files that the master offers; return the names of the changed files. Raises OSError, CellError: none was changed.
 
     The previous file is kept as `NAME.replaced`: an administrator may have edited it on this host.
     """
@@ -162,19 +162,19 @@ def follow(common: Path, offered: object) -> list[str]:
 
 
 def _check_offered(common: Path, offered: object) -> Texts:
-    """Raises CellFault."""
+    """Raises CellError."""
     if not isinstance(offered, dict):
-        raise CellFault("the master offers no files")
+        raise CellError("the master offers no files")
     texts = {name: text for name, text in offered.items() if name in HOST_FILES}  # a later release may have more
     for name, text in texts.items():
         if not (isinstance(text, str) and _fits(text)):
-            raise CellFault(f"the master offers a {name} that is no text of at most {LARGEST} bytes")
+            raise CellError(f"the master offers a {name} that is no text of at most {LARGEST} bytes")
     if "act_qmaster" in texts and not _HOST_NAME.fullmatch(texts["act_qmaster"]):
-        raise CellFault("the master offers an act_qmaster that names no host")
+        raise CellError("the master offers an act_qmaster that names no host")
     if "bootstrap" in texts:
         path = common / "bootstrap"
         if wrong := next(invalid_values(parse_settings(texts["bootstrap"], path, REQUIRED)), ""):
-            raise CellFault(f"the master offers a bootstrap that is wrong: {wrong}")
+            raise CellError(f"the master offers a bootstrap that is wrong: {wrong}")
         texts["bootstrap"] = _with_local_settings(texts["bootstrap"], _read(path) or "")
     return texts
 

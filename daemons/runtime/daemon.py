@@ -24,6 +24,7 @@ from typing import TypeVar
 from daemons.runtime.locks import try_lock
 from daemons.runtime.release import hold_release, own_release
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import GridEngineError
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,7 +44,7 @@ _NOTIFY_S = 10.0
 _FAILED_START_S = 20.0
 
 
-class DaemonFault(Exception):
+class DaemonError(GridEngineError):
     """The daemon cannot start; the text is one line for the user who started it."""
 
 
@@ -59,7 +60,7 @@ class PidFile:
     def __init__(self, path: Path, program: str, patience_s: float = ENDING_S) -> None:
         """Take the lock; if the daemon that has the lock is ending, wait for its end.
 
-        DaemonFault: another process keeps it, or has it for longer than `patience_s`, or the file cannot be written.
+        DaemonError: another process keeps it, or has it for longer than `patience_s`, or the file cannot be written.
         """
         self.path, self.files = path, (path, path.with_suffix(".lock"))
         self._descriptor = _open_file(path, 0o644)
@@ -71,7 +72,7 @@ class PidFile:
                 os.close(self._descriptor)
                 os.close(self._lock)
                 state = "has not ended yet" if ending else "runs already"
-                raise DaemonFault(f"{program} {state}, as process {pid or '?'} ({path})")
+                raise DaemonError(f"{program} {state}, as process {pid or '?'} ({path})")
             time.sleep(_POLL_S)
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())} {own_release()}\n".encode(), 0)
@@ -87,7 +88,7 @@ def _open_file(path: Path, mode: int) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
     except OSError as error:
-        raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
+        raise DaemonError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _names_other_process(path: Path) -> bool:
@@ -265,13 +266,13 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def become_user(name: str, *paths: Path) -> None:
-    """Change from root to a user, and make the user the owner of these files. Raises DaemonFault, OSError."""
+    """Change from root to a user, and make the user the owner of these files. Raises DaemonError, OSError."""
     if os.geteuid() != 0:
         return
     try:
         user = pwd.getpwnam(name)
     except KeyError:
-        raise DaemonFault(f"the admin user {name} of the cell is not known on this host") from None
+        raise DaemonError(f"the admin user {name} of the cell is not known on this host") from None
     if user.pw_uid == 0:
         return
     for path in paths:

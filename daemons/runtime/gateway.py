@@ -23,8 +23,9 @@ from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, abort_answer, finish_answer, refusal_response
 from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.locks import try_lock
-from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
+from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
+from gridengine.errors import RefusalError
 from gridengine.protocols.protocol import MASTER_REACHED
 
 #: seconds between two attempts of a second execd on the same machine to take over the socket
@@ -78,8 +79,8 @@ class Gateway:
             length = request.content_length if request.body_exists else 0
             async with self._bodies.read(name, length, request.content, caller.uid) as body:
                 answer = await self._client.post(request.path, body, caller, key=key)
-        except (NoQmaster, UnknownCaller, RequestBodyError, idempotency.MalformedKey) as error:
-            return refusal_response(str(error), _may_retry(error), is_lost=bool(key) and isinstance(error, NoQmaster))
+        except (NoQmasterError, UnknownCallerError, RequestBodyError, idempotency.MalformedKeyError) as error:
+            return refusal_response(str(error), _may_retry(error), is_lost=bool(key) and isinstance(error, NoQmasterError))
         async with answer:
             return await self._forward_answer(request, answer)
 
@@ -104,10 +105,10 @@ class Gateway:
 
 def _may_retry(error: Exception) -> bool:
     """Whether the command may repeat the request: the qmaster is being restarted, or the body limits are reached."""
-    return isinstance(error, RequestBodyError) and error.may_retry or isinstance(error, NoQmaster) and not error.sent
+    return isinstance(error, RequestBodyError) and error.may_retry or isinstance(error, NoQmasterError) and not error.sent
 
 
-class UnknownCaller(Exception):
+class UnknownCallerError(RefusalError):
     """The caller has no name on this host."""
 
 
@@ -124,7 +125,7 @@ def _caller_of(uid: int, gid: int) -> LocalCaller:
     try:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
-        raise UnknownCaller(f"the user id {uid} has no name on this host") from None
+        raise UnknownCallerError(f"the user id {uid} has no name on this host") from None
     try:
         group = grp.getgrgid(gid).gr_name
     except KeyError:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from gridengine.errors import RefusalError
+
 HEADER = "Idempotency-Key"
 _KEY = re.compile(r"[!-~]{1,128}")
 
 
-class MalformedKey(ValueError):
+class MalformedKeyError(RefusalError, ValueError):
     """The header is not a valid key; the text is a line for the user."""
 
 
 def key_of(headers: Mapping[str, str]) -> str:
-    """Return the idempotency key of a request, "" without a key. Raises MalformedKey."""
+    """Return the idempotency key of a request, "" without a key. Raises MalformedKeyError."""
     key = headers.get(HEADER, "")
     if HEADER in headers and not _KEY.fullmatch(key):
-        raise MalformedKey(f"denied: malformed {HEADER}: it has 1 to 128 printable ASCII characters and no blanks")
+        raise MalformedKeyError(f"denied: malformed {HEADER}: it has 1 to 128 printable ASCII characters and no blanks")
     return key

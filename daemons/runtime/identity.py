@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 #: variables of the daemon's environment that a program inherits
 INHERITED = ("PATH", "LANG", "TZ")
@@ -59,11 +59,11 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def named(user: str) -> LocalUser:
-    """The user of this name. Raises SyntaxFault if there is none, or if this process may not act for them without root."""
+    """The user of this name. Raises InvalidValueError if there is none, or if this process may not act for them without root."""
     try:
         return _identity(pwd.getpwnam(user))
     except KeyError:
-        raise SyntaxFault(f'there is no user "{user}"') from None
+        raise InvalidValueError(f'there is no user "{user}"') from None
 
 
 def own() -> LocalUser:
@@ -76,12 +76,12 @@ def own() -> LocalUser:
 
 
 def unprivileged() -> LocalUser:
-    """The user for programs that need no rights: `nobody`; without root, the user of this process. Raises SyntaxFault."""
+    """The user for programs that need no rights: `nobody`; without root, the user of this process. Raises InvalidValueError."""
     return named(NOBODY) if os.geteuid() == 0 else own()
 
 
 def _identity(entry: pwd.struct_passwd) -> LocalUser:
     name, uid, gid = entry.pw_name, entry.pw_uid, entry.pw_gid
     if os.geteuid() not in (0, uid):
-        raise SyntaxFault(f'without root nothing can be run as user "{name}"')
+        raise InvalidValueError(f'without root nothing can be run as user "{name}"')
     return LocalUser(name, uid, gid, tuple(os.getgrouplist(name, gid)), entry.pw_dir or "/", entry.pw_shell or "/bin/sh")

@@ -14,7 +14,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from gridengine.errors import plain_fault
 
 
@@ -35,14 +35,14 @@ class Keys:
         return self.directory / "tls.key"
 
     def gdi_key(self) -> str:
-        """Return the key with which this host authenticates its users to the qmaster. Raises CellFault."""
+        """Return the key with which this host authenticates its users to the qmaster. Raises CellError."""
         path = self.directory / "gdi_key"
         try:
             key = path.read_text().strip()
         except OSError as error:
-            raise CellFault(f"cannot read {path}: {error.strerror} ({self.make})") from error
+            raise CellError(f"cannot read {path}: {error.strerror} ({self.make})") from error
         if not key:
-            raise CellFault(f"{path} is empty ({self.make})")
+            raise CellError(f"{path} is empty ({self.make})")
         return key
 
     def make_gdi_key(self) -> None:
@@ -52,17 +52,17 @@ class Keys:
             _write_private(path, secrets.token_hex(32).encode())
 
     def require(self) -> None:
-        """Raises CellFault when a file is missing or not readable."""
+        """Raises CellError when a file is missing or not readable."""
         for path in (self.authority, self.certificate, self.key):
             try:
                 path.read_bytes()
             except OSError as error:
-                raise CellFault(f"cannot read {path}: {error.strerror} ({self.make})") from error
+                raise CellError(f"cannot read {path}: {error.strerror} ({self.make})") from error
 
     def server_context(self, callers_need_keys: bool) -> ssl.SSLContext:
         """Return the TLS context of a server; `callers_need_keys`: only hosts of the cell may connect.
 
-        Raises CellFault.
+        Raises CellError.
         """
         context = self._context(ssl.PROTOCOL_TLS_SERVER)
         if callers_need_keys:
@@ -70,7 +70,7 @@ class Keys:
         return context
 
     def joining_context(self) -> ssl.SSLContext:
-        """The same for a server that also admits callers without a certificate; any must be of the cell. Raises CellFault."""
+        """The same for a server that also admits callers without a certificate; any must be of the cell. Raises CellError."""
         context = self._context(ssl.PROTOCOL_TLS_SERVER)
         context.verify_mode = ssl.CERT_OPTIONAL
         return context
@@ -78,7 +78,7 @@ class Keys:
     def client_context(self) -> ssl.SSLContext:
         """Return the TLS context of a caller, which shows its own certificate and checks the other's name.
 
-        Raises CellFault.
+        Raises CellError.
         """
         return self._context(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -91,7 +91,7 @@ class Keys:
             context.load_verify_locations(self.authority)
         except (OSError, ssl.SSLError) as error:
             used_files = f"{self.certificate} and {self.key} with {self.authority}"
-            raise CellFault(f"cannot use {used_files}: {plain_fault(error)}") from error
+            raise CellError(f"cannot use {used_files}: {plain_fault(error)}") from error
         return context
 
 

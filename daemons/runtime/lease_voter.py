@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from daemons.runtime.cell import CellFault
+from daemons.runtime.cell import CellError
 from daemons.runtime.lease_file import boottime
 from gridengine.protocols.lease import Voter, VoteRecord, VoteRequest, VoteResponse
 
@@ -31,7 +31,7 @@ def _no_position() -> tuple[int, int]:
 
 class LeaseVoter:
     """The voter of this host, which responds to vote requests one at a time. `other`: the record file of this host's other
-    role (witness or candidate); the host is one voter in both roles. Raises CellFault, at the start, for a record that
+    role (witness or candidate); the host is one voter in both roles. Raises CellError, at the start, for a record that
     cannot be read: a voter without its record could help to elect a second master."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = boottime, other: Path | None = None) -> None:
@@ -41,7 +41,7 @@ class LeaseVoter:
         self.load()
 
     def load(self) -> None:
-        """Read the record from disk: the later one of both files. Called when this voter has its listener. Raises CellFault."""
+        """Read the record from disk: the later one of both files. Called when this voter has its listener. Raises CellError."""
         read = [_read(path) for path in (self._path, self._other) if path]
         self._voter = Voter(max(read, key=lambda record: (record.epoch, record.version)), self._clock())
 
@@ -101,17 +101,17 @@ def _refusal(record: VoteRecord, reason: str) -> VoteResponse:
 
 
 def _read(path: Path) -> VoteRecord:
-    """Return the record in a file, an empty record if there is no file. Raises CellFault."""
+    """Return the record in a file, an empty record if there is no file. Raises CellError."""
     try:
         record = msgspec.json.decode(path.read_bytes(), type=VoteRecord)
     except FileNotFoundError:
         return VoteRecord()
     except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}") from error
+        raise CellError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CellFault(f"{path} is damaged ({error}): the votes of this host are not known") from error
+        raise CellError(f"{path} is damaged ({error}): the votes of this host are not known") from error
     if not (record.epoch > 0 and record.holder):
-        raise CellFault(f"{path} is damaged (it has no epoch or holder): the votes of this host are not known")
+        raise CellError(f"{path} is damaged (it has no epoch or holder): the votes of this host are not known")
     return record
 
 

@@ -17,12 +17,13 @@ from types import MappingProxyType
 import aiohttp
 from aiohttp import web
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.keys import Keys
 from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.qmaster_client import describe_failure
+from gridengine.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -38,12 +39,12 @@ _PORT_S, _PORT_RETRY_S = 10.0, 0.2
 _MAX_COMMON_NAME = 64
 
 
-class PeerAway(Exception):
+class PeerUnreachableError(UnavailableError):
     """A host did not answer; the text is the reason."""
 
 
 class Peers:
-    """Calls from this host to other hosts of the cell, for one event loop; `close` at the end. Raises CellFault without keys."""
+    """Calls from this host to other hosts of the cell, for one event loop; `close` at the end. Raises CellError without keys."""
 
     def __init__(self, cell: Cell, keys: Keys) -> None:
         self._cell = cell
@@ -63,7 +64,7 @@ class Peers:
         headers: Mapping[str, str] | None = None,
         answer_s: float = ANSWER_S,
     ) -> tuple[int, bytes]:
-        """Send a request and return HTTP status and answer. Raises PeerAway: no answer in `answer_s`, connecting included."""
+        """Send a request and return HTTP status and answer. Raises PeerUnreachableError: no answer within `answer_s` in all."""
         try:
             url = f"https://{await self._address(host)}:{self._cell.shadow_port}/v1/{name}"
             timeout = aiohttp.ClientTimeout(total=answer_s, connect=_CONNECT_S)
@@ -71,9 +72,9 @@ class Peers:
                 url, data=body, headers=headers, timeout=timeout, server_hostname=host
             ) as answer:
                 return answer.status, await answer.read()
-        except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, CellError) as error:
             self._addresses.pop(host, None)
-            raise PeerAway(describe_failure(error)) from error
+            raise PeerUnreachableError(describe_failure(error)) from error
 
     async def _address(self, host: str) -> str:
         address, since = self._addresses.get(host, ("", 0.0))
@@ -91,7 +92,7 @@ async def serve_peers(
     on_open: Callable[[], None] = lambda: None,
     any_host_requests: Mapping[str, PeerHandler] = MappingProxyType({}),
 ) -> None:
-    """Answer the requests of the other candidate hosts until cancelled. Raises OSError (the port), CellFault (keys).
+    """Answer the requests of the other candidate hosts until cancelled. Raises OSError (the port), CellError (keys).
 
     `on_open` is called when the port is open. `any_host_requests`: requests open to every host with keys of the cell.
     """
@@ -138,7 +139,7 @@ async def wait_for_candidate_hosts(cell: Cell) -> tuple[str, ...]:
         try:
             if candidate_hosts := cell.candidate_hosts():
                 return candidate_hosts
-        except CellFault as fault:
+        except CellError as fault:
             if not is_logged:
                 _log.error("%s", fault)
             is_logged = True

@@ -12,7 +12,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.locks import try_lock
 from gridengine.files.bootstrap import PORT_BLOCK
 
@@ -35,7 +35,7 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
     """Take the first block that no other node of this machine has and whose ports are free.
 
     `address`: where the node will listen; `directory`: of the locks, private to the cell on this machine.
-    Raises CellFault when there is none, OSError.
+    Raises CellError when there is none, OSError.
     """
     low, high = cell.ray_ports
     for first in range(low, high - PORT_BLOCK + 2, PORT_BLOCK):
@@ -43,7 +43,7 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
         if try_lock(lock) and all(_can_listen(address, port) for port in (first, first + 1)):
             return PortBlock(first, first + 1, list(range(first + 2, first + PORT_BLOCK - 1)), lock)
         os.close(lock)
-    raise CellFault(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
+    raise CellError(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
 
 
 def explain_taken_port(cell: Cell, address: str) -> str:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import aiohttp
 
 from daemons.runtime import idempotency
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.keys import own_keys
+from gridengine.errors import UnavailableError
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
@@ -25,12 +26,12 @@ _ADDRESS_S, _CONNECT_S = 10.0, 4.0
 _HANDSHAKE_S = 0.4
 #: seconds for which an idle connection is kept: fewer than at the qmaster, which must not close a connection that is in use
 _KEEPALIVE_S = 30.0
-_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellFault)
+_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellError)
 
 _log = logging.getLogger(__name__)
 
 
-class NoQmaster(Exception):
+class NoQmasterError(UnavailableError):
     """The qmaster cannot be reached; the text is a line for the user. `sent`: the qmaster may have received the request."""
 
     def __init__(self, text: str, sent: bool) -> None:
@@ -59,7 +60,7 @@ class HostCredentials:
 
 
 def read_credentials(cell: Cell, host: str) -> HostCredentials:
-    """The credentials of this host, read once: afterwards a process may drop the rights to read the keys. Raises CellFault."""
+    """The credentials of this host, read once: afterwards a process may drop the rights to read the keys. Raises CellError."""
     keys = own_keys(cell, host)
     return HostCredentials(keys.gdi_key(), keys.client_context())
 
@@ -86,16 +87,16 @@ class QmasterClient:
     async def post(
         self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = ""
     ) -> aiohttp.ClientResponse:
-        """Send a request; return the answer when its head has arrived. `total_s`: limit for all of it. Raises NoQmaster.
+        """Send a request; return the answer when its head has arrived. `total_s`: limit for all of it. Raises NoQmasterError.
 
         A request is never sent twice: the qmaster may have carried out a request whose answer was lost. A caller with an
         idempotency `key` can repeat it.
         """
-        fault = NoQmaster("unable to contact qmaster", sent=False)
+        fault = NoQmasterError("unable to contact qmaster", sent=False)
         for master in self._possible_masters():
             try:
                 answer = await self._post_to(master, path, body, self._headers(caller, key), total_s)
-            except NoQmaster as error:
+            except NoQmasterError as error:
                 fault = fault if fault.__cause__ else error
                 self._try_last(master)
                 if error.sent:
@@ -108,14 +109,14 @@ class QmasterClient:
     async def _post_to(
         self, master: str, path: str, body: bytes, headers: dict[str, str], total_s: float | None
     ) -> aiohttp.ClientResponse:
-        """Send a request to one host. Raises NoQmaster."""
+        """Send a request to one host. Raises NoQmasterError."""
         try:
             url = f"https://{await self._address(master)}:{self._cell.qmaster_port}{path}"
             timeout = aiohttp.ClientTimeout(total=total_s, connect=self._patience_s)
             return await self._session.post(url, data=body, headers=headers, timeout=timeout, server_hostname=master)
-        except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, CellError) as error:
             self._addresses.pop(master, None)
-            raise NoQmaster(
+            raise NoQmasterError(
                 f'unable to contact qmaster on host "{master or "?"}" port {self._cell.qmaster_port}: {describe_failure(error)}',
                 sent=not isinstance(error, _NEVER_SENT),
             ) from error
@@ -125,7 +126,7 @@ class QmasterClient:
         connections. Called for clients that wait for an answer."""
         try:
             masters = self._possible_masters()
-        except NoQmaster:
+        except NoQmasterError:
             return False
         return any(await asyncio.gather(*map(self._makes_handshake, masters)))
 
@@ -134,7 +135,7 @@ class QmasterClient:
             async with asyncio.timeout(_HANDSHAKE_S):
                 address, port = await self._address(master), self._cell.qmaster_port
                 _, writer = await asyncio.open_connection(address, port, ssl=self._tls, server_hostname=master)
-        except (OSError, TimeoutError, CellFault):
+        except (OSError, TimeoutError, CellError):
             return False
         writer.close()
         return True
@@ -142,12 +143,12 @@ class QmasterClient:
     def _possible_masters(self) -> list[str]:
         """The possible masters, the likeliest first: the host in act_qmaster if that has changed, else the last master.
 
-        Raises NoQmaster."""
+        Raises NoQmasterError."""
         try:
             named_master, candidate_hosts = self._cell.master_host(), self._cell.candidate_hosts()
-        except CellFault as fault:
+        except CellError as fault:
             port = self._cell.qmaster_port
-            raise NoQmaster(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
+            raise NoQmasterError(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
         first = [named_master] if named_master != self._named_master else self._order
         self._named_master = named_master
         known = {named_master, self._last_master, *candidate_hosts} - {""}
@@ -184,7 +185,7 @@ class QmasterClient:
         return aiohttp.ClientSession(connector=connector, auto_decompress=False)
 
     async def _address(self, master: str) -> str:
-        """Raises CellFault."""
+        """Raises CellError."""
         address, since = self._addresses.get(master, ("", 0.0))
         if not address or time.monotonic() - since > _ADDRESS_S:
             address = await asyncio.get_running_loop().run_in_executor(None, self._cell.address, master)

@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from daemons.runtime import children
-from daemons.runtime.cell import LOOPBACK, Cell, CellFault
+from daemons.runtime.cell import LOOPBACK, Cell, CellError
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.keys import Keys, exec_host_keys, master_keys
 from daemons.runtime.ports import PortBlock, claim_block
+from gridengine.errors import UnavailableError
 
 #: seconds that a node may take to come up and to end
 START_S = 90.0
@@ -70,7 +71,7 @@ RAY_SETTINGS |= {
 _SOCKET_PATH_BYTES = 107
 
 
-class RayNodeFault(Exception):
+class RayNodeError(UnavailableError):
     """The node did not start; one line with the reason."""
 
 
@@ -109,15 +110,15 @@ def ray_environment(cell: Cell, spec: NodeSpec, base: Mapping[str, str] = os.env
     """Return the environment of all Ray processes of a node: settings, token, keys, the path of our modules, no
     foreign RAY_*.
 
-    Raises CellFault without a token or keys: Ray would run without a token, and not name the keys that it lacks.
+    Raises CellError without a token or keys: Ray would run without a token, and not name the keys that it lacks.
     """
     spec.keys.require()
     try:
         empty = not spec.token.read_bytes().strip()
     except OSError as error:
-        raise CellFault(f"cannot read {spec.token}: {error.strerror}") from error
+        raise CellError(f"cannot read {spec.token}: {error.strerror}") from error
     if empty:
-        raise CellFault(f"{spec.token} is empty")
+        raise CellError(f"{spec.token} is empty")
     clean = {name: value for name, value in base.items() if not name.startswith("RAY_")}
     proofs = {
         "RAY_AUTH_TOKEN_PATH": str(spec.token),
@@ -129,7 +130,7 @@ def ray_environment(cell: Cell, spec: NodeSpec, base: Mapping[str, str] = os.env
 
 
 def head_spec(cell: Cell, name: str) -> NodeSpec:
-    """Return the head node of the master host `name`. Raises CellFault, RayNodeFault (path of a socket too long)."""
+    """Return the head node of the master host `name`. Raises CellError, RayNodeError (path of a socket too long)."""
     return _spec(cell, name, "qmaster", {"qmaster": 1.0}, master_keys(cell), port=cell.ray_port)
 
 
@@ -143,7 +144,7 @@ def _spec(
 ) -> NodeSpec:
     path = str(cell.run_dir / "ray" / directory)
     if len(f"{path}/r".encode()) > _SOCKET_PATH_BYTES:
-        raise RayNodeFault(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
+        raise RayNodeError(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
     # a worker node is reached from outside unless the whole cell is on this machine
     address = LOOPBACK if head.startswith("127.") else cell.address(name)
     return NodeSpec(name, address, path, resources, keys, port, head)
@@ -161,7 +162,7 @@ class RayNode:
         self._ports: PortBlock | None = None
 
     async def start(self) -> NodeInfo:
-        """Start the node and return when it can be used. Raises RayNodeFault, CellFault."""
+        """Start the node and return when it can be used. Raises RayNodeError, CellError."""
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
@@ -188,7 +189,7 @@ class RayNode:
             return NodeInfo(**json.loads(line))
         except (TimeoutError, ValueError, TypeError):
             await self.stop(immediately=True)
-            raise RayNodeFault(f"the Ray node {self._spec.name} did not start: see {log}") from None
+            raise RayNodeError(f"the Ray node {self._spec.name} did not start: see {log}") from None
         except asyncio.CancelledError:
             await self.stop(immediately=True)
             raise
@@ -232,9 +233,9 @@ def _make_private(directory: Path) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = directory.stat()
     except OSError as error:
-        raise RayNodeFault(f"cannot make {directory}: {error.strerror}") from error
+        raise RayNodeError(f"cannot make {directory}: {error.strerror}") from error
     if status.st_uid != os.geteuid() or directory.is_symlink():
-        raise RayNodeFault(f"{directory} belongs to another user")
+        raise RayNodeError(f"{directory} belongs to another user")
     directory.chmod(0o700)
 
 

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from daemons.runtime.cell import Limits
+from gridengine.errors import RefusalError
 
 #: requests that carry a job's script
 LARGE = frozenset(("submit", "dry_run"))
@@ -25,7 +26,7 @@ _TOTAL, _SHARE = 4, 2
 _IDLE_S, _SLOWEST_RATE = 10.0, 2**18
 
 
-class RequestBodyError(Exception):
+class RequestBodyError(RefusalError):
     """A body that is not read; the text is for the user. `may_retry`: the request may succeed in a moment."""
 
     def __init__(self, text: str, may_retry: bool = False) -> None:

@@ -16,8 +16,8 @@ import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.listener import open_tcp_socket, open_unix_socket
 from daemons.runtime.messages import open_messages
@@ -43,7 +43,7 @@ def serve(
         settings = read_settings(cell, host)
         directory = cell.web_spool
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)  # all users may see whether the server runs
-    except CellFault as fault:
+    except CellError as fault:
         _exit_with_error(str(fault))
     except OSError as error:
         _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
@@ -64,7 +64,7 @@ def serve(
 
         run_until_stopped(run_server, pid_file)
         pid_file.release()
-    except (DaemonFault, CellFault) as fault:
+    except (DaemonError, CellError) as fault:
         startup.failed(f"{PROGRAM}: {fault}")
         raise SystemExit(1) from None
     except OSError as error:

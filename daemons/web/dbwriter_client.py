@@ -13,27 +13,28 @@ import aiohttp
 import msgspec
 
 from daemons.runtime.cell import Cell
+from gridengine.errors import RefusalError, UnavailableError
 from gridengine.protocols import arco
 from gridengine.protocols.gdi.requests import Caller
 
 _MARGIN_S = 10.0
 
 
-class QueryDenied(Exception):
+class QueryDeniedError(RefusalError):
     """The writer refuses a request; the text is for the user."""
 
 
-class DatabaseUnavailable(Exception):
+class DatabaseUnavailableError(UnavailableError):
     """The writer does not answer; the text has the reason and an advice."""
 
 
 async def send_dbwriter_request(cell: Cell, caller: Caller, request: str, fields: dict[str, object]) -> dict[str, Any]:
-    """The answer to a request of `gridengine.protocols.arco`. Raises QueryDenied, DatabaseUnavailable."""
+    """The answer to a request of `gridengine.protocols.arco`. Raises QueryDeniedError, DatabaseUnavailableError."""
     path = cell.run_dir / arco.SOCKET
     try:
         body = msgspec.json.encode(fields)
     except UnicodeEncodeError:
-        raise QueryDenied("the text has an invalid character") from None
+        raise QueryDeniedError("the text has an invalid character") from None
     timeout = aiohttp.ClientTimeout(total=arco.PATIENCE_S + _MARGIN_S)
     try:
         async with (
@@ -44,9 +45,9 @@ async def send_dbwriter_request(cell: Cell, caller: Caller, request: str, fields
         ):
             answer: dict[str, Any] = msgspec.json.decode(await response.read(), type=dict)
     except (aiohttp.ClientError, OSError, TimeoutError, msgspec.DecodeError) as error:
-        raise DatabaseUnavailable(_unavailable_reason(cell, str(error) or type(error).__name__)) from error
+        raise DatabaseUnavailableError(_unavailable_reason(cell, str(error) or type(error).__name__)) from error
     if "error" in answer:
-        raise QueryDenied(answer["error"])
+        raise QueryDeniedError(answer["error"])
     return answer
 
 

@@ -83,7 +83,7 @@ class FinishedRecord(NamedTuple):
 
 
 async def finished_job(shared: Web, caller: Caller, number: int) -> FinishedRecord | None:
-    """The record of a finished job; None for an unknown job. Raises NoQmaster."""
+    """The record of a finished job; None for an unknown job. Raises NoQmasterError."""
     records = await _records(shared, caller, [number])
     kept = next((each for each in reversed(shared.mirror.state.finished) if each.id == number), None)
     if not records and kept is None:
@@ -104,7 +104,7 @@ async def finished_job(shared: Web, caller: Caller, number: int) -> FinishedReco
 
 
 async def ended_tasks(shared: Web, caller: Caller, number: int) -> list[FinishedTask]:
-    """The finished tasks of a job, which may have other tasks. Raises NoQmaster."""
+    """The finished tasks of a job, which may have other tasks. Raises NoQmasterError."""
     return _last_attempts(await _records(shared, caller, [number]))
 
 
@@ -115,7 +115,7 @@ def _last_attempts(records: list[AccountingRecord]) -> list[FinishedTask]:
 
 
 async def outcomes(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, str]:
-    """The outcome of jobs as a text, by their numbers; of an array the number of failed tasks. Raises NoQmaster."""
+    """The outcome of jobs as a text, by their numbers; of an array the number of failed tasks. Raises NoQmasterError."""
     last: dict[tuple[int, str], AccountingRecord] = {}
     for record in await _records(shared, caller, numbers):
         last[int(record.job_number), record.task_number] = record
@@ -133,7 +133,7 @@ def _combined_outcome(records: list[AccountingRecord]) -> str:
 
 
 async def _records(shared: Web, caller: Caller, numbers: Sequence[int]) -> list[AccountingRecord]:
-    """Records of jobs without their slave tasks, in the order of their ends. Raises NoQmaster."""
+    """Records of jobs without their slave tasks, in the order of their ends. Raises NoQmasterError."""
     body: dict[str, Any] = {"job": ",".join(map(str, numbers)), "master_only": True}
     records: list[AccountingRecord] = []
     for _ in range(_MAX_PAGES if numbers else 0):

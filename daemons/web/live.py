@@ -18,10 +18,10 @@ from aiohttp import web
 from multidict import MultiDict
 from yarl import URL
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.cpu_budget import CpuBudget, MeteredCoroutine
 from daemons.web.mirror import MirroredChange, StateMirror
-from daemons.web.pages.page import Missing, Page, Visit, find_page, render
+from daemons.web.pages.page import NotFoundError, Page, Visit, find_page, render
 from daemons.web.sending import EventStream
 from daemons.web.shared import CSRF, IS_LOGGED_IN, WEB, caller_of
 
@@ -126,7 +126,7 @@ class Live:
             return known[2].replace(_CSRF_PLACEHOLDER, visit.csrf), known[0] == revision
         try:
             main = render(page, visit._replace(csrf=_CSRF_PLACEHOLDER), await page.data(visit), alone=True)
-        except (Missing, NoQmaster):
+        except (NotFoundError, NoQmasterError):
             raise ConnectionError("the page has no content to follow") from None
         if len(self._rendered) >= MAX_RENDERED:
             self._rendered.clear()

@@ -17,7 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from daemons.qmaster.queries.queues import cluster_queues
 from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.queries.totals import TASK_STATES, tasks_of
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.values import reported_value
@@ -201,7 +201,7 @@ def spool_figures(cell: Cell) -> SpoolFigures | None:
             return None
         disk = shutil.disk_usage(cell.qmaster_spool_dir)
         return SpoolFigures(disk.free, disk.total, max((path.stat().st_mtime for path in cell.daily_backups()), default=0.0))
-    except (OSError, CellFault):
+    except (OSError, CellError):
         return None
 
 

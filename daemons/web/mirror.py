@@ -15,12 +15,12 @@ from typing import NamedTuple
 import aiohttp
 import msgspec
 
-from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
+from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from gridengine.protocols.mirroring import HEARTBEAT_S, Committed, Heartbeat, Line, Measures, WholeState, decode_line
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.state import State, decode_snapshot
 
 _log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class StateMirror:
         """Apply one line of the stream. Raises ConnectionError for a line that does not fit the present state."""
         try:
             self._apply_line(decode_line(data))
-        except (msgspec.DecodeError, InvalidTransition) as error:
+        except (msgspec.DecodeError, InvalidTransitionError) as error:
             raise ConnectionError(f"the mirror is out of step: {error}") from error
 
     def _apply_line(self, line: Line) -> None:
@@ -119,7 +119,7 @@ async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -
                 mirror.take(line)
                 last_logged = ""
             reason = "the qmaster ended the stream"
-        except (NoQmaster, ConnectionError, aiohttp.ClientError, TimeoutError) as error:
+        except (NoQmasterError, ConnectionError, aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or "the qmaster is silent"
         mirror.mark_disconnected()
         if reason != last_logged:
@@ -129,7 +129,7 @@ async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -
 
 
 async def _lines(client: QmasterClient, own: LocalCaller) -> AsyncIterator[bytes]:
-    """The lines of the stream, without a limit of their length. Raises NoQmaster, ClientError, TimeoutError."""
+    """The lines of the stream, without a limit of their length. Raises NoQmasterError, ClientError, TimeoutError."""
     async with await client.post("/v1/mirror", b"{}", own) as response:
         parts: list[bytes] = []
         while True:

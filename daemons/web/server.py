@@ -17,7 +17,7 @@ from pathlib import Path
 from aiohttp import web
 from dateutil.tz import tzlocal
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.http_listener import serve_app
 from daemons.runtime.keys import own_keys
@@ -90,7 +90,7 @@ class WebServer:
 
 
 def tls_context(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | None:
-    """The TLS context with the certificate of the server; None for HTTP. Raises CellFault."""
+    """The TLS context with the certificate of the server; None for HTTP. Raises CellError."""
     if not settings.tls:
         return None
     if settings.certificate is None or settings.key is None:
@@ -100,5 +100,5 @@ def tls_context(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext 
     try:
         context.load_cert_chain(settings.certificate, settings.key)
     except (OSError, ssl.SSLError) as error:
-        raise CellFault(f"cannot use {settings.certificate} and {settings.key}: {plain_fault(error)}") from error
+        raise CellError(f"cannot use {settings.certificate} and {settings.key}: {plain_fault(error)}") from error
     return context

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from daemons.runtime.cell import LOOPBACK, Cell, CellFault
-from gridengine.errors import SyntaxFault
+from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from gridengine.errors import InvalidValueError
 from gridengine.files.cell_files import parse_settings
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
 
@@ -45,30 +45,30 @@ class WebSettings:
 
 
 def read_settings(cell: Cell, host: str) -> WebSettings:
-    """The settings for a server on `host`. Raises CellFault: invalid setting."""
+    """The settings for a server on `host`. Raises CellError: invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
         texts = parse_settings(path.read_text(), path) if path.exists() else {}
     except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}") from None
-    except (SyntaxFault, UnicodeDecodeError) as fault:
-        raise CellFault(f"{path}: {fault}") from None
+        raise CellError(f"cannot read {path}: {error.strerror}") from None
+    except (InvalidValueError, UnicodeDecodeError) as fault:
+        raise CellError(f"{path}: {fault}") from None
     unknown = sorted(texts.keys() - {"address", "port", "names", "certificate", "key"})
     if unknown:
-        raise CellFault(f"{path}: {unknown[0]} is no setting of it")
+        raise CellError(f"{path}: {unknown[0]} is no setting of it")
     if ("certificate" in texts) != ("key" in texts):
-        raise CellFault(f"{path}: certificate and key go together")
+        raise CellError(f"{path}: certificate and key go together")
     address, port = texts.get("address", ADDRESS), texts.get("port", str(PORT))
     try:
         local = ip_address(address).is_loopback
     except ValueError:
-        raise CellFault(f'{path}: address "{address}" is no IP address') from None
+        raise CellError(f'{path}: address "{address}" is no IP address') from None
     if not (port.isascii() and port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535):
-        raise CellFault(f'{path}: port "{port}" is not a port from 1 to 65535')
+        raise CellError(f'{path}: port "{port}" is not a port from 1 to 65535')
     given_names = texts.get("names", "").lower().replace(",", " ").split()
     for name in given_names:
         if not _NAME.fullmatch(name):
-            raise CellFault(f'{path}: "{name}" is no name of a host')
+            raise CellError(f'{path}: "{name}" is no name of a host')
     own_names = ("localhost", LOOPBACK, host.lower())  # the first name, in links, must be reachable
     names = (*given_names, *(own_names if local else reversed(own_names)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))

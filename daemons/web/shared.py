@@ -17,13 +17,13 @@ from aiohttp import web
 from daemons.qmaster.decision import World
 from daemons.qmaster.queries import VIEWS
 from daemons.runtime.cell import Cell
-from daemons.runtime.qmaster_client import LocalCaller, NoQmaster, QmasterClient
+from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from daemons.web.job_rows import JobRows
 from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
 from daemons.web.usage_history import UsageHistory
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Answer, Caller, malformed
 from gridengine.state.state import State
@@ -73,28 +73,28 @@ class Web:
         self._client = client
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Answer a reading request (docs/gdi.md). Raises NoQmaster, if it needs the spool or the mirror is still empty."""
+        """Answer a reading request (docs/gdi.md). Raises NoQmasterError, if it needs the spool or the mirror is still empty."""
         if name not in VIEWS or not self.mirror.ready:
             return await self.ask(name, body, caller)
         try:
             return VIEWS[name](self.source, decode_body(name, msgspec.json.encode(body)), caller)
         except msgspec.DecodeError as error:
             return malformed(name, error)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             return Answer(1, [("error", f"denied: {fault}")])
 
     async def ask(self, name: str, body: dict[str, Any], caller: Caller, key: str = "") -> Answer:
-        """Send any request to the qmaster, as this caller, with their idempotency `key`. Raises NoQmaster."""
+        """Send any request to the qmaster, as this caller, with their idempotency `key`. Raises NoQmasterError."""
         local_caller = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
         try:
             response = await self._client.post(f"/v1/{name}", msgspec.json.encode(body), local_caller, ANSWER_TIMEOUT_S, key)
             async with response:
                 return _answer.decode(await response.read())
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
-            raise NoQmaster(f"the qmaster did not answer the request {name}: {error}", sent=True) from error
+            raise NoQmasterError(f"the qmaster did not answer the request {name}: {error}", sent=True) from error
 
     async def follow(self, name: str, body: bytes, caller: Caller) -> aiohttp.ClientResponse:
-        """Open a stream of the qmaster, as this caller. Raises NoQmaster."""
+        """Open a stream of the qmaster, as this caller. Raises NoQmasterError."""
         local_caller = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
         return await self._client.post(f"/v1/{name}", body, local_caller)
 

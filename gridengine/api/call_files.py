@@ -115,7 +115,7 @@ def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]],
 
 
 def read_outcomes(directory: Path, name: str, location: TaskLocation) -> list[Any]:
-    """The outcomes of a chunk's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
+    """The outcomes of a chunk's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, UnsafeFileError, TaskFailed."""
     worker.check_private(directory)
     path = directory / f"{name}.result"
     outcomes: list[Any] = []
@@ -155,6 +155,6 @@ def read_log(directory: Path, name: str) -> str:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
             text = file.read().decode(errors="replace")
         path.unlink()
-    except (OSError, worker.Unsafe):
+    except (OSError, worker.UnsafeFileError):
         return ""
     return text

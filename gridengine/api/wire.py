@@ -11,7 +11,7 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import GridEngineError, InvalidValueError, UnavailableError
 from gridengine.files.cell_files import parse_master_name, parse_settings
 from gridengine.protocols.protocol import MASTER_REACHED
 from gridengine.values import json_text
@@ -28,7 +28,7 @@ _MAY_CONFIGURE = "may_configure"
 _GOES_ON = "Running jobs go on; pending ones wait until it is back"
 
 
-class GridError(Exception):
+class GridError(GridEngineError):
     """A request of a program failed; the text is for people."""
 
 
@@ -40,7 +40,7 @@ class AnswerLost(Unreachable):
     """The request was sent and its answer was lost: the request may have been carried out."""
 
 
-class RetryLaterError(Exception):
+class RetryLaterError(UnavailableError):
     """Nothing was done: the qmaster is unavailable or overloaded. To be retried; the text is the reason, or ""."""
 
 
@@ -71,7 +71,7 @@ def run_directory(common: str) -> str:
             return parse_settings(file.read(), path, ("run_dir",))["run_dir"]
     except OSError as error:
         raise Unreachable(f"no cell there: cannot read {path}: {error.strerror}") from None
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         raise Unreachable(str(fault)) from None
     except UnicodeDecodeError:
         raise Unreachable(f"{path} is not a text file") from None
@@ -111,7 +111,7 @@ def _act_qmaster_fault(common: str) -> str:
             parse_master_name(file.read(), path)
     except OSError as error:
         return f"cannot read {path}: {error.strerror}"
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return str(fault)
     except UnicodeDecodeError:
         return f"{path} is not a text file"

@@ -32,11 +32,11 @@ TASK, PROGRAM = "task", "program"
 """The two holders that may claim a chunk: the task, to run it, or the program, to reclaim it."""
 
 
-class Unsafe(Exception):
+class UnsafeFileError(Exception):
     """Another user could have written the file."""
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """The outcome of a call is larger than the executor accepts."""
 
 
@@ -47,10 +47,10 @@ class BoundedFile:
         self._file, self._left, self._most = file, most, most
 
     def write(self, data: "Any") -> int:
-        """As `write` of a file. Raises TooLarge."""
+        """As `write` of a file. Raises TooLargeError."""
         self._left -= memoryview(data).nbytes
         if self._left < 0:
-            raise TooLarge(f"its outcome is larger than {self._most} bytes")
+            raise TooLargeError(f"its outcome is larger than {self._most} bytes")
         return self._file.write(data)
 
 
@@ -60,19 +60,19 @@ def python_version() -> str:
 
 
 def check_private(directory: "str | os.PathLike[str]") -> None:
-    """Raise Unsafe for a directory that is not private to the caller."""
+    """Raise UnsafeFileError for a directory that is not private to the caller."""
     status = os.lstat(directory)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-        raise Unsafe(f"{directory} must be a directory of yours with the mode 0700")
+        raise UnsafeFileError(f"{directory} must be a directory of yours with the mode 0700")
 
 
 def open_own(path: "str | os.PathLike[str]") -> "BinaryIO":
-    """A file of the caller, open for reading. Raises Unsafe, OSError."""
+    """A file of the caller, open for reading. Raises UnsafeFileError, OSError."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         file.close()
-        raise Unsafe(f"{path} is not yours")
+        raise UnsafeFileError(f"{path} is not yours")
     return file
 
 
@@ -92,7 +92,7 @@ def is_claimed(directory: "str | os.PathLike[str]", name: str) -> bool:
 
 
 class Calls:
-    """The file of calls of an array, open. `array`: its description. Raises Unsafe, OSError."""
+    """The file of calls of an array, open. `array`: its description. Raises UnsafeFileError, OSError."""
 
     def __init__(self, directory: str) -> None:
         check_private(directory)
@@ -130,11 +130,11 @@ def write_atomically(directory: "str | os.PathLike[str]", name: str, write: "Cal
 
 
 def dump(value: object, file: "BinaryIO", most: int) -> None:
-    """Pickle a value into a file, with cloudpickle if plain pickle fails. Raises TooLarge, and the errors of pickling."""
+    """Pickle a value into a file, with cloudpickle if plain pickle fails. Raises TooLargeError, and the errors of pickling."""
     begin = file.tell()
     try:
         pickle.dump(value, BoundedFile(file, most), 5)
-    except TooLarge:
+    except TooLargeError:
         file.seek(begin)
         file.truncate()
         raise
@@ -172,7 +172,7 @@ def write_outcomes(file: "BinaryIO", function: "Callable[..., Any]", calls: "Any
         try:
             dump(outcome_record, file, most - begin)
             continue
-        except TooLarge as error:
+        except TooLargeError as error:
             outcome_record = ("text", "too large", str(error))
         except OSError:
             raise
@@ -239,7 +239,7 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # stdout and stderr keep their order
     try:
         run(sys.argv[1], int(os.environ.get("SGE_TASK_ID", "")))
-    except (Unsafe, OSError, ValueError) as error:
+    except (UnsafeFileError, OSError, ValueError) as error:
         sys.exit(f"worker: {getattr(error, 'strerror', None) or error}")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from gridengine.config.attribute_types import AttributeType, Number, ObjectName, Usersets, given, none_or, refers_to
 from gridengine.config.objects import ConfigObject
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import check_object_name, is_none, join_names, split_names
 
 DEFAULT_DEPARTMENT = "defaultdepartment"
@@ -49,7 +49,7 @@ def _userset_type(text: str) -> str:
     tokens = given(text).upper().replace(",", " ").split()
     for token in tokens:
         if token not in ("ACL", "DEPT"):
-            raise SyntaxFault(f'"{token}" is neither ACL nor DEPT')
+            raise InvalidValueError(f'"{token}" is neither ACL nor DEPT')
     return " ".join(token for token in ("ACL", "DEPT") if token in tokens)
 
 

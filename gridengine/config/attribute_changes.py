@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gridengine.config import KINDS
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
@@ -44,7 +44,7 @@ def change_attribute(
             changed = _change_overrides(attribute, attributes[attribute], verb, value, identifier)
         else:
             changed = _change(attribute, attributes[attribute], verb, value)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         raise ConfigError(kind, attributes.get(key, ""), attribute, str(fault)) from None
     return {**attributes, attribute: changed}
 
@@ -75,9 +75,9 @@ def change_limit(attributes: Mapping[str, str], verb: str, attribute: str, value
             raise ConfigError("resource_quota", set_name, attribute, f"{reason}: name it as {set_name}/RULE, of {known}")
         limits = dict(split_pairs(_change_pairs(join_pairs(rules[index].limits.items()), verb, value)))
         if not limits:
-            raise SyntaxFault("a rule needs at least one limit")
+            raise InvalidValueError("a rule needs at least one limit")
         rules[index] = rules[index]._replace(limits=limits)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         raise ConfigError("resource_quota", set_name, attribute, str(fault)) from None
     return {**attributes, "limit": "\n".join(map(str, rules))}
 
@@ -121,7 +121,7 @@ def _change_pairs(text: str, verb: str, value: str) -> str:
         return value
     given = dict(split_pairs(value, value_required=False))
     if verb != "delete" and not given:
-        raise SyntaxFault("NONE names no element; use -rattr to empty the list")
+        raise InvalidValueError("NONE names no element; use -rattr to empty the list")
     pairs = dict(split_pairs(text, value_required=False))
     if verb == "delete":
         return join_pairs((name, setting) for name, setting in pairs.items() if name not in given)
@@ -137,5 +137,5 @@ def _change_names(attribute: str, text: str, verb: str, value: str) -> str:
     if verb == "delete":
         return join_names([name for name in before if name not in given], separator)
     if is_none(value):
-        raise SyntaxFault("NONE names no element; use -rattr to empty the list")
+        raise InvalidValueError("NONE names no element; use -rattr to empty the list")
     return join_names([*before, *(name for name in given if name not in before)], separator)

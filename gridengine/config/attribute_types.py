@@ -1,7 +1,7 @@
 """The types of configuration attributes: the check of a value, and its canonical print form.
 
 Owns `AttributeType` and the types that several objects share. Called by the models of this package only.
-A check gets the text of a value, returns its canonical text and raises SyntaxFault (a ValueError, which pydantic
+A check gets the text of a value, returns its canonical text and raises InvalidValueError (a ValueError, which pydantic
 turns into a validation error of the attribute). Canonical text is a fixed point: checking it again changes nothing.
 """
 
@@ -12,7 +12,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import (
     check_host_identifier,
     check_host_name,
@@ -72,10 +72,10 @@ def overridable(check: Check, refers: Refers | None = None) -> AttributeType:
         for identifier, value in overrides.values():
             try:
                 checked[identifier] = check(value)
-            except SyntaxFault as fault:
+            except InvalidValueError as fault:
                 if not identifier:
                     raise
-                raise SyntaxFault(f"[{identifier}=...]: {fault}") from None
+                raise InvalidValueError(f"[{identifier}=...]: {fault}") from None
         return str(Overrides(checked.pop(""), checked))
 
     def refer_all(text: str) -> Iterable[Reference]:
@@ -91,11 +91,11 @@ def overridable(check: Check, refers: Refers | None = None) -> AttributeType:
 def given(text: str) -> str:
     """Any text that is not empty."""
     if not text.strip():
-        raise SyntaxFault("a value is missing")
+        raise InvalidValueError("a value is missing")
     if "\n" in text or not text.isprintable():
-        raise SyntaxFault("a value must be printable text on one line")
+        raise InvalidValueError("a value must be printable text on one line")
     if text.rstrip().endswith("\\"):
-        raise SyntaxFault("a value must not end in a backslash")
+        raise InvalidValueError("a value must not end in a backslash")
     return text.strip()
 
 
@@ -108,7 +108,7 @@ def real(text: str) -> str:
     """A real number, printed with six decimals."""
     value = parse_double(given(text))
     if abs(value) == INFINITY or abs(value) > 1e300:
-        raise SyntaxFault("the number is too large")
+        raise InvalidValueError("the number is too large")
     return f"{value:f}"
 
 
@@ -116,7 +116,7 @@ def positive_real(text: str) -> str:
     """A real number that is not negative, printed with six decimals."""
     printed = real(text)
     if printed.startswith("-"):
-        raise SyntaxFault(f"{text} is negative")
+        raise InvalidValueError(f"{text} is negative")
     return printed
 
 
@@ -134,7 +134,7 @@ def time(text: str) -> str:
 def finite_time(text: str) -> str:
     """A time specifier other than INFINITY, kept as written."""
     if parse_time(given(text)) == INFINITY:
-        raise SyntaxFault("INFINITY is not allowed here")
+        raise InvalidValueError("INFINITY is not allowed here")
     return text.strip()
 
 
@@ -151,7 +151,7 @@ def choice(*choices: str) -> Check:
         for each in choices:
             if given(text).lower() == each.lower():
                 return each
-        raise SyntaxFault(f'"{text}" is not one of {", ".join(choices)}')
+        raise InvalidValueError(f'"{text}" is not one of {", ".join(choices)}')
 
     return check
 
@@ -160,7 +160,7 @@ def absolute_path(text: str) -> str:
     """A path that begins with a slash, with an optional `user@` in front."""
     user, at, path = given(text).partition("@")
     if not (path if at and "/" not in user else text).startswith("/"):
-        raise SyntaxFault(f'the path "{text}" must begin with "/"')
+        raise InvalidValueError(f'the path "{text}" must begin with "/"')
     return text.strip()
 
 
@@ -200,7 +200,7 @@ def check_variables(text: str, variables: frozenset[str]) -> None:
                 break
             name += character
         if name not in variables:
-            raise SyntaxFault(f'the variable "${name}" is unknown')
+            raise InvalidValueError(f'the variable "${name}" is unknown')
 
 
 def ranges(low: int) -> Check:
@@ -209,7 +209,7 @@ def ranges(low: int) -> Check:
     def check(text: str) -> str:
         parsed = Ranges.parse(given(text))
         if parsed.first < low:
-            raise SyntaxFault(f"{parsed.first} is below {low}")
+            raise InvalidValueError(f"{parsed.first} is below {low}")
         return text.strip()
 
     return check
@@ -232,7 +232,7 @@ def pair_list(check_value: Callable[[str, str], str] | None = None, names: Seque
         for name, value in split_pairs(given(text)):
             check_object_name(name)
             if names and name not in names:
-                raise SyntaxFault(f'"{name}" is not one of {", ".join(names)}')
+                raise InvalidValueError(f'"{name}" is not one of {", ".join(names)}')
             pairs.append((name, check_value(name, value) if check_value else value))
         return join_pairs(pairs)
 
@@ -249,7 +249,7 @@ def unique_host_list(text: str) -> str:
     names = given(text).replace(",", " ").lower().split()
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice:
-        raise SyntaxFault(f'"{twice}" is listed twice')
+        raise InvalidValueError(f'"{twice}" is listed twice')
     return host_list(text)
 
 

@@ -33,7 +33,7 @@ from gridengine.config.attribute_types import (
 from gridengine.config.command_variables import JOB_VARIABLES, PROCEDURE_VARIABLES
 from gridengine.config.objects import ConfigObject
 from gridengine.config.signals import check_signal
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import check_object_name, is_none
 from gridengine.syntax.subordinate import parse_subordinates
 
@@ -45,9 +45,9 @@ def _queue_type(text: str) -> str:
     tokens = text.upper().replace(",", " ").split()
     for token in tokens:
         if token in ("PARALLEL", "CHECKPOINTING"):
-            raise SyntaxFault(f"{token} is no longer a queue type, it follows from pe_list or ckpt_list")
+            raise InvalidValueError(f"{token} is no longer a queue type, it follows from pe_list or ckpt_list")
         if token not in ("BATCH", "INTERACTIVE"):
-            raise SyntaxFault(f'"{token}" is not a queue type, BATCH, INTERACTIVE or NONE is expected')
+            raise InvalidValueError(f'"{token}" is not a queue type, BATCH, INTERACTIVE or NONE is expected')
     return " ".join(token for token in ("BATCH", "INTERACTIVE") if token in tokens)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from gridengine.config.attribute_types import AttributeType, choice, given
 from gridengine.config.objects import ConfigObject
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import check_object_name, is_none
 from gridengine.values.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
 
@@ -34,7 +34,7 @@ def _abbreviated(**values: str) -> AttributeType:
     def check(text: str) -> str:
         value = values.get(given(text).lower())
         if value is None:
-            raise SyntaxFault(f'"{text}" is not one of {", ".join(values)}')
+            raise InvalidValueError(f'"{text}" is not one of {", ".join(values)}')
         return value
 
     return AttributeType(check)
@@ -48,7 +48,7 @@ def _urgency(text: str) -> str:
 def _whole(text: str) -> float:
     value = parse_quantity(text)
     if value not in (INFINITY, -INFINITY) and not value.is_integer():
-        raise SyntaxFault(f'"{text}" is not an integer')
+        raise InvalidValueError(f'"{text}" is not an integer')
     return value
 
 
@@ -56,7 +56,7 @@ def value_of(kind_of_value: str, text: str) -> float | str:
     """The value of a text by the type of its complex.
 
     A number for numeric types (TIME in s, MEMORY in bytes) and BOOL (1 or 0), else the text itself.
-    INT and DOUBLE may be negative. Raises SyntaxFault. Source: CX-4.
+    INT and DOUBLE may be negative. Raises InvalidValueError. Source: CX-4.
     """
     if kind_of_value == "INT":
         return _whole(text)
@@ -135,7 +135,7 @@ class Complex(ConfigObject):
             return
         try:
             value = value_of(self.type, "0" if is_none(self.default) else self.default)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise self._refuse("default", str(fault)) from None
         if not self.is_consumable:
             if value:

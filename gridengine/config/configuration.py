@@ -37,7 +37,7 @@ from gridengine.config.parameters import (
     parse_parameters,
     unknown_parameters,
 )
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.jsv.conversation import verifier_path
 from gridengine.syntax.lists import check_host_name, check_object_name, is_none, split_names
 from gridengine.syntax.mail_address import check_mail_address
@@ -114,8 +114,8 @@ def _reporting_parameters(text: str) -> str:
         check = finite_time if key in REPORTING_TIMES else boolean if key in REPORTING_PARAMETERS else str
         try:
             check(value)
-        except SyntaxFault as fault:
-            raise SyntaxFault(f"{key.lower()}: {fault}") from None
+        except InvalidValueError as fault:
+            raise InvalidValueError(f"{key.lower()}: {fault}") from None
     return checked
 
 
@@ -236,7 +236,7 @@ class Configuration(ConfigObject):
         if shown != GLOBAL:
             try:
                 shown = check_host_name(shown)
-            except SyntaxFault as fault:
+            except InvalidValueError as fault:
                 raise ConfigError(cls.kind, name, "", str(fault)) from None
             for written, _, line in entries:
                 if written in cls.model_fields and written not in LOCAL:

@@ -24,7 +24,7 @@ from gridengine.config.attribute_types import (
 )
 from gridengine.config.complexes import BUILT_IN
 from gridengine.config.objects import ConfigObject
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
 from gridengine.values.load_values import STATIC_LOAD
@@ -40,7 +40,7 @@ def _rule(text: str) -> str:
     rule = HostRule(given(text))
     for name in rule.names():
         if name in BUILT_IN and name not in STATIC_VALUES:
-            raise SyntaxFault(f'"{name}" changes all the time or belongs to queues, a rule cannot depend on it')
+            raise InvalidValueError(f'"{name}" changes all the time or belongs to queues, a rule cannot depend on it')
     return str(rule)
 
 

@@ -22,7 +22,7 @@ from gridengine.config.attribute_types import (
 from gridengine.config.command_variables import CKPT_VARIABLES, PE_VARIABLES
 from gridengine.config.objects import ConfigObject
 from gridengine.config.signals import check_signal
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.values.ranges import MAX_SLOTS
 from gridengine.values.units import parse_number
 
@@ -30,11 +30,11 @@ _RULES = ("$pe_slots", "$fill_up", "$round_robin")
 
 
 def check_allocation_rule(text: str) -> str:
-    """One of the three rules or a number of slots per host (PE-3..6). Also of -alloc (AR-126). Raises SyntaxFault."""
+    """One of the three rules or a number of slots per host (PE-3..6). Also of -alloc (AR-126). Raises InvalidValueError."""
     if given(text) in _RULES:
         return text
     if not text.isdecimal():
-        raise SyntaxFault(f'"{text}" is neither a number of slots per host nor one of {", ".join(_RULES)}')
+        raise InvalidValueError(f'"{text}" is neither a number of slots per host nor one of {", ".join(_RULES)}')
     return str(parse_number(text, 1, MAX_SLOTS))
 
 
@@ -49,7 +49,7 @@ def _ordering(text: str) -> str:
     """A file by its absolute path, a function in it, and its arguments (PE-16)."""
     tokens = given(text).split()
     if len(tokens) < 2:
-        raise SyntaxFault(f'"{text}" does not name a file and a function')
+        raise InvalidValueError(f'"{text}" does not name a file and a function')
     return " ".join((absolute_path(tokens[0]), *tokens[1:]))
 
 
@@ -89,7 +89,7 @@ def _when(text: str) -> str:
     """The one-letter codes of occasions, in the order in which qconf prints them (CK-3; O)."""
     occasions = set(given(text))
     if occasions - set("smxr"):
-        raise SyntaxFault(f'"{text}" may only hold the letters s, m, x and r')
+        raise InvalidValueError(f'"{text}" may only hold the letters s, m, x and r')
     return "".join(occasion for occasion in "xsmr" if occasion in occasions)
 
 

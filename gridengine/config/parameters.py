@@ -7,7 +7,7 @@ Source: sge_conf(5); GC-3 (unknown keys are kept, with a warning), RP-2.
 
 from collections.abc import Container
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 
 _OFF = "FALSE"
@@ -55,7 +55,7 @@ def parse_parameters(text: str) -> dict[str, str]:
     for element in text.replace(",", " ").split():
         key, equal, value = element.partition("=")
         if not key or (equal and not value):
-            raise SyntaxFault(f'"{element}" is not of the form KEY=value')
+            raise InvalidValueError(f'"{element}" is not of the form KEY=value')
         parameters[key.upper()] = value if equal else "TRUE"
     return parameters
 

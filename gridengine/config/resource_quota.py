@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from gridengine.config.attribute_types import AttributeType, Boolean, ObjectName, Reference, given
 from gridengine.config.objects import ConfigObject
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.object_file import Entry
 from gridengine.syntax.rqs import Rule, parse_rule
@@ -26,7 +26,7 @@ def _rules(text: str) -> list[Rule]:
     names = [rule.name for rule in rules if rule.name]
     for name in names:
         if names.count(name) > 1:
-            raise SyntaxFault(f'two rules are named "{name}"')
+            raise InvalidValueError(f'two rules are named "{name}"')
     return rules
 
 
@@ -78,7 +78,7 @@ class ResourceQuota(ConfigObject):
         for text, line in rules:
             try:
                 _rules(text)
-            except SyntaxFault as fault:
+            except InvalidValueError as fault:
                 raise ConfigError(cls.kind, shown, "limit", str(fault), line) from None
         single = [entry for entry in entries if entry[0] != "limit"]
         if rules:

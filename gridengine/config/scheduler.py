@@ -25,7 +25,7 @@ from gridengine.config.attribute_types import (
     time,
 )
 from gridengine.config.objects import ConfigObject
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.load_formula import parse_load_formula
 from gridengine.values.ranges import Ranges
@@ -48,7 +48,7 @@ def _schedd_job_info(text: str) -> str:
     if keyword.lower() in ("true", "false") and not ids.strip():
         return keyword.lower()
     if keyword.lower() != "job_list":
-        raise SyntaxFault(f'"{text}" is neither true nor false nor job_list with job ids')
+        raise InvalidValueError(f'"{text}" is neither true nor false nor job_list with job ids')
     Ranges.parse(ids)
     return f"job_list {','.join(ids.replace(',', ' ').split())}"
 
@@ -61,9 +61,9 @@ def _params(text: str) -> str:
     for element in elements:
         name, equal, value = element.partition("=")
         if not equal or not value:
-            raise SyntaxFault(f'"{element}" is not of the form NAME=value')
+            raise InvalidValueError(f'"{element}" is not of the form NAME=value')
         if name.upper() not in PARAMETERS:
-            raise SyntaxFault(f'the parameter "{name.upper()}" is unknown')
+            raise InvalidValueError(f'the parameter "{name.upper()}" is unknown')
         check, _ = PARAMETERS[name.upper()]
         check(value)
     return ",".join(elements)
@@ -80,7 +80,7 @@ def _halflife_decay_list(text: str) -> str:
     for element in text.split(":"):
         name, equal, value = element.partition("=")
         if name not in USAGE_TYPES or not equal:
-            raise SyntaxFault(f'"{element}" is not of the form usage_type=minutes with one of cpu, mem, io')
+            raise InvalidValueError(f'"{element}" is not of the form usage_type=minutes with one of cpu, mem, io')
         parse_number(value, low=-1)
     return text
 
@@ -90,14 +90,14 @@ def _policy_hierarchy(text: str) -> str:
     if is_none(given(text)):
         return "NONE"
     if set(text) - set("OFS") or len(set(text)) < len(text):
-        raise SyntaxFault(f'"{text}" may only hold the letters O, F and S, each once')
+        raise InvalidValueError(f'"{text}" may only hold the letters O, F and S, each once')
     return text
 
 
 def _default_duration(text: str) -> str:
     """A time above 0: jobs without a run time limit are planned with it (SC-7; O)."""
     if parse_time(time(text)) == 0:
-        raise SyntaxFault("the duration must be more than 0")
+        raise InvalidValueError("the duration must be more than 0")
     return text.strip()
 
 

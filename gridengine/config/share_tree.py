@@ -12,14 +12,14 @@ from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
 from gridengine.syntax import share_tree
 from gridengine.syntax.object_file import Entry, parse_share_tree
-from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, Node, TreeFault
+from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, Node, ShareTreeError
 
 
 def _nodes(text: str) -> str:
     try:
         return share_tree.format_share_tree(share_tree.parse_share_tree(parse_share_tree(text)))
     except ConfigError as error:
-        raise TreeFault(error.reason, error.line) from None
+        raise ShareTreeError(error.reason, error.line) from None
 
 
 def _referred(text: str) -> list[Reference]:
@@ -82,7 +82,7 @@ class ShareTreeObject(ConfigObject):
             return super().parse(entries, complete=complete, name=name, warnings=warnings)
         try:
             text = share_tree.format_share_tree(share_tree.parse_share_tree(entries))
-        except TreeFault as fault:
+        except ShareTreeError as fault:
             raise ConfigError(cls.kind, "", "", str(fault), fault.line) from None
         made = cls.model_validate({"nodes": text})
         made.check()

@@ -4,7 +4,7 @@ Owns the names that are accepted, independent of the machine on which this runs.
 Source: queue_conf(5) suspend_method (SIG prefix or number), checkpoint(5) signal (without prefix).
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 _NAMES = (
     "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
@@ -16,13 +16,13 @@ MAX_SIGNAL = 64
 
 
 def signal_number(text: str) -> int:
-    """The number of `SIGTERM`, `TERM` or `15`. Raises SyntaxFault."""
+    """The number of `SIGTERM`, `TERM` or `15`. Raises InvalidValueError."""
     if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MAX_SIGNAL:
         return int(text)
     try:
         return NUMBERS[text.upper().removeprefix("SIG")]
     except KeyError:
-        raise SyntaxFault(f'"{text}" is not a signal: a name such as SIGTERM or a number is expected') from None
+        raise InvalidValueError(f'"{text}" is not a signal: a name such as SIGTERM or a number is expected') from None
 
 
 def check_signal(text: str) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.values.units import parse_memory
 
 WaitFor = Literal["one", "none", "majority"]
@@ -28,13 +28,13 @@ _MAX_PORT = 65535
 
 def _number(text: str, low: int, high: int, noun: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
-        raise SyntaxFault(f"is not a {noun} from {low} to {high}")
+        raise InvalidValueError(f"is not a {noun} from {low} to {high}")
     return int(text)
 
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:
     if text not in choices:
-        raise SyntaxFault(f"is not {choices[0] if len(choices) == 1 else 'one of ' + ', '.join(choices)}")
+        raise InvalidValueError(f"is not {choices[0] if len(choices) == 1 else 'one of ' + ', '.join(choices)}")
     return text
 
 
@@ -44,7 +44,7 @@ def _switch(text: str) -> bool:
 
 def _directory(text: str) -> Path:
     if not text.startswith("/"):
-        raise SyntaxFault("is not an absolute path")
+        raise InvalidValueError("is not an absolute path")
     return Path(text)
 
 
@@ -52,10 +52,10 @@ def _size(text: str) -> int:
     """A number with or without a suffix for its unit: `16M`."""
     try:
         found = parse_memory(text)
-    except SyntaxFault:
+    except InvalidValueError:
         found = 0
     if not 1 <= found <= _MAX_SIZE:
-        raise SyntaxFault("is not a number from 1 to 1G")
+        raise InvalidValueError("is not a number from 1 to 1G")
     return int(found)
 
 
@@ -63,10 +63,10 @@ def _port_range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     try:
         low, high = (_number(port, 1, _MAX_PORT, "port") for port in (first, last))
-    except SyntaxFault:
+    except InvalidValueError:
         low, high = 0, 0
     if high - low + 1 < PORT_BLOCK:
-        raise SyntaxFault(f"is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to {_MAX_PORT}")
+        raise InvalidValueError(f"is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to {_MAX_PORT}")
     return low, high
 
 
@@ -76,7 +76,7 @@ def _domain(text: str) -> str:
 
 _port = partial(_number, low=1, high=_MAX_PORT, noun="port")
 
-#: setting -> its parser, which raises SyntaxFault with the fault of the text
+#: setting -> its parser, which raises InvalidValueError with the fault of the text
 SETTINGS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("qmaster_port", "ray_port", "execd_port", "shadow_port"), _port),
     **dict.fromkeys(("qmaster_spool_dir", "execd_spool_dir", "run_dir"), _directory),
@@ -99,14 +99,14 @@ _EARLIER = (
 
 
 def read_values(settings: Mapping[str, str]) -> dict[str, Any]:
-    """The values of the settings that have a meaning here. Raises SyntaxFault for the first invalid value."""
+    """The values of the settings that have a meaning here. Raises InvalidValueError for the first invalid value."""
     found = {}
     for key, text in settings.items():
         if key in SETTINGS:
             try:
                 found[key] = SETTINGS[key](text)
-            except SyntaxFault as fault:
-                raise SyntaxFault(f'{key} "{text}" {fault}') from None
+            except InvalidValueError as fault:
+                raise InvalidValueError(f'{key} "{text}" {fault}') from None
     return found
 
 
@@ -115,7 +115,7 @@ def invalid_values(settings: Mapping[str, str]) -> Iterator[str]:
     for key, text in settings.items():
         try:
             read_values({key: text})
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             yield str(fault)
 
 

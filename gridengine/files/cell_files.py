@@ -5,7 +5,7 @@ since every command reads bootstrap to find its qmaster. Called by `clients.gdi`
 Source: sge_bootstrap(5).
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ HOST_FILES = (
 
 
 def parse_master_name(text: str, path: object) -> str:
-    """The master host that `act_qmaster` names. path: of the file, for the reason. Raises SyntaxFault if it names none."""
+    """The master host that `act_qmaster` names. path: of the file, for the reason. Raises InvalidValueError if it names none."""
     tokens = text.split()
     if not tokens:
-        raise SyntaxFault(f"{path} is empty: it must name the master host")
+        raise InvalidValueError(f"{path} is empty: it must name the master host")
     if len(tokens) > 1 or not all(character.isalnum() or character in "-._:" for character in tokens[0]):
-        raise SyntaxFault(f"{path} must hold the name of the master host, and nothing else")
+        raise InvalidValueError(f"{path} must hold the name of the master host, and nothing else")
     return tokens[0]
 
 
 def parse_settings(text: str, path: object, required: "Collection[str]" = ()) -> dict[str, str]:
     """The settings of such a file; `#` starts a comment line.
 
-    path: of the file, for the reason. Raises SyntaxFault if a line has no value, or a `required` setting is missing.
+    path: of the file, for the reason. Raises InvalidValueError if a line has no value, or a `required` setting is missing.
     """
     settings: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -39,9 +39,9 @@ def parse_settings(text: str, path: object, required: "Collection[str]" = ()) ->
         if not tokens or tokens[0].startswith("#"):
             continue
         if len(tokens) == 1:
-            raise SyntaxFault(f"{path}, line {number}: {tokens[0]} has no value")
+            raise InvalidValueError(f"{path}, line {number}: {tokens[0]} has no value")
         settings[tokens[0]] = tokens[1].strip()
     missing = [key for key in required if key not in settings]
     if missing:
-        raise SyntaxFault(f"{path} does not set {', '.join(missing)}")
+        raise InvalidValueError(f"{path} does not set {', '.join(missing)}")
     return settings

@@ -8,7 +8,7 @@ that may concern a job, its host applies them. Source: sge_aliases(5), sge_submi
 Deviation: a source matches whole names of directories; in the original `/home/al` also changes `/home/alice`.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ Alias = tuple[str, str, str]
 
 
 def parse_aliases(text: str, path: str) -> list[tuple[str, str, str, str]]:
-    """The lines of a file, each (source, submit host, exec host, replacement). Raises SyntaxFault that names the line."""
+    """The lines of a file, each (source, submit host, exec host, replacement). Raises InvalidValueError that names the line."""
     found: list[tuple[str, str, str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line[:1] == "#" or not line.strip():
             continue
         fields = line.split()
         if len(fields) != 4:
-            raise SyntaxFault(f"{path}, line {number}: source path, submit host, exec host and replacement are expected")
+            raise InvalidValueError(f"{path}, line {number}: source path, submit host, exec host and replacement are expected")
         found.append((fields[0], fields[1], fields[2], fields[3]))
     return found
 

@@ -3,7 +3,7 @@
 Owns that translation. Called by `gridengine.jsv.parameters`. Source: sge_submit(1) -binding; SO-6, JV-3.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 #: names in the order in which verifiers get them; binding_exp_socketN and binding_exp_coreN follow
 BINDING = "binding_strategy binding_type binding_amount binding_step binding_socket binding_core binding_exp_n " + " ".join(
@@ -31,12 +31,12 @@ def binding_parameters(text: str) -> dict[str, str]:
 
 
 def binding_text(parameters: dict[str, str]) -> str:
-    """The text of -binding for these parameters; "" without a strategy. Raises SyntaxFault."""
+    """The text of -binding for these parameters; "" without a strategy. Raises InvalidValueError."""
     strategy = parameters.get("binding_strategy", "").removesuffix("_automatic")
     if not strategy:
         return ""
     if strategy not in ("linear", "striding", "explicit"):
-        raise SyntaxFault(f'binding_strategy "{strategy}" is not known')
+        raise InvalidValueError(f'binding_strategy "{strategy}" is not known')
     parts = [f"{parameters.get('binding_type') or 'set'} {strategy}"]
     if strategy == "explicit":
         for number in range(int(parameters.get("binding_exp_n") or 0)):

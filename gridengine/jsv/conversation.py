@@ -7,7 +7,7 @@ job; a verifier may serve many jobs. Source: sge_jsv(1); JV-2, JV-4, JV-8; O for
     the verifier's          SEND ENV, STARTED                           PARAM …, ENV …, RESULT STATE …     (LOG … at any time)
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import GridEngineError, InvalidValueError
 from gridengine.jsv.parameters import PROTOCOL_VERSION, corrected, parameters
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -23,7 +23,7 @@ LEVELS = {"INFO": "info", "WARNING": "warning", "ERROR": "error"}
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-class VerifierFault(Exception):
+class VerifierError(GridEngineError):
     """The verifier does not keep to the protocol, or does not answer; the job cannot be accepted."""
 
 
@@ -55,15 +55,15 @@ class Conversation:
         return ["START"]
 
     def receive(self, line: str) -> list[str]:
-        """Take a line of the verifier. Returns the lines to send in response. Raises VerifierFault."""
+        """Take a line of the verifier. Returns the lines to send in response. Raises VerifierError."""
         self._lines += 1
         if self._lines > MAX_LINES:
-            raise VerifierFault(f"it sends more than {MAX_LINES} lines about one job")
+            raise VerifierError(f"it sends more than {MAX_LINES} lines about one job")
         keyword, _, rest = line.rstrip("\r\n").partition(" ")
         if keyword == "LOG":
             level, _, text = rest.partition(" ")
             if level not in LEVELS:
-                raise VerifierFault(f'unknown log level "{level}" from the verifier')
+                raise VerifierError(f'unknown log level "{level}" from the verifier')
             self.logs.append((LEVELS[level], text))
         elif keyword == "SEND" and rest.strip() == "ENV":
             self._send_environment = True
@@ -78,7 +78,7 @@ class Conversation:
         elif keyword == "RESULT" and self._begun:
             self._result(rest)
         elif keyword:
-            raise VerifierFault(f'unknown command from the verifier: "{keyword}"')
+            raise VerifierError(f'unknown command from the verifier: "{keyword}"')
         return []
 
     def _job(self) -> list[str]:
@@ -94,14 +94,14 @@ class Conversation:
         verb, _, rest = rest.partition(" ")
         name, _, value = rest.partition(" ")
         if verb not in ("ADD", "MOD", "DEL") or not name:
-            raise VerifierFault(f'"ENV {verb} {rest}" of the verifier is not understood')
+            raise VerifierError(f'"ENV {verb} {rest}" of the verifier is not understood')
         self._variables.append((verb, name, unescape(value)))
 
     def _result(self, rest: str) -> None:
         keyword, _, rest = rest.partition(" ")
         state, _, message = rest.partition(" ")
         if keyword != "STATE" or state not in STATES:
-            raise VerifierFault(f'"RESULT {keyword} {rest}" of the verifier is not understood')
+            raise VerifierError(f'"RESULT {keyword} {rest}" of the verifier is not understood')
         self.state, self.message = state, message
 
     @property
@@ -109,7 +109,7 @@ class Conversation:
         return self.state in ("REJECT", "REJECT_WAIT")
 
     def outcome(self) -> "dict[str, Any]":
-        """The request with the verifier's changes, which count with ACCEPT, too (O). Raises SyntaxFault."""
+        """The request with the verifier's changes, which count with ACCEPT, too (O). Raises InvalidValueError."""
         if self.rejected or not (self._corrections or self._variables):
             return self.request
         fresh = corrected(self.request, self._corrections)
@@ -147,15 +147,15 @@ def unescape(value: str) -> str:
 
 
 def verifier_path(url: str) -> tuple[str, str]:
-    """`[script:][user@]/path` as (user or "", path). Raises SyntaxFault. Source: sge_types(1) jsv_url."""
+    """`[script:][user@]/path` as (user or "", path). Raises InvalidValueError. Source: sge_types(1) jsv_url."""
     kind, colon, rest = url.partition(":")
     if colon and "/" not in kind and "@" not in kind:
         if kind != "script":
-            raise SyntaxFault(f'"{url}": a verifier is of type script, not "{kind}"')
+            raise InvalidValueError(f'"{url}": a verifier is of type script, not "{kind}"')
         url = rest
     user, at, path = url.partition("@")
     if not at or "/" in user:
         user, path = "", url
     if not path:
-        raise SyntaxFault(f'"{url}" names no verifier')
+        raise InvalidValueError(f'"{url}" names no verifier')
     return user, path

@@ -4,7 +4,7 @@ Owns the names and the form of the values. A request is the plain dict that `sub
 `gridengine.jsv.conversation`. Source: sge_jsv(1), sge_submit(1) (each option names its parameter); JV-3; O for order and form.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
 from gridengine.values.field_names import FIELD_NAMES
 from gridengine.values.ranges import format_slot_ranges, parse_slot_ranges
@@ -114,23 +114,23 @@ _FORMATTERS: "tuple[tuple[dict[str, str], Any], ...]" = (
 
 
 def corrected(request: "Request", corrections: dict[str, str]) -> "Request":
-    """The request with changed parameters; the value "" removes a parameter. Raises SyntaxFault that names the parameter."""
+    """The request with changed parameters; the value "" removes a parameter. Raises InvalidValueError with the parameter."""
     fresh = dict(request)
     for name, value in corrections.items():
         try:
             _correct(fresh, name, value)
         except (ValueError, KeyError) as error:
-            raise SyntaxFault(f'the verifier set parameter {name} to "{value}": {error}') from None
+            raise InvalidValueError(f'the verifier set parameter {name} to "{value}": {error}') from None
     _correct_groups(fresh, corrections)
     return fresh
 
 
 def _correct(request: "Request", name: str, value: str) -> None:
     if name in FIXED:
-        raise SyntaxFault("it cannot be changed")
+        raise InvalidValueError("it cannot be changed")
     if name == "CMDNAME":
         if not request.get("binary"):
-            raise SyntaxFault("the command of a script job cannot be changed")
+            raise InvalidValueError("the command of a script job cannot be changed")
         request["name"] = _name(request)
         request["script_file"] = value
     elif name == "display":
@@ -146,11 +146,11 @@ def _correct(request: "Request", name: str, value: str) -> None:
     elif name in _EMPTY_VALUES:
         _as_option(request, name, value)
     elif name[:6] != "CMDARG" and name not in _ORDER:
-        raise SyntaxFault("there is no such parameter")
+        raise InvalidValueError("there is no such parameter")
 
 
 def _as_option(request: "Request", name: str, value: str) -> None:
-    """Read the value like the option that the parameter belongs to. Raises SyntaxFault."""
+    """Read the value like the option that the parameter belongs to. Raises InvalidValueError."""
     if name in ("cwd", "ckpt", "P", "comment"):
         request[TEXTS[name]] = value
         return
@@ -167,7 +167,7 @@ def _as_option(request: "Request", name: str, value: str) -> None:
 
 def _switch(value: str) -> bool:
     if value not in ("y", "yes", "n", "no"):
-        raise SyntaxFault("y or n is expected")
+        raise InvalidValueError("y or n is expected")
     return value[0] == "y"
 
 

@@ -3,7 +3,7 @@
 Owns the rows, which fill the bodies of `delete_jobs`, `change_states` and `hold_jobs`.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -16,7 +16,7 @@ def hold_kinds(target: fold.Target, field: str, values: fold.Values) -> None:
     """-h of qhold and qrls: kinds u, o, s."""
     given = values[0].replace(",", "")
     if not given or any(kind not in "uos" for kind in given):
-        raise SyntaxFault(f'unknown hold list "{values[0]}" specified to -h option')
+        raise InvalidValueError(f'unknown hold list "{values[0]}" specified to -h option')
     target[field] = given
 
 
@@ -40,7 +40,7 @@ def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
         target[field] = values[0]
         return
     if "tasks" in lists[-1]:
-        raise SyntaxFault(f"-t {values[0]}: a job must stand before it")
+        raise InvalidValueError(f"-t {values[0]}: a job must stand before it")
     job = lists[-1]["targets"].pop()
     if not lists[-1]["targets"]:
         lists.pop()

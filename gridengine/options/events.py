@@ -1,6 +1,6 @@
 """Options of qevent. Source: qevent(1); statement EV-9. Owns the rows, which fill settings of the command."""
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -11,7 +11,7 @@ TRIGGERS = ("JB_END", "JB_TASK_END")
 def trigger(target: fold.Target, field: str, values: fold.Values) -> None:
     """-trigger event script; each use adds a trigger."""
     if values[0] not in TRIGGERS:
-        raise SyntaxFault(f'"{values[0]}" is no event that can trigger a script: {" and ".join(TRIGGERS)} are')
+        raise InvalidValueError(f'"{values[0]}" is no event that can trigger a script: {" and ".join(TRIGGERS)} are')
     target.setdefault(field, []).append((values[0], values[1]))
 
 

@@ -3,7 +3,7 @@
 Called through the rows of `gridengine.options.status`, `control` and `accounting`.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def given(target: Target, field: str, values: Values) -> None:
 
 
 def check_not_empty(values: Values) -> None:
-    """Raises SyntaxFault for an empty argument: the empty variable of a script must not mean all."""
+    """Raises InvalidValueError for an empty argument: the empty variable of a script must not mean all."""
     if not all(value.strip(", ") for value in values):
-        raise SyntaxFault("an argument must not be empty")
+        raise InvalidValueError("an argument must not be empty")
 
 
 def optional_names(target: Target, field: str, values: Values) -> None:
@@ -58,7 +58,7 @@ def _names(values: Values) -> list[str]:
 
 def _require_items(listed: list[str], values: Values) -> list[str]:
     if not listed:
-        raise SyntaxFault(f'"{" ".join(values)}" is an empty list')
+        raise InvalidValueError(f'"{" ".join(values)}" is an empty list')
     return listed
 
 
@@ -68,7 +68,7 @@ def codes(allowed: str, noun: str) -> "Callable[[Target, str, Values], None]":
     def fold(target: Target, field: str, values: Values) -> None:
         given = values[0].replace(",", "")
         if not given or any(code not in allowed for code in given):
-            raise SyntaxFault(f'"{values[0]}" is no {noun}, letters of {allowed} are expected')
+            raise InvalidValueError(f'"{values[0]}" is no {noun}, letters of {allowed} are expected')
         target[field] = str(target.get(field, "")) + given
 
     return fold
@@ -84,5 +84,5 @@ def date(target: Target, field: str, values: Values) -> None:
 def count(target: Target, field: str, values: Values) -> None:
     """A number that is not negative."""
     if not (values[0].isascii() and values[0].isdigit() and len(values[0]) < 10):
-        raise SyntaxFault(f'"{values[0]}" is not a number')
+        raise InvalidValueError(f'"{values[0]}" is not a number')
     target[field] = int(values[0])

@@ -8,6 +8,7 @@ Called by the request `fold_options`. Source: drmaa_attributes(3), attribute pri
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gridengine.errors import UserError
 from gridengine.files.path_aliases import parse_aliases, select_aliases
 from gridengine.options.option import OptionError, Setting, options_of, split_line, split_words
 from gridengine.options.script_options import PREFIX, script_settings
@@ -25,7 +26,7 @@ _IGNORED_CHECKS = ("w", "v", "p")
 """Values of -w whose only result is a text."""
 
 
-class _Missing(Exception):
+class _MissingValueError(UserError):
     """An option file that the request does not contain."""
 
 
@@ -43,10 +44,10 @@ class NativeOptions(NamedTuple):
 
 
 def fold_native(body: Mapping[str, Any], now: float) -> NativeOptions:
-    """Fold the texts of a request `fold_options` (docs/gdi.md has its fields). Raises OptionError, SyntaxFault."""
+    """Fold the texts of a request `fold_options` (docs/gdi.md has its fields). Raises OptionError, InvalidValueError."""
     try:
         return _fold_texts(body, now)
-    except _Missing as missing:
+    except _MissingValueError as missing:
         return NativeOptions({}, option_file=str(missing))
 
 
@@ -55,7 +56,7 @@ def _fold_texts(body: Mapping[str, Any], now: float) -> NativeOptions:
 
     def read(path: str) -> str:
         if path not in files:
-            raise _Missing(path)
+            raise _MissingValueError(path)
         text: str = files[path]
         return text
 
@@ -113,6 +114,6 @@ def _category(name: str, files: list[tuple[str, str]]) -> list[Setting]:
 
 
 def _aliases(body: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The path aliases that concern the job (sge_aliases(5)). Raises SyntaxFault."""
+    """The path aliases that concern the job (sge_aliases(5)). Raises InvalidValueError."""
     lines = [line for path, text in body.get("alias_files", ()) for line in parse_aliases(text, path)]
     return select_aliases(lines, body.get("host", ""), body.get("paths", ())) if lines else []

@@ -8,7 +8,7 @@ Declarations of an option's arguments: `date_time` (one argument), `[user_list]`
 `target...` (all tokens up to the next option, at least one), `[target...]` (the same, or none).
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError, UserError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BAD_VALUE = 7
 VERSION = "SGE 8.1.9"
 
 
-class OptionError(Exception):
+class OptionError(UserError):
     """Options that cannot be used. `text`: the reason, without the command's name; `location`: "" for the command line,
     else the position in a file (`FILE, line 3`). `hint`: a helpful line; `unknown`: the token that is no option."""
 
@@ -41,7 +41,7 @@ class OptionError(Exception):
 class Option:
     """One option: its names (with dashes), its arguments, the commands that take it, and its effect.
 
-    `fold(target, field, values)` puts the values into a request, and raises SyntaxFault for an invalid value. The target is
+    `fold(target, field, values)` puts the values into a request, and raises InvalidValueError for an invalid value. The target is
     the command's collection of options (`Submission`, a dict …).
     """
 
@@ -65,7 +65,7 @@ class Option:
         """Fold the values into the target; an invalid value becomes an OptionError that names its place."""
         try:
             self.fold(target, self.field, values)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             exit_status = fault.exit_status if fault.exit_status > 1 else BAD_VALUE
             raise OptionError(str(fault), location, exit_status, self.call) from None
 

@@ -1,6 +1,6 @@
 """Options of qstatus, which may be joined (`-ac`). Source: qstatus(1); statement UT-1. Owns the rows."""
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -27,7 +27,7 @@ def columns(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     """Names of columns divided by commas, or none."""
     for name in values[0].split(","):
         if name not in (*COLUMNS, "none"):
-            raise SyntaxFault(f'"{name}" is no column: there are {", ".join(COLUMNS)}, and none')
+            raise InvalidValueError(f'"{name}" is no column: there are {", ".join(COLUMNS)}, and none')
     target[field] = [] if "none" in values[0].split(",") else values[0].split(",")
 
 

@@ -1,6 +1,6 @@
 """Options of qsched. Source: qsched(1); statement UT-1. Owns the rows."""
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def order(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     """`j`, the only order."""
     if values[0] != "j":
-        raise SyntaxFault(f'"{values[0]}" is no order: j sorts by the number of the job')
+        raise InvalidValueError(f'"{values[0]}" is no order: j sorts by the number of the job')
     target[field] = True
 
 
@@ -22,7 +22,7 @@ def jobs(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     for text in values[0].split(","):
         job, point, task = text.partition(".")
         if not (job.isdecimal() and (task.isdecimal() or not point) and len(text) < 20):
-            raise SyntaxFault(f'"{text}" is no number of a job, nor JOB.TASK')
+            raise InvalidValueError(f'"{text}" is no number of a job, nor JOB.TASK')
         kept.append((int(job), int(task or 0)))
 
 

@@ -4,7 +4,7 @@ Owns the rows and their special folds. qrsub and qralter fill the body of the re
 `Submission`, as the submitting commands do; qrdel and qrstat fill a dict.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as plain
 from gridengine.options import submission as fold
 from gridengine.options.option import Option
@@ -24,8 +24,8 @@ def date(option: str) -> "Fold":
     def read(target: fold.Submission, field: str, values: fold.Values) -> None:
         try:
             fold.date(target, field, values)
-        except SyntaxFault as fault:
-            raise SyntaxFault(f'Wrong date/time format "{values[0]}" specified to {option} option: {fault}') from None
+        except InvalidValueError as fault:
+            raise InvalidValueError(f'Wrong date/time format "{values[0]}" specified to {option} option: {fault}') from None
 
     return read
 
@@ -36,10 +36,10 @@ def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
 
     try:
         target.request[field] = float(parse_time(values[0]))
-    except SyntaxFault:
-        raise SyntaxFault(f'Wrong time format "{values[0]}" specified to -d option') from None
+    except InvalidValueError:
+        raise InvalidValueError(f'Wrong time format "{values[0]}" specified to -d option') from None
     if target.request[field] == INFINITY:
-        raise SyntaxFault("-d: a reservation must have an end")
+        raise InvalidValueError("-d: a reservation must have an end")
 
 
 def switch(option: str) -> "Fold":
@@ -48,7 +48,7 @@ def switch(option: str) -> "Fold":
     def read(target: fold.Submission, field: str, values: fold.Values) -> None:
         value = values[0] if values else "y"
         if value.lower() not in _SWITCH:
-            raise SyntaxFault(f'invalid option argument "{option} {value}", it must be y[es] or n[o]')
+            raise InvalidValueError(f'invalid option argument "{option} {value}", it must be y[es] or n[o]')
         target.request[field] = _SWITCH[value.lower()]
 
     return read
@@ -58,7 +58,7 @@ def mail_options(target: fold.Submission, field: str, values: fold.Values) -> No
     """-m: codes b e a add up, n removes them; s is for jobs only (AR-12)."""
     codes = values[0].replace(",", "")
     if not codes or any(code not in f"{MAIL_CODES}n" for code in codes):
-        raise SyntaxFault(f'Wrong mail options list format "{values[0]}" specified to -m option')
+        raise InvalidValueError(f'Wrong mail options list format "{values[0]}" specified to -m option')
     already = str(target.request.get(field, ""))
     target.request[field] = "" if "n" in codes else "".join(x for x in "abe" if x in already or x in codes)
 
@@ -69,8 +69,8 @@ def idle(target: fold.Submission, field: str, values: fold.Values) -> None:
 
     try:
         seconds = parse_time(values[0])
-    except SyntaxFault:
-        raise SyntaxFault(f'Wrong time format "{values[0]}" specified to -idle option') from None
+    except InvalidValueError:
+        raise InvalidValueError(f'Wrong time format "{values[0]}" specified to -idle option') from None
     target.request[field] = 0.0 if seconds == INFINITY else float(seconds)
 
 
@@ -82,7 +82,7 @@ def host(target: fold.Submission, field: str, values: fold.Values) -> None:
 def validation(target: fold.Submission, field: str, values: fold.Values) -> None:
     """-w e|v."""
     if values[0] not in ("e", "v"):
-        raise SyntaxFault(f'invalid option argument "-w {values[0]}"')
+        raise InvalidValueError(f'invalid option argument "-w {values[0]}"')
     target.request[field] = values[0]
 
 

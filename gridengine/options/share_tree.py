@@ -3,7 +3,7 @@
 Owns the rows, and the names of the fields that can be printed, in their order.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -22,7 +22,7 @@ def _fields(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     fold.names(target, field, values)
     for name in target[field]:
         if name not in FIELDS:
-            raise SyntaxFault(f'there is no field "{name}", only {", ".join(FIELDS)}')
+            raise InvalidValueError(f'there is no field "{name}", only {", ".join(FIELDS)}')
 
 
 def _format(target: "dict[str, Any]", field: str, values: list[str]) -> None:
@@ -30,13 +30,13 @@ def _format(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     import re
 
     if not re.fullmatch(r"(?:[^%]|%%)*%-?[0-9]{0,4}(?:\.[0-9]{1,4})?s(?:[^%]|%%)*", values[0]):
-        raise SyntaxFault(f'"{values[0]}" is no format with one %s')
+        raise InvalidValueError(f'"{values[0]}" is no format with one %s')
     target[field] = values[0]
 
 
 def _mode(target: "dict[str, Any]", field: str, values: list[str]) -> None:
     if values[0] not in MODES:
-        raise SyntaxFault(f'"{values[0]}" is no output mode, {", ".join(MODES)} are expected')
+        raise InvalidValueError(f'"{values[0]}" is no output mode, {", ".join(MODES)} are expected')
     target[field] = values[0]
 
 

@@ -3,7 +3,7 @@
 Owns the rows, which fill the bodies of the reading request `status` (docs/gdi.md) and settings of the display.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
@@ -17,11 +17,11 @@ def job_states(target: fold.Target, field: str, values: fold.Values) -> None:
     kept: list[str] = target.setdefault(field, [])
     rest = values[0].removesuffix("+")
     if not rest:
-        raise SyntaxFault(f'"{values[0]}" is no job state')
+        raise InvalidValueError(f'"{values[0]}" is no job state')
     while rest:
         state = next((state for state in _JOB_STATES if rest.startswith(state)), None)
         if state is None:
-            raise SyntaxFault(f'"{values[0]}" is no job state')
+            raise InvalidValueError(f'"{values[0]}" is no job state')
         rest = rest[len(state) :]
         kept.extend(_HOLDS if state == "h" else ["p", "r", "s"] if state == "a" else [state])
 
@@ -30,7 +30,7 @@ def grouping(target: fold.Target, field: str, values: fold.Values) -> None:
     """-g {c|d|t}[+]: cluster queues, single array tasks, single parallel tasks; several may be given."""
     given = values[0].replace(",", "").removesuffix("+")
     if not given or any(code not in "cdt" for code in given):
-        raise SyntaxFault(f'invalid option argument "-g {values[0]}"')
+        raise InvalidValueError(f'invalid option argument "-g {values[0]}"')
     target[field] = str(target.get(field, "")) + given
 
 

@@ -5,7 +5,7 @@ functions; `gdi.requests.Submit` defines the fields. Pure and light: time, direc
 are arguments.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Values = list[str]
 
 
-class BadForm(SyntaxFault):
+class MalformedValueError(InvalidValueError):
     """An impossible value of an option for which 8.1.9 exits with 2."""
 
     exit_status = 2
@@ -73,7 +73,7 @@ def split_list(text: str) -> list[str]:
 
     found = quoted_items(text)
     if not found:
-        raise SyntaxFault(f'"{text}" is an empty list')
+        raise InvalidValueError(f'"{text}" is an empty list')
     return found
 
 
@@ -105,7 +105,7 @@ def opposite(target: Submission, field: str, values: Values) -> None:
 
 def _switch(value: str) -> bool:
     if value.lower() not in _SWITCH:
-        raise SyntaxFault(f'"{value}" is neither y[es] nor n[o]')
+        raise InvalidValueError(f'"{value}" is neither y[es] nor n[o]')
     return _SWITCH[value.lower()]
 
 
@@ -126,14 +126,14 @@ def verifier(target: Submission, field: str, values: Values) -> None:
 def name(target: Submission, field: str, values: Values) -> None:
     """-N: the qmaster checks the remaining rules (SB-9); a name with a slash could never be a file name."""
     if "/" in values[0]:
-        raise BadForm("argument to -N option must not contain /")
+        raise MalformedValueError("argument to -N option must not contain /")
     if not values[0]:
-        raise BadForm("argument to -N option must not be empty")
+        raise MalformedValueError("argument to -N option must not be empty")
     target.request[field] = values[0]
 
 
 def number(
-    low: int, high: int, noun: str, fault: type[SyntaxFault] = SyntaxFault
+    low: int, high: int, noun: str, fault: type[InvalidValueError] = InvalidValueError
 ) -> "Callable[[Submission, str, Values], None]":
     """A fold function for an integer within low..high, which raises `fault` for any other value."""
 
@@ -147,12 +147,12 @@ def number(
     return fold
 
 
-job_share = number(0, 2**31 - 1, "job share", BadForm)
+job_share = number(0, 2**31 - 1, "job share", MalformedValueError)
 def reservation(target: Submission, field: str, values: Values) -> None:
     """-ar id; 0 takes a job out of its reservation (SO-3). Exit code: O."""
     value = values[0]
     if not (value.isascii() and value.isdigit() and int(value) < 2**31):
-        raise BadForm(f'invalid advance reservation id "{value}", must be an unsigned integer')
+        raise MalformedValueError(f'invalid advance reservation id "{value}", must be an unsigned integer')
     target.request[field] = int(value)
 
 
@@ -172,9 +172,9 @@ def paths(target: Submission, field: str, values: Values) -> None:
         if not colon or "/" in host:
             host, path = "", item
         if not path:
-            raise SyntaxFault(f'"{item}" names no path')
+            raise InvalidValueError(f'"{item}" names no path')
         if host in named:
-            raise SyntaxFault(f'"{values[0]}": two files are specified for the same host{host and f", {host}"}')
+            raise InvalidValueError(f'"{values[0]}": two files are specified for the same host{host and f", {host}"}')
         named.append(host)
         position = next((i for i, pair in enumerate(by_host) if pair[0] == host), len(by_host))
         by_host[position : position + 1] = [[host, path]]
@@ -188,7 +188,7 @@ def requests(target: Submission, field: str, values: Values) -> None:
     for item in split_requests(values[0]):
         resource = item.partition("=")[0]
         if not resource:
-            raise SyntaxFault(f'"{values[0]}" is not a list of resource=value')
+            raise InvalidValueError(f'"{values[0]}" is not a list of resource=value')
         position = next((i for i, other in enumerate(requested) if other.partition("=")[0] == resource), len(requested))
         requested[position : position + 1] = [item]
 
@@ -217,7 +217,7 @@ def predecessors(target: Submission, field: str, values: Values) -> None:
     if values[0]:
         earlier.extend(item for item in split_list(values[0]) if item not in earlier)
     elif target.command != "qalter":
-        raise SyntaxFault("a list of jobs must not be empty")
+        raise InvalidValueError("a list of jobs must not be empty")
 
 
 def hard(target: Submission, field: str, values: Values) -> None:
@@ -236,7 +236,7 @@ def variables(target: Submission, field: str, values: Values) -> None:
     for item in split_list(values[0]):
         variable, equals, value = item.partition("=")
         if not variable:
-            raise SyntaxFault(f'"{item}" is not a variable to export')
+            raise InvalidValueError(f'"{item}" is not a variable to export')
         if equals:
             _export(target, variable, value)
         else:
@@ -258,7 +258,7 @@ def display(target: Submission, field: str, values: Values) -> None:
 
 def _export(target: Submission, variable: str, value: str) -> None:
     if _unreadable(value) or _unreadable(variable):
-        raise SyntaxFault(f"the value of {variable!a} is not text in UTF-8")
+        raise InvalidValueError(f"the value of {variable!a} is not text in UTF-8")
     environment = target.request.setdefault("environment", {})
     if variable not in environment:
         target.collection("environment_names").append(variable)
@@ -278,7 +278,7 @@ def context(target: Submission, field: str, values: Values) -> None:
     """
     pairs = [item.partition("=")[::2] for item in split_list(values[0])]
     if not all(variable for variable, _ in pairs):
-        raise SyntaxFault(f'"{values[0]}" is not a list of variable[=value]')
+        raise InvalidValueError(f'"{values[0]}" is not a list of variable[=value]')
     if target.command == "qalter":
         changes = target.collection("context_changes")
         if field == "sc":
@@ -299,7 +299,7 @@ def mail_options(target: Submission, field: str, values: Values) -> None:
     """-m: codes a b e s add up over all sources, n removes them (SO-19)."""
     codes = values[0].replace(",", "")
     if not codes or any(code not in MAIL_CODES for code in codes):
-        raise SyntaxFault(f'wrong mail options list format "{values[0]}" specified to -m option')
+        raise InvalidValueError(f'wrong mail options list format "{values[0]}" specified to -m option')
     already = str(target.request.get(field, ""))
     target.request[field] = "" if "n" in codes else "".join(x for x in MAIL_ON if x in already or x in codes)
 
@@ -307,7 +307,7 @@ def mail_options(target: Submission, field: str, values: Values) -> None:
 def parallel_environment(target: Submission, field: str, values: Values) -> None:
     """-pe name range (SO-28)."""
     if not values[0]:
-        raise SyntaxFault("-pe: the name of a parallel environment must not be empty")
+        raise InvalidValueError("-pe: the name of a parallel environment must not be empty")
     if not values[1].isdecimal() or int(values[1]) == 0:
         from gridengine.values.ranges import parse_slot_ranges
 
@@ -329,7 +329,7 @@ def tasks(target: Submission, field: str, values: Values) -> None:
     if ":" in value and "-" not in value:
         value = value.replace(":", "-", 1)
     if value == "0":
-        raise SyntaxFault("0 is an invalid task id")
+        raise InvalidValueError("0 is an invalid task id")
     if not value.isdecimal():
         from gridengine.values.ranges import Ranges
 
@@ -341,7 +341,7 @@ def holds(target: Submission, field: str, values: Values) -> None:
     """-h: a user hold; with an argument (qalter, qhold, qrls, qresub) the holds with these codes of `u s o n U S O` (SO-13)."""
     codes = values[0].replace(",", "") if values else "u"
     if not codes or any(code not in "usonUSO" for code in codes):
-        raise SyntaxFault(f'unknown hold list "{values[0]}" specified to -h option')
+        raise InvalidValueError(f'unknown hold list "{values[0]}" specified to -h option')
     target.request[field] = codes
 
 
@@ -353,15 +353,15 @@ def checkpoint_when(target: Submission, field: str, values: Values) -> None:
 
         try:
             parse_time(value)
-        except SyntaxFault:
-            raise BadForm(f'-c: "{value}" is neither letters of nsmxr nor an interval') from None
+        except InvalidValueError:
+            raise MalformedValueError(f'-c: "{value}" is neither letters of nsmxr nor an interval') from None
     target.request[field] = value
 
 
 def validation(target: Submission, field: str, values: Values) -> None:
     """-w e|w|n|p|v (SO-41)."""
     if values[0] not in ("e", "w", "n", "p", "v"):
-        raise SyntaxFault(f'invalid option argument "-w {values[0]}"')
+        raise InvalidValueError(f'invalid option argument "-w {values[0]}"')
     target.request[field] = values[0]
 
 
@@ -376,7 +376,7 @@ def binding(target: Submission, field: str, values: Values) -> None:
         or (strategy == "striding" and len(parts) in (2, 3) and all(amount[:2]) and all(socket_core[2:]))
         or (strategy == "explicit" and parts and all(socket_core) and len(set(parts)) == len(parts))
     ):
-        raise BadForm(f'-binding: "{values[-1]}" is no binding strategy')
+        raise MalformedValueError(f'-binding: "{values[-1]}" is no binding strategy')
     target.request[field] = f"{instance} {values[-1]}"
 
 

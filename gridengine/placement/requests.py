@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.parallel import SlotRanges, matching_pes
@@ -206,7 +206,7 @@ def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
         return f'the value for the resource "{entry.name}" is missing'
     try:
         demand = Demand(entry, value)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return f'the value for the resource "{entry.name}" is wrong: {fault}'
     if entry.is_consumable and demand.amount < 0:
         return f'the resource "{entry.name}" is consumable: {value} is negative'

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.values.ranges import MAX_SLOTS
 from gridengine.values.units import (
@@ -49,7 +49,7 @@ HIGH_IS_STRICT = frozenset((">", ">="))
 
 
 def typed_value(kind: str, text: str) -> Value:
-    """The value of a text for a complex type. Raises SyntaxFault. Source: CX-4."""
+    """The value of a text for a complex type. Raises InvalidValueError. Source: CX-4."""
     if kind in STRING_TYPES:
         return text
     if kind == "TIME":
@@ -64,13 +64,13 @@ def typed_value(kind: str, text: str) -> Value:
 def requested_amount(entry: ComplexEntry, text: str) -> float:
     """The amount of a request for a numeric attribute; two slots share `1/2` of a consumable (AR-126).
 
-    Raises SyntaxFault.
+    Raises InvalidValueError.
     """
     top, slash, bottom = text.partition("/")
     if not slash or not entry.is_consumable:
         return float(typed_value(entry.type, text))
     if not bottom.isdecimal() or not int(bottom):
-        raise SyntaxFault(f'"{bottom}" is not a number of slots that share {top}')
+        raise InvalidValueError(f'"{bottom}" is not a number of slots that share {top}')
     return float(typed_value(entry.type, top)) / int(bottom)
 
 
@@ -94,7 +94,7 @@ def reported_value(kind: str, text: str) -> Value | None:
     """
     try:
         value = typed_value(kind, text)
-    except SyntaxFault:
+    except InvalidValueError:
         return None
     return whole(float(value)) if kind == "INT" else value
 

@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 REQUEST = "join"
 """The one request that a host without keys may make."""
@@ -41,13 +41,13 @@ class JoinToken(NamedTuple):
 
 
 def parse_token(text: str) -> JoinToken:
-    """Raises SyntaxFault."""
+    """Raises InvalidValueError."""
     try:
         data = base64.urlsafe_b64decode(text.removeprefix(_PREFIX).encode("ascii"))
     except (binascii.Error, UnicodeError, ValueError):
         data = b""
     if not text.startswith(_PREFIX) or len(data) != _NUMBER + _SECRET + _FINGERPRINT:
-        raise SyntaxFault("not a valid join token (is it truncated?)")
+        raise InvalidValueError("not a valid join token (is it truncated?)")
     return JoinToken(data[:_NUMBER].hex(), data[_NUMBER:-_FINGERPRINT], data[-_FINGERPRINT:])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.jobs import Grant, Job, Tickets
 from gridengine.state.reservations import JobReservation
 
@@ -61,7 +61,7 @@ class JobFault(Struct, array_like=True):
     @classmethod
     def of(cls, job: Job, error: Exception) -> JobFault:
         """The fault of a job for which the scheduler, or the check of its orders, failed with `error`."""
-        kind = "" if isinstance(error, SyntaxFault) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, InvalidValueError) else f"{type(error).__name__}: "
         reason = f"the scheduler cannot handle this job ({kind}{error})"[:MAX_REASON_LENGTH]
         cause, trace = "", error.__traceback__
         while trace is not None:

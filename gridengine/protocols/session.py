@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections import deque
 from struct import Struct
 
+from gridengine.errors import CorruptDataError
+
 INPUT, OUTPUT, ERROR, EXIT = b"i", b"o", b"s", b"x"
 WINDOW, END, SUPERSEDED, ACKNOWLEDGED = b"w", b"e", b"d", b"a"
 NUMBERED = frozenset((INPUT, OUTPUT, ERROR, EXIT))
@@ -44,7 +46,7 @@ WindowSize = tuple[int, int, int, int]
 LOCALHOST = "localhost"
 
 
-class BrokenSession(Exception):
+class BrokenSessionError(CorruptDataError):
     """The other side violated the protocol."""
 
 
@@ -64,7 +66,7 @@ def encode_acknowledgement(count: int) -> bytes:
 
 def decode_acknowledgement(data: bytes) -> int:
     if len(data) != _COUNT.size:
-        raise BrokenSession("an acknowledgement of a wrong length")
+        raise BrokenSessionError("an acknowledgement of a wrong length")
     return int(_COUNT.unpack(data)[0])
 
 
@@ -74,7 +76,7 @@ def encode_window_size(size: WindowSize) -> bytes:
 
 def decode_window_size(data: bytes) -> WindowSize:
     if len(data) != _SIZE.size:
-        raise BrokenSession("a window size of a wrong length")
+        raise BrokenSessionError("a window size of a wrong length")
     rows, columns, width, height = _SIZE.unpack(data)
     return rows, columns, width, height
 
@@ -119,9 +121,9 @@ class Outbox:
         return b"".join(self._frames[index] for index in range(start, len(self._frames)))
 
     def acknowledge(self, count: int) -> None:
-        """Note that the other side has received `count` frames. Raises BrokenSession for a count that was never sent."""
+        """Note that the other side has received `count` frames. Raises BrokenSessionError for a count that was never sent."""
         if count > self._first + len(self._frames):
-            raise BrokenSession("an acknowledgement of what was not sent")
+            raise BrokenSessionError("an acknowledgement of what was not sent")
         for number in range(self._acknowledged, count):
             self._open -= len(self._frames[number - self._first])
         self._acknowledged = max(self._acknowledged, count)
@@ -131,13 +133,13 @@ class Outbox:
 
     def resume(self, count: int | None) -> int:
         """Start a new connection. `count`: frames that the other side has, None for a new client. Returns the number of the first
-        frame to be sent. Raises BrokenSession when that frame is gone."""
+        frame to be sent. Raises BrokenSessionError when that frame is gone."""
         if count is None:
             self._sent = self._first
         elif self._first <= count <= self._first + len(self._frames):
             self._sent = count
         else:
-            raise BrokenSession("the missing frames are no longer kept")
+            raise BrokenSessionError("the missing frames are no longer kept")
         return self._sent
 
 
@@ -155,13 +157,13 @@ class Inbox:
             self.count = count
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """Add received bytes. Returns kind and data of every frame that is complete now. Raises BrokenSession."""
+        """Add received bytes. Returns kind and data of every frame that is complete now. Raises BrokenSessionError."""
         data = self._data + data if self._data else data
         found, position = [], 0
         while position + _HEADER.size <= len(data):
             kind, length = _HEADER.unpack_from(data, position)
             if length > MAX_FRAME_BYTES:
-                raise BrokenSession("a frame that is too long")
+                raise BrokenSessionError("a frame that is too long")
             start = position + _HEADER.size
             if start + length > len(data):
                 break

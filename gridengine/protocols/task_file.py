@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gridengine.errors import CorruptDataError
+
 Number = int | float
 #: The kernel's maximum of a limit; a larger limit has the same effect.
 MAX_LIMIT = 2**63 - 1
@@ -27,7 +29,7 @@ CONFIG, PRIVATE_CONFIG = "config", "config.json"
 EXECD = "execd"
 
 
-class TaskFileError(ValueError):
+class TaskFileError(CorruptDataError, ValueError):
     """The `config` of a task cannot be used; the text names the key and the reason."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from gridengine.state.events import AnyEvent
 from gridengine.state.instances import rebuild_instances
 from gridengine.state.machines import configuration, host, instance, job, reservation, slave, task, usage
-from gridengine.state.machines.event import Event, InvalidTransition, StateOf
+from gridengine.state.machines.event import Event, InvalidTransitionError, StateOf
 from gridengine.state.state import State
 
 MACHINES = (configuration, job, task, slave, instance, host, reservation, usage)
@@ -28,13 +28,13 @@ CHECKS: dict[type[Event], tuple[StateOf, Mapping[str, str | tuple[str, ...]]]] =
 
 
 def apply(state: State, event: AnyEvent) -> None:
-    """Apply one event. Raises InvalidTransition, with the state unchanged, if its machine's table does not allow it."""
+    """Apply one event. Raises InvalidTransitionError, with the state unchanged, if its machine's table does not allow it."""
     kind = type(event)
     check = CHECKS.get(kind)
     if check is not None:
         was = check[0](state, event)
         if was not in check[1]:
-            raise InvalidTransition(event, was)
+            raise InvalidTransitionError(event, was)
     HANDLERS[kind](state, event)
 
 

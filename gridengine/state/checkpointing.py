@@ -6,7 +6,7 @@ sge_submit(1) -c; statements CK-3 … CK-7, QC-11.
 
 from __future__ import annotations
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
@@ -24,7 +24,7 @@ def is_occasion(text: str) -> bool:
         return True
     try:
         return parse_time(text) != INFINITY
-    except SyntaxFault:
+    except InvalidValueError:
         return False
 
 

@@ -16,7 +16,7 @@ from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Calendar(NamedTuple):
 
 
 def parse_calendar(year: str, week: str) -> Calendar:
-    """Read both fields. Raises SyntaxFault."""
+    """Read both fields. Raises InvalidValueError."""
     return Calendar(parse_year(year), parse_week(week))
 
 
@@ -106,9 +106,9 @@ def _parse(field: str, text: str) -> tuple[CalendarEntry, ...]:
         except UnexpectedInput as error:
             column = error.pos_in_stream
             position = f"at position {column + 1}" if column is not None and 0 <= column < len(part) else "at its end"
-            raise SyntaxFault(f'the entry "{part}" is wrong {position}') from None
-        except SyntaxFault as fault:
-            raise SyntaxFault(f'the entry "{part}" is wrong: {fault}') from None
+            raise InvalidValueError(f'the entry "{part}" is wrong {position}') from None
+        except InvalidValueError as fault:
+            raise InvalidValueError(f'the entry "{part}" is wrong: {fault}') from None
     return tuple(entries)
 
 
@@ -144,7 +144,7 @@ def _tokens(tree: Tree[Token]) -> list[str]:
 
 def _parse_within(text: str, low: int, high: int, noun: str) -> int:
     if not low <= int(text) <= high:
-        raise SyntaxFault(f"{int(text)} is not within {low} and {high}, the range of a {noun}")
+        raise InvalidValueError(f"{int(text)} is not within {low} and {high}, the range of a {noun}")
     return int(text)
 
 
@@ -153,7 +153,7 @@ def _name_index(text: str, names: Sequence[str], noun: str) -> int:
     for index, name in enumerate(names):
         if text.lower().startswith(name):
             return index
-    raise SyntaxFault(f'"{text}" is not a {noun}')
+    raise InvalidValueError(f'"{text}" is not a {noun}')
 
 
 def _day(tree: Tree[Token]) -> date:
@@ -161,16 +161,16 @@ def _day(tree: Tree[Token]) -> date:
     number = _parse_within(month, 1, 12, "month") if month.isdecimal() else _name_index(month, _MONTHS, "month") + 1
     try:
         return date(_parse_within(year, 1970, 2037, "year"), number, _parse_within(day, 1, 31, "day"))
-    except SyntaxFault:
+    except InvalidValueError:
         raise
     except ValueError:
-        raise SyntaxFault(f"there is no {day}.{month}.{year}") from None
+        raise InvalidValueError(f"there is no {day}.{month}.{year}") from None
 
 
 def _year_range(tree: Tree[Token]) -> tuple[date, date]:
     days = [_day(part) for part in _trees(tree)]
     if days[0] > days[-1]:
-        raise SyntaxFault("the first day of a range must not be after the second")
+        raise InvalidValueError("the first day of a range must not be after the second")
     return days[0], days[-1]
 
 
@@ -180,7 +180,7 @@ def _week_range(tree: Tree[Token]) -> Iterable[int]:
         return days
     first, last = days
     if first == last:
-        raise SyntaxFault("the days of a range must differ")
+        raise InvalidValueError("the days of a range must differ")
     return [day % _WEEK for day in range(first, (last if last > first else last + _WEEK) + 1)]
 
 
@@ -191,7 +191,7 @@ def _clock(tree: Tree[Token]) -> int:
     second = _parse_within(tokens[2], 0, 59, "second") if len(tokens) > 2 else 0
     seconds = hour * 3600 + minute * 60 + second
     if seconds > _DAY_SECONDS:
-        raise SyntaxFault("a day ends at 24:00:00")
+        raise InvalidValueError("a day ends at 24:00:00")
     return seconds
 
 
@@ -199,7 +199,7 @@ def _hour_range(tree: Tree[Token]) -> list[tuple[int, int]]:
     """One span, or two of the same day where the end is before the start (CA-5)."""
     start, end = (_clock(part) for part in _trees(tree))
     if start == end:
-        raise SyntaxFault("a range of hours must not end where it begins, 0-24 is the whole day")
+        raise InvalidValueError("a range of hours must not end where it begins, 0-24 is the whole day")
     if start < end:
         return [(start, end)]
     return [span for span in ((0, end), (start, _DAY_SECONDS)) if span[0] < span[1]]

@@ -1,7 +1,7 @@
 """Rules of host groups: membership by properties of a host, not by its name.
 
 Owns the grammar and its meaning over the values of one host. Called by the model of host groups and by the qmaster, which
-keeps the members up to date. Readers raise SyntaxFault. Source: HG-12; docs/adr/0005-rules-of-host-groups.md.
+keeps the members up to date. Readers raise InvalidValueError. Source: HG-12; docs/adr/0005-rules-of-host-groups.md.
 
 Grammar:
     rule       = conjunct {"|" conjunct}            conjunct = factor {"&" factor}
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import check_object_name
 from gridengine.syntax.wildcard import compile_expression, matches
 
@@ -48,7 +48,7 @@ _MAX_DEPTH = 100
 
 Value = float | str
 ValueOf = Callable[[str, str], Value]
-"""(name of a complex, text) -> number for numeric types, else the text. Raises SyntaxFault."""
+"""(name of a complex, text) -> number for numeric types, else the text. Raises InvalidValueError."""
 
 
 class Comparison(NamedTuple):
@@ -65,7 +65,7 @@ class Comparison(NamedTuple):
             return False
         try:
             actual, expected = value_of(self.name, text), value_of(self.name, self.value)
-        except SyntaxFault:
+        except InvalidValueError:
             return False
         if isinstance(actual, str) or isinstance(expected, str):
             return matches(self.value, text) == (self.relop == "=")
@@ -85,13 +85,13 @@ class HostRule:
         from lark import UnexpectedInput
 
         if text.count("(") + text.count("!") > _MAX_DEPTH:
-            raise SyntaxFault(f"the rule has more than {_MAX_DEPTH} brackets and negations")
+            raise InvalidValueError(f"the rule has more than {_MAX_DEPTH} brackets and negations")
         try:
             self._tree = _grammar().parse(text)
         except UnexpectedInput as error:
             position = error.pos_in_stream
             where = f"at position {position + 1}" if position is not None and 0 <= position < len(text) else "at its end"
-            raise SyntaxFault(f'the rule "{text}" is wrong {where}: NAME=VALUE with & | ! ( ) is expected') from None
+            raise InvalidValueError(f'the rule "{text}" is wrong {where}: NAME=VALUE with & | ! ( ) is expected') from None
         #: all comparisons, in the order of the text
         self.tests = tuple(_tests(self._tree))
         for test in self.tests:
@@ -114,8 +114,8 @@ def _check_pattern(text: str, value: str) -> None:
     """Refuse a value that is no valid pattern, so that no host can make a rule fail later."""
     try:
         compile_expression(value)
-    except SyntaxFault as fault:
-        raise SyntaxFault(f'the rule "{text}" is wrong: {fault}') from None
+    except InvalidValueError as fault:
+        raise InvalidValueError(f'the rule "{text}" is wrong: {fault}') from None
 
 
 @cache

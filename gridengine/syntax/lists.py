@@ -1,12 +1,12 @@
 """Names, lists of names and lists of `name=value` as they stand in configuration files and requests.
 
 Owns the allowed characters of names and the division of lists. Must not import anything slow: clients load it.
-Called by `gridengine.config`, the request list and the option table. Readers raise SyntaxFault.
+Called by `gridengine.config`, the request list and the option table. Readers raise InvalidValueError.
 Source: sge_types(5) object_name, host_name; CQ-5, CQ-24, CQ-36, QC-4, QC-30.
 """
 
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -34,39 +34,39 @@ def none_as_null(text: str) -> str | None:
 def check_object_name(text: str) -> str:
     """The name itself. Source: CQ-36."""
     if not text:
-        raise SyntaxFault("a name is missing")
+        raise InvalidValueError("a name is missing")
     if len(text) > _MAX_NAME_LENGTH:
-        raise SyntaxFault(f"a name may have up to {_MAX_NAME_LENGTH} characters, this one has {len(text)}")
+        raise InvalidValueError(f"a name may have up to {_MAX_NAME_LENGTH} characters, this one has {len(text)}")
     if text[0] in ".#":
-        raise SyntaxFault(f'"{text}" is not a valid name: it must not begin with "{text[0]}"')
+        raise InvalidValueError(f'"{text}" is not a valid name: it must not begin with "{text[0]}"')
     for character in text:
         if character in FORBIDDEN_IN_NAMES or not "!" <= character <= "~":
-            raise SyntaxFault(f'"{text}" is not a valid name: the character "{character}" is not allowed in it')
+            raise InvalidValueError(f'"{text}" is not a valid name: the character "{character}" is not allowed in it')
     if text.lower() in RESERVED_NAMES:
-        raise SyntaxFault(f'"{text}" is reserved and cannot be a name')
+        raise InvalidValueError(f'"{text}" is reserved and cannot be a name')
     return text
 
 
 def check_host_name(text: str) -> str:
     """A host name in lower case. Refuses reserved names and forbidden characters."""
     if len(text) > _MAX_HOST_NAME_LENGTH:
-        raise SyntaxFault(f"a host name may have up to {_MAX_HOST_NAME_LENGTH} characters, this one has {len(text)}")
+        raise InvalidValueError(f"a host name may have up to {_MAX_HOST_NAME_LENGTH} characters, this one has {len(text)}")
     allowed = text.isascii() and text.replace("-", "").replace(".", "").replace("_", "").isalnum()
     if not allowed or text[0] in "-.":
-        raise SyntaxFault(f'"{text}" is not a valid host name')
+        raise InvalidValueError(f'"{text}" is not a valid host name')
     if text.lower() in RESERVED_HOST_NAMES:
-        raise SyntaxFault(f'"{text}" is reserved and cannot be the name of a host')
+        raise InvalidValueError(f'"{text}" is reserved and cannot be the name of a host')
     return text.lower()
 
 
 def check_group_name(text: str) -> str:
     """The name of a host group, which begins with @. Source: HG-2."""
     if not text.startswith("@"):
-        raise SyntaxFault(f'the name of a host group must begin with "@", "{text}" does not')
+        raise InvalidValueError(f'the name of a host group must begin with "@", "{text}" does not')
     try:
         check_object_name(text[1:])
-    except SyntaxFault as fault:
-        raise SyntaxFault(f'"{text}" is not a valid name of a host group: {fault}') from None
+    except InvalidValueError as fault:
+        raise InvalidValueError(f'"{text}" is not a valid name of a host group: {fault}') from None
     return text
 
 
@@ -120,15 +120,15 @@ def split_pairs(text: str, value_required: bool = True) -> list[tuple[str, str]]
             continue
         name, equal, value = element.partition("=")
         if not name:
-            raise SyntaxFault(f'"{element}" has no name before the equal sign')
+            raise InvalidValueError(f'"{element}" has no name before the equal sign')
         if "=" in value:
-            raise SyntaxFault(f'"{element}" has more than one equal sign')
+            raise InvalidValueError(f'"{element}" has more than one equal sign')
         if value_required and not value:
-            raise SyntaxFault(f'"{name}" has no value, name=value is expected')
+            raise InvalidValueError(f'"{name}" has no value, name=value is expected')
         if equal and not value:
-            raise SyntaxFault(f'"{name}" has no value behind its equal sign')
+            raise InvalidValueError(f'"{name}" has no value behind its equal sign')
         if name in pairs:
-            raise SyntaxFault(f'"{name}" is given twice')
+            raise InvalidValueError(f'"{name}" is given twice')
         pairs[name] = value
     return list(pairs.items())
 

@@ -4,7 +4,7 @@ Owns the grammar and its evaluation. Called by the models of the scheduler and o
 
 Grammar (sched_conf(5) load_formula; LS-7, RQ-5):
     formula = ["+" | "-"] term {("+" | "-") term}       term = number | name ["*" number]
-No blanks are allowed. Readers raise SyntaxFault. Sites spread jobs by free slots with a sign in front (`-slots`): 8.1.9
+No blanks are allowed. Readers raise InvalidValueError. Sites spread jobs by free slots with a sign in front (`-slots`): 8.1.9
 accepts it, though its manual does not mention it. In a dynamic limit a name has a `$` in front.
 """
 
@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import check_object_name, is_none
 from gridengine.values.units import parse_double
 
@@ -48,7 +48,7 @@ class LoadFormula(NamedTuple):
 def parse_load_formula(text: str) -> LoadFormula:
     """Read a load formula. Refuses `none`, and a factor that is not a number."""
     if is_none(text):
-        raise SyntaxFault("a load formula is required, NONE is not one")
+        raise InvalidValueError("a load formula is required, NONE is not one")
     return _parse(text, prefix="")
 
 
@@ -59,7 +59,7 @@ def parse_dynamic_limit(text: str) -> LoadFormula:
 
 def _parse(text: str, prefix: str) -> LoadFormula:
     if " " in text or "\t" in text:
-        raise SyntaxFault(f'"{text}" must not hold blanks')
+        raise InvalidValueError(f'"{text}" must not hold blanks')
     signed = text if text.startswith(("+", "-")) else f"+{text}"
     _, *pieces = _SIGNS.split(signed)
     signs = (-1.0 if sign == "-" else 1.0 for sign in pieces[::2])
@@ -70,29 +70,29 @@ def _parse(text: str, prefix: str) -> LoadFormula:
 def _term(text: str, sign: float, prefix: str) -> Term:
     head, star, factor = text.partition("*")
     if not head or (star and not factor):
-        raise SyntaxFault("a value is missing beside an operator")
+        raise InvalidValueError("a value is missing beside an operator")
     weight = sign * (_weight(factor) if star else 1.0)
     if head[0].isdecimal() or head[0] == ".":
         if star and not _is_number(factor):
-            raise SyntaxFault(f'"{factor}" stands as a factor, only numbers are allowed there')
+            raise InvalidValueError(f'"{factor}" stands as a factor, only numbers are allowed there')
         return Term("", weight * _weight(head), text)
     if prefix and not head.startswith(prefix):
-        raise SyntaxFault(f'"{head}" is neither a number nor the {prefix}name of an attribute')
+        raise InvalidValueError(f'"{head}" is neither a number nor the {prefix}name of an attribute')
     name = head.removeprefix(prefix)
     if "*" in factor:
-        raise SyntaxFault(f'"{text}" has more than one factor')
+        raise InvalidValueError(f'"{text}" has more than one factor')
     return Term(check_object_name(name), weight, text)
 
 
 def _is_number(text: str) -> bool:
     try:
         parse_double(text)
-    except SyntaxFault:
+    except InvalidValueError:
         return False
     return True
 
 
 def _weight(text: str) -> float:
     if not _is_number(text) or not (text[0].isdecimal() or text[0] == "."):
-        raise SyntaxFault(f'"{text}" stands as a factor, only numbers are allowed there')
+        raise InvalidValueError(f'"{text}" stands as a factor, only numbers are allowed there')
     return parse_double(text)

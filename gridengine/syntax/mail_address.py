@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 #: bytes of an address: 64 and 255 of RFC 5321 section 4.5.3.1, and the `@`
 MAX_ADDRESS_BYTES = 320
@@ -20,9 +20,9 @@ _ADDRESS = re.compile(r"\w[\w.+=%-]*(@[^\W_]([^\W_]|[.-])*)?")
 
 
 def check_mail_address(text: str) -> str:
-    """The address itself. Raises SyntaxFault. Source: sge_submit(1) -M `user[@host]`; SO-19."""
+    """The address itself. Raises InvalidValueError. Source: sge_submit(1) -M `user[@host]`; SO-19."""
     if len(text.encode("utf-8", "replace")) > MAX_ADDRESS_BYTES:
-        raise SyntaxFault(f"a mail address must not be longer than {MAX_ADDRESS_BYTES} bytes")
+        raise InvalidValueError(f"a mail address must not be longer than {MAX_ADDRESS_BYTES} bytes")
     if not _ADDRESS.fullmatch(text):
-        raise SyntaxFault(f"{text!a} is no mail address: a user name, or local@domain")
+        raise InvalidValueError(f"{text!a} is no mail address: a user name, or local@domain")
     return text

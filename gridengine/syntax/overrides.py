@@ -1,7 +1,7 @@
 """Host dependent values of queue attributes: `default,[host_or_group=value],...`.
 
 Owns the division of an attribute's text into its default and its tuples, and the choice of a host's value. Does not know the
-types of values. Called by `gridengine.config` and by the -Xattr verbs of qconf. Readers raise SyntaxFault.
+types of values. Called by `gridengine.config` and by the -Xattr verbs of qconf. Readers raise InvalidValueError.
 
 Grammar (queue_conf(5) FORMAT; CQ-7, CQ-8, CQ-11, CQ-24, CQ-25, X-2):
     overrides = default {"," "[" identifier "=" value "]"}      identifier = host | "@" group
@@ -10,7 +10,7 @@ Blanks are allowed around the commas between tuples. A default is required; two 
 
 from collections.abc import Iterable, Mapping
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import check_host_identifier
 
 
@@ -29,12 +29,12 @@ class Overrides:
         """Read the text of an attribute. Only text with brackets can have tuples."""
         default, *rest = _divide(text)
         if default.startswith("[") and default.endswith("]"):
-            raise SyntaxFault("the default value is missing: the text must begin with a value outside of brackets")
+            raise InvalidValueError("the default value is missing: the text must begin with a value outside of brackets")
         tuples: dict[str, str] = {}
         for part in rest:
             identifier, value = _tuple_of(part)
             if identifier in tuples:
-                raise SyntaxFault(f'"{identifier}" has more than one value')
+                raise InvalidValueError(f'"{identifier}" has more than one value')
             tuples[identifier] = value
         return cls(default, tuples)
 
@@ -85,12 +85,12 @@ def _divide(text: str) -> list[str]:
     while start > 0 and text[:start].rstrip()[-1:] != ",":
         # A bracket within the default belongs to it unless it looks like a tuple that lacks its comma.
         if text[start - 1] == " " and text.rstrip().endswith("]"):
-            raise SyntaxFault(f'a comma is missing before "{text[start:]}"')
+            raise InvalidValueError(f'a comma is missing before "{text[start:]}"')
         start = text.find("[", start + 1)
     if start < 0:
         stripped = text.strip()
         if stripped.endswith(",") and stripped != ",":
-            raise SyntaxFault(f'"{text}" ends in a comma')
+            raise InvalidValueError(f'"{text}" ends in a comma')
         return [stripped]
     default = text[:start].rstrip().removesuffix(",").rstrip()
     parts = [default] if start > 0 else []
@@ -98,17 +98,17 @@ def _divide(text: str) -> list[str]:
     while rest:
         end = rest.find("]")
         if not rest.startswith("["):
-            raise SyntaxFault(f'"{rest}" stands where a tuple [host_identifier=value] is expected')
+            raise InvalidValueError(f'"{rest}" stands where a tuple [host_identifier=value] is expected')
         if end < 0:
-            raise SyntaxFault(f'the closing bracket of "{rest}" is missing')
+            raise InvalidValueError(f'the closing bracket of "{rest}" is missing')
         parts.append(rest[: end + 1])
         rest = rest[end + 1 :].strip()
         if rest:
             if not rest.startswith(","):
-                raise SyntaxFault(f'a comma is missing before "{rest}"')
+                raise InvalidValueError(f'a comma is missing before "{rest}"')
             rest = rest[1:].strip()
             if not rest:
-                raise SyntaxFault(f'"{text}" ends in a comma')
+                raise InvalidValueError(f'"{text}" ends in a comma')
     return parts
 
 
@@ -116,7 +116,7 @@ def _tuple_of(part: str) -> tuple[str, str]:
     identifier, equal, value = part[1:-1].partition("=")
     identifier = identifier.strip()
     if not equal or not identifier:
-        raise SyntaxFault(f'"{part}" is not of the form [host_identifier=value]')
+        raise InvalidValueError(f'"{part}" is not of the form [host_identifier=value]')
     if not value.strip():
-        raise SyntaxFault(f'"{part}" has no value')
+        raise InvalidValueError(f'"{part}" has no value')
     return check_host_identifier(identifier), value.strip()

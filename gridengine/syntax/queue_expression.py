@@ -11,7 +11,7 @@ In an expression of groups each name may have its "@": `@@a|@b`.
 
 from collections.abc import Collection
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.wildcard import Matcher, compile_expression
 
 
@@ -24,12 +24,12 @@ class QueueExpression:
         self.text = text
         queue, at, rest = text.partition("@")
         if not queue or (at and not rest) or rest == "@":
-            raise SyntaxFault(f'"{text}" is not a queue expression: queue, queue@host or queue@@group is expected')
+            raise InvalidValueError(f'"{text}" is not a queue expression: queue, queue@host or queue@@group is expected')
         self.queue = queue
         self.group = _groups(rest) if rest.startswith("@") else None
         self.host = rest if at and self.group is None else None
         if "@" in (self.group[1:] if self.group else self.host or ""):
-            raise SyntaxFault(f'"{text}" is not a queue expression: it has too many "@"')
+            raise InvalidValueError(f'"{text}" is not a queue expression: it has too many "@"')
         self._queue_matches = compile_expression(queue)
         self._host_matches: Matcher | None = compile_expression(self.host, True) if self.host else None
         self._group_matches: Matcher | None = compile_expression(self.group[1:]) if self.group else None
@@ -69,10 +69,10 @@ class QueueExpressions:
 
     @classmethod
     def parse(cls, text: str) -> "QueueExpressions":
-        """Read a list divided by commas or blanks. Raises SyntaxFault."""
+        """Read a list divided by commas or blanks. Raises InvalidValueError."""
         parts = text.replace(",", " ").split()
         if not parts:
-            raise SyntaxFault("a queue expression is missing")
+            raise InvalidValueError("a queue expression is missing")
         return cls([QueueExpression(part) for part in parts])
 
     def __str__(self) -> str:

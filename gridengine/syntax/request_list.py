@@ -1,7 +1,7 @@
 """Resource requests of -l: `mem_free=4G,arch="lx*|sol*",exclusive`.
 
 Owns their division and print form; does not know types. Must not import anything slow: clients load it.
-Called by the option table, the JSV protocol and selection commands. Readers raise SyntaxFault.
+Called by the option table, the JSV protocol and selection commands. Readers raise InvalidValueError.
 
 Grammar (sge_submit(1) -l): requests = request {("," | " ") request}      request = name ["=" value]
 A name without a value requests TRUE. Text between two equal quotes is taken as it is, without the quotes.
@@ -9,7 +9,7 @@ Deviation: in 8.1.9 separators divide within quotes, too. Source of the blank: O
 """
 
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import quoted_items
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -30,9 +30,9 @@ def parse_requests(text: str) -> list[tuple[str, str]]:
     for element in split_requests(text):
         name, equal, value = _unquoted(element).partition("=")
         if not name:
-            raise SyntaxFault(f'"{text}": a resource name is missing')
+            raise InvalidValueError(f'"{text}": a resource name is missing')
         if equal and value == "":
-            raise SyntaxFault(f'"{text}": the resource "{name}" has no value behind its equal sign')
+            raise InvalidValueError(f'"{text}": the resource "{name}" has no value behind its equal sign')
         requests[name] = value if equal else "TRUE"
     return list(requests.items())
 
@@ -50,7 +50,7 @@ def _quoted(value: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text without its quotes. Raises SyntaxFault for an unclosed quote."""
+    """The text without its quotes. Raises InvalidValueError for an unclosed quote."""
     if "'" not in text and '"' not in text:
         return text
     plain, quote = "", ""
@@ -62,5 +62,5 @@ def _unquoted(text: str) -> str:
         else:
             quote = character
     if quote:
-        raise SyntaxFault(f"the closing {quote} is missing in {text}")
+        raise InvalidValueError(f"the closing {quote} is missing in {text}")
     return plain

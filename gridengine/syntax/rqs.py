@@ -15,7 +15,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import check_object_name
 from gridengine.syntax.load_formula import LoadFormula, parse_dynamic_limit
 from gridengine.syntax.wildcard import is_pattern
@@ -83,13 +83,13 @@ def _grammar() -> Lark:
 
 @lru_cache(maxsize=4096)  # each rule is read for its values, its names and its references; no code changes a rule
 def parse_rule(text: str) -> Rule:
-    """Read the text behind `limit`. Raises SyntaxFault with the position of the fault, counted from 1."""
+    """Read the text behind `limit`. Raises InvalidValueError with the position of the fault, counted from 1."""
     from lark import Tree, UnexpectedInput
 
     try:
         tree = _grammar().parse(text)
     except UnexpectedInput as error:
-        raise SyntaxFault(_explain(error, text)) from None
+        raise InvalidValueError(_explain(error, text)) from None
     name = ""
     filters: dict[str, Filter] = {}
     limits: dict[str, str] = {}
@@ -103,7 +103,7 @@ def parse_rule(text: str) -> Rule:
         else:
             scope, names = _filter(child)
             if scope in filters:
-                raise SyntaxFault(f'the filter "{scope}" is given twice')
+                raise InvalidValueError(f'the filter "{scope}" is given twice')
             filters[scope] = names
     rule = Rule(name, filters, limits)
     _check_dynamic(rule)
@@ -124,14 +124,14 @@ _FORM = "[name NAME] [users|projects|pes|queues|hosts LIST]... to ATTRIBUTE=VALU
 def _rule_name(text: str) -> str:
     bare = text.strip('"')
     if not _RULE_NAME.fullmatch(bare):
-        raise SyntaxFault(f'"{bare}" is not a name for a rule: a letter, then letters, digits, _ and - are allowed')
+        raise InvalidValueError(f'"{bare}" is not a name for a rule: a letter, then letters, digits, _ and - are allowed')
     return bare
 
 
 def _add_limit(limits: dict[str, str], attribute: str, value: str) -> None:
     check_object_name(attribute)
     if attribute in limits:
-        raise SyntaxFault(f'"{attribute}" is limited twice')
+        raise InvalidValueError(f'"{attribute}" is limited twice')
     if "$" in value:
         parse_dynamic_limit(value)
     limits[attribute] = value
@@ -160,4 +160,4 @@ def _check_dynamic(rule: Rule) -> None:
     single = hosts is not None and len(hosts.included) == 1 and not hosts.excluded
     plain = single and hosts is not None and not hosts.included[0].startswith("@") and not is_pattern(hosts.included[0])
     if hosts is None or not (hosts.expanded or plain):
-        raise SyntaxFault("a limit with $ATTRIBUTE needs hosts in braces or a single host")
+        raise InvalidValueError("a limit with $ATTRIBUTE needs hosts in braces or a single host")

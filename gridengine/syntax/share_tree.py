@@ -1,7 +1,7 @@
 """The share tree: nodes with shares, as a file and as paths.
 
 Owns its grammar, its shape and changes of single nodes. Called by the share tree's model, by the -Xstnode verbs of
-qconf and by the share tree policy. Readers raise SyntaxFault, with the line if it is known.
+qconf and by the share tree policy. Readers raise InvalidValueError, with the line if it is known.
 
 Grammar (sge_share_tree(5), PR-6):
     tree = {"id=" n "name=" text "type=" ("0"|"1") "shares=" n "childnodes=" ("NONE" | n {"," n})}     one a line
@@ -12,7 +12,7 @@ The first node is the root. Nodes are printed depth first and numbered in that o
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.object_file import TREE_ATTRIBUTES, Entry
 from gridengine.values.units import parse_number
@@ -22,7 +22,7 @@ DEFAULT_USER = "default"
 _MAX_DEPTH = 100
 
 
-class TreeFault(SyntaxFault):
+class ShareTreeError(InvalidValueError):
     """A fault of the tree, with the line of the file (0 if unknown)."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
@@ -55,22 +55,22 @@ class _Record(NamedTuple):
 
 
 def parse_share_tree(entries: Sequence[Entry]) -> Node:
-    """The root of the tree that the lines of a file describe. Raises TreeFault."""
+    """The root of the tree that the lines of a file describe. Raises ShareTreeError."""
     records = _records(entries)
     if not records:
-        raise TreeFault("the share tree has no node")
+        raise ShareTreeError("the share tree has no node")
     first = _number(records[0], "id")
     by_id: dict[int, _Record] = {}
     for record in records:
         number = _number(record, "id")
         if number in by_id:
-            raise TreeFault(f"the node id {number} is given twice", record.line)
+            raise ShareTreeError(f"the node id {number} is given twice", record.line)
         by_id[number] = record
     used: set[int] = set()
     root = _build(first, by_id, used, 0)
     for number, record in by_id.items():
         if number not in used:
-            raise TreeFault(f"the node with the id {number} is below no other node", record.line)
+            raise ShareTreeError(f"the node with the id {number} is below no other node", record.line)
     return root
 
 
@@ -78,44 +78,44 @@ def _records(entries: Sequence[Entry]) -> list[_Record]:
     records: list[_Record] = []
     for attribute, text, line in entries:
         if attribute not in TREE_ATTRIBUTES:
-            raise TreeFault(f'the attribute "{attribute}" is unknown', line)
+            raise ShareTreeError(f'the attribute "{attribute}" is unknown', line)
         if attribute == "id":
             records.append(_Record({}, line))
         elif not records:
-            raise TreeFault(f'a node begins with its id, not with "{attribute}"', line)
+            raise ShareTreeError(f'a node begins with its id, not with "{attribute}"', line)
         if attribute in records[-1].values:
-            raise TreeFault(f'the attribute "{attribute}" of a node is given twice', line)
+            raise ShareTreeError(f'the attribute "{attribute}" of a node is given twice', line)
         records[-1].values[attribute] = text
     for record in records:
         for attribute in TREE_ATTRIBUTES:
             if attribute not in record.values:
-                raise TreeFault(f'the attribute "{attribute}" of a node is missing', record.line)
+                raise ShareTreeError(f'the attribute "{attribute}" of a node is missing', record.line)
     return records
 
 
 def _number(record: _Record, attribute: str, high: int = 4294967295) -> int:
     try:
         return parse_number(record.values[attribute], 0, high)
-    except SyntaxFault as fault:
-        raise TreeFault(f"{attribute}: {fault}", record.line) from None
+    except InvalidValueError as fault:
+        raise ShareTreeError(f"{attribute}: {fault}", record.line) from None
 
 
 def _build(number: int, by_id: dict[int, _Record], used: set[int], depth: int) -> Node:
     record = by_id[number]
     used.add(number)
     if depth > _MAX_DEPTH:
-        raise TreeFault("the share tree is too deep", record.line)
+        raise ShareTreeError("the share tree is too deep", record.line)
     children: list[Node] = []
     listed = record.values["childnodes"]
     for text in [] if is_none(listed) else listed.split(","):
         try:
             child = parse_number(text.strip())
-        except SyntaxFault as fault:
-            raise TreeFault(f"childnodes: {fault}", record.line) from None
+        except InvalidValueError as fault:
+            raise ShareTreeError(f"childnodes: {fault}", record.line) from None
         if child not in by_id:
-            raise TreeFault(f"there is no node with the id {child}", record.line)
+            raise ShareTreeError(f"there is no node with the id {child}", record.line)
         if child in used:
-            raise TreeFault(f"the node with the id {child} is below more than one node", record.line)
+            raise ShareTreeError(f"the node with the id {child} is below more than one node", record.line)
         children.append(_build(child, by_id, used, depth + 1))
     name = check_node_name(record.values["name"], record.line)
     node = Node(name, _number(record, "type", PROJECT), _number(record, "shares"), tuple(children))
@@ -126,7 +126,7 @@ def _build(number: int, by_id: dict[int, _Record], used: set[int], depth: int) -
 def check_node_name(name: str, line: int = 0) -> str:
     """The name itself: printable, without blanks and the characters that paths use."""
     if not name or not name.isprintable() or any(character in " /=," for character in name):
-        raise TreeFault(f'"{name}" is not a name for a node of the share tree', line)
+        raise ShareTreeError(f'"{name}" is not a name for a node of the share tree', line)
     return name
 
 
@@ -134,7 +134,7 @@ def _check_siblings(node: Node, line: int) -> None:
     names = [child.name for child in node.children]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise TreeFault(f'"{twice}" is twice below "{node.name}"', line)
+        raise ShareTreeError(f'"{twice}" is twice below "{node.name}"', line)
 
 
 def format_share_tree(root: Node) -> str:
@@ -172,7 +172,7 @@ def find(root: Node, path: str) -> Node | None:
 
 
 def with_node(root: Node, path: str, shares: int, type_of_new: int = USER) -> Node:
-    """The tree with the node of this path set to these shares; a missing node is made. Raises TreeFault."""
+    """The tree with the node of this path set to these shares; a missing node is made. Raises ShareTreeError."""
     return _with_node(root, split_path(path), path, shares, type_of_new)
 
 
@@ -182,20 +182,20 @@ def _with_node(node: Node, names: list[str], path: str, shares: int, type_of_new
     child = node.child(names[0])
     if child is None:
         if len(names) > 1:
-            raise TreeFault(f'"{path}": there is no node "{names[0]}" below "{node.name}"')
+            raise ShareTreeError(f'"{path}": there is no node "{names[0]}" below "{node.name}"')
         return node._replace(children=(*node.children, Node(check_node_name(names[0]), type_of_new, shares)))
     changed = _with_node(child, names[1:], path, shares, type_of_new)
     return node._replace(children=tuple(changed if entry is child else entry for entry in node.children))
 
 
 def without_node(root: Node, path: str) -> Node:
-    """The tree without the node of this path. Raises TreeFault for the root, an unknown node and a node with children."""
+    """The tree without the node of this path. Raises ShareTreeError for the root, an unknown node and a node with children."""
     names = split_path(path)
     node = find(root, path)
     if not names or node is None:
-        raise TreeFault(f'"{path}" is not a node that can be removed')
+        raise ShareTreeError(f'"{path}" is not a node that can be removed')
     if node.children:
-        raise TreeFault(f'"{path}" has nodes below it')
+        raise ShareTreeError(f'"{path}" has nodes below it')
     return _without_node(root, names)
 
 

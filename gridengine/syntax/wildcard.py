@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import accumulate
 from types import MethodWrapperType
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 Matcher = Callable[[str], bool]
 
@@ -43,11 +43,11 @@ def is_pattern(text: str) -> bool:
 def compile_expression(text: str, ignore_case: bool = False) -> Matcher:
     """A function that returns whether a string matches the whole expression.
 
-    ignore_case: for CSTRING and HOST (CX-55). Raises SyntaxFault with the position of the fault, counted from 1.
+    ignore_case: for CSTRING and HOST (CX-55). Raises InvalidValueError with the position of the fault, counted from 1.
     """
     max_length = _MAX_PLAIN_LENGTH if _PATTERN_CHARACTERS.isdisjoint(text) else _MAX_LENGTH
     if len(text) > max_length:
-        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {max_length} characters')
+        raise InvalidValueError(f'the expression "{text[:40]}..." is longer than {max_length} characters')
     return _compiled(text, ignore_case)
 
 
@@ -63,12 +63,12 @@ def _compiled(text: str, ignore_case: bool) -> Matcher:
     if parser.position < len(text):
         parser.fail()
     if parser.patterns > _MAX_PATTERNS:
-        raise SyntaxFault(f'the expression "{text[:40]}..." has more than {_MAX_PATTERNS} patterns')
+        raise InvalidValueError(f'the expression "{text[:40]}..." has more than {_MAX_PATTERNS} patterns')
     return matcher
 
 
 def matches(text: str, value: str, ignore_case: bool = False) -> bool:
-    """Whether the value matches the expression. Raises SyntaxFault as `compile_expression` does."""
+    """Whether the value matches the expression. Raises InvalidValueError as `compile_expression` does."""
     return compile_expression(text, ignore_case)(value)
 
 
@@ -81,7 +81,7 @@ class _Parser:
         self.patterns = 0
 
     def fail(self) -> None:
-        raise SyntaxFault(f'the expression "{self.text}" is wrong at position {self.position + 1}')
+        raise InvalidValueError(f'the expression "{self.text}" is wrong at position {self.position + 1}')
 
     def next(self) -> str:
         return self.text[self.position : self.position + 1]
@@ -111,7 +111,7 @@ class _Parser:
 
     def factor(self, depth: int) -> Matcher:
         if depth > _MAX_DEPTH:
-            raise SyntaxFault(f'the expression "{self.text[:40]}..." is nested too deeply')
+            raise InvalidValueError(f'the expression "{self.text[:40]}..." is nested too deeply')
         if self.next() == "!":
             self.position += 1
             inner = self.factor(depth + 1)

@@ -154,7 +154,7 @@ def record_filter(query: "dict[str, Any]") -> "Test":
 
     job (id, name or pattern), tasks (ranges), owner, account, project, department, pe, slots, ar, group (name), host,
     queue (expressions without host groups), begin and end (epoch s, of the start or with by_end of the end),
-    master_only (no slave tasks), instances (names of queue instances). Raises SyntaxFault.
+    master_only (no slave tasks), instances (names of queue instances). Raises InvalidValueError.
     """
     tests: list[Test] = []
     for name, field in EXACT_FIELDS.items():

@@ -1,7 +1,7 @@
 """Sets of task ids and of slot counts: `1-4,7,9-20:2` and `2-8,16-`.
 
 Owns their syntax, arithmetic and print form. Must not import anything slow: clients load it. Called by submission,
-state (pending tasks of array jobs), placement and rendering. Readers raise SyntaxFault.
+state (pending tasks of array jobs), placement and rendering. Readers raise InvalidValueError.
 
 Grammar (sge_types(5) range, parallel_env):
     ranges      = part {("," | blank) part}        part = n [("-" | ":") m [":" s]]        1 <= n <= m, s >= 1
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.values.bitmap import Bitmap
 
 Run = range | Bitmap
@@ -29,9 +29,9 @@ _MAX_COMBINED_SPAN = 1 << 20
 
 def _id(text: str, whole: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 10:
-        raise SyntaxFault(f'"{whole}" is not a range: "{text}" is not a positive number')
+        raise InvalidValueError(f'"{whole}" is not a range: "{text}" is not a positive number')
     if not 1 <= int(text) <= _MAX_ID:
-        raise SyntaxFault(f'"{whole}" is not a range: {int(text)} is not within 1 and {_MAX_ID}')
+        raise InvalidValueError(f'"{whole}" is not a range: {int(text)} is not within 1 and {_MAX_ID}')
     return int(text)
 
 
@@ -45,7 +45,7 @@ def _progression(text: str) -> range:
     high = _id(high_text, text) if dash else low
     step = _id(step_text, text) if colon else 1
     if high < low:
-        raise SyntaxFault(f'"{text}" is not a range: its end is below its start')
+        raise InvalidValueError(f'"{text}" is not a range: its end is below its start')
     return range(low, high + 1, step)
 
 
@@ -120,16 +120,16 @@ class Ranges:
         """Read a list of ranges, separated by commas or blanks. Source: sge_types(5) range."""
         lists = [part.split() for part in text.split(",")]
         if not all(lists):
-            raise SyntaxFault(f'"{text}" is not a list of ranges')
+            raise InvalidValueError(f'"{text}" is not a list of ranges')
         runs = [_progression(part) for parts in lists for part in parts]
         first, last = min(run.start for run in runs), max(run[-1] for run in runs)
         if len(runs) > 1 and last - first >= _MAX_COMBINED_SPAN and any(run.step > 1 for run in runs):
-            raise SyntaxFault(f'"{text}": ranges with a step can be combined over {_MAX_COMBINED_SPAN} ids at most')
+            raise InvalidValueError(f'"{text}": ranges with a step can be combined over {_MAX_COMBINED_SPAN} ids at most')
         return cls(runs)
 
     @classmethod
     def load(cls, text: str) -> "Ranges":
-        """Read the text of `dump`. Raises SyntaxFault or ValueError."""
+        """Read the text of `dump`. Raises InvalidValueError or ValueError."""
         if not text:
             return cls()
         return cls._of(tuple(Bitmap.load(part) if "=" in part else _trim(_progression(part)) for part in text.split(",")))
@@ -355,11 +355,11 @@ def parse_slot_ranges(text: str) -> tuple[tuple[int, int], ...]:
     for part in text.split(","):
         low_text, dash, high_text = part.strip().partition("-")
         if not low_text and not high_text:
-            raise SyntaxFault(f'"{text}" is not a list of slot ranges n, n-m, -m or n-')
+            raise InvalidValueError(f'"{text}" is not a list of slot ranges n, n-m, -m or n-')
         low = _id(low_text, text) if low_text else 1
         high = _id(high_text, text) if high_text else (MAX_SLOTS if dash else low)
         if max(low, high) > MAX_SLOTS:
-            raise SyntaxFault(f'"{text}": more than {MAX_SLOTS} slots cannot be requested')
+            raise InvalidValueError(f'"{text}": more than {MAX_SLOTS} slots cannot be requested')
         pairs.append((min(low, high), max(low, high)))
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pairs):

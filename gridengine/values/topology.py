@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 _FORM = re.compile(
     r"(set|env|pe) (linear(:(N|slots)?(:N,N)?)?|striding:(N|slots)?(:N?(:N,N)?)?|explicit(:N,N)+)".replace("N", "[0-9]{1,6}")
@@ -75,9 +75,9 @@ class BindingRequest:
 
     @classmethod
     def parse(cls, text: str) -> BindingRequest:
-        """Read a job's `binding` such as `set linear:2:0,1`. Raises SyntaxFault."""
+        """Read a job's `binding` such as `set linear:2:0,1`. Raises InvalidValueError."""
         if not _FORM.fullmatch(text):
-            raise SyntaxFault(f'"{text}" is no binding to cores')
+            raise InvalidValueError(f'"{text}" is no binding to cores')
         kind, _, rest = text.partition(" ")
         strategy, *parts = rest.split(":")
         if strategy == "explicit":

@@ -1,10 +1,10 @@
 """The value types of complex(5) and sge_types(5): TIME, MEMORY, INT, DOUBLE, BOOL and date_time.
 
 Owns how these are read and printed. Must not import anything slow: clients load it. Called by everything that
-reads a request, a load value or a configuration. All readers raise SyntaxFault with a reason.
+reads a request, a load value or a configuration. All readers raise InvalidValueError with a reason.
 """
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 
 # typing and re are left out on purpose: together they cost more than all other imports of a command.
 TYPE_CHECKING = False
@@ -59,8 +59,8 @@ def _constant(text: str, noun: str) -> float:
     if value is not None:
         return value
     if text.startswith("-") and _decimal(text[1:]) is not None:
-        raise SyntaxFault(f'"{text}" is negative, {noun} must not be')
-    raise SyntaxFault(f'"{text}" is not {noun}')
+        raise InvalidValueError(f'"{text}" is negative, {noun} must not be')
+    raise InvalidValueError(f'"{text}" is not {noun}')
 
 
 def parse_time(text: str) -> float:
@@ -74,9 +74,9 @@ def parse_time(text: str) -> float:
         return _constant(text, "a time")
     fields = [_time_field(field) for field in text.split(":")]
     if len(fields) != 3 or None in fields:
-        raise SyntaxFault(f'"{text}" is not a time: seconds, hours:minutes:seconds or INFINITY is expected')
+        raise InvalidValueError(f'"{text}" is not a time: seconds, hours:minutes:seconds or INFINITY is expected')
     if max(map(len, text.split(":"))) > 15:
-        raise SyntaxFault(f'"{text}" is too long for a time')
+        raise InvalidValueError(f'"{text}" is too long for a time')
     hours, minutes, seconds = (field or 0 for field in fields)
     return hours * 3600 + minutes * 60 + seconds
 
@@ -99,10 +99,10 @@ def parse_memory(text: str) -> float:
     number = text[:-1] if multiplier != 1 else text
     try:
         return _constant(number, "a memory size") * multiplier
-    except SyntaxFault:
+    except InvalidValueError:
         if number.startswith("-"):
-            raise SyntaxFault(f'"{text}" is negative, a memory size must not be') from None
-        raise SyntaxFault(
+            raise InvalidValueError(f'"{text}" is negative, a memory size must not be') from None
+        raise InvalidValueError(
             f'"{text}" is not a memory size: a number with at most one letter of kKmMgGtT, or INFINITY is expected'
         ) from None
 
@@ -121,8 +121,8 @@ def parse_quantity(text: str) -> float:
     number = bare[:-1] if multiplier != 1 else bare
     try:
         return float(sign * _constant(number, "a number") * multiplier)
-    except SyntaxFault:
-        raise SyntaxFault(f'"{text}" is not a number, with at most one letter of kKmMgGtT behind it') from None
+    except InvalidValueError:
+        raise InvalidValueError(f'"{text}" is not a number, with at most one letter of kKmMgGtT behind it') from None
 
 
 def parse_number(text: str, low: int = 0, high: int = MAX_NUMBER) -> int:
@@ -137,9 +137,9 @@ def parse_number(text: str, low: int = 0, high: int = MAX_NUMBER) -> int:
     elif digits[:2] in ("0x", "0X") and (based := _based(digits)) is not None:
         value = based
     else:
-        raise SyntaxFault(f'"{text}" is not an integer')
+        raise InvalidValueError(f'"{text}" is not an integer')
     if not low <= sign * value <= high:
-        raise SyntaxFault(f"{text} is not within {low} and {high}")
+        raise InvalidValueError(f"{text} is not within {low} and {high}")
     return sign * value
 
 
@@ -150,7 +150,7 @@ def parse_double(text: str) -> float:
         return -INFINITY if text[0] == "-" else INFINITY
     value = _decimal(bare)
     if value is None:
-        raise SyntaxFault(f'"{text}" is not a number')
+        raise InvalidValueError(f'"{text}" is not a number')
     return -value if text[0] == "-" else value
 
 
@@ -161,7 +161,7 @@ def parse_bool(text: str) -> bool:
         return True
     if lowered in _FALSE:
         return False
-    raise SyntaxFault(f'"{text}" is neither TRUE nor FALSE')
+    raise InvalidValueError(f'"{text}" is neither TRUE nor FALSE')
 
 
 def format_bool(value: bool) -> str:
@@ -234,7 +234,7 @@ def parse_date_time(text: str, now: float, tz: "tzinfo | None" = None) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) in (8, 10, 12)) or (
         dot and not (seconds.isascii() and seconds.isdigit() and len(seconds) == 2)
     ):
-        raise SyntaxFault(f'"{text}" is not a date and time of the form [[CC]YY]MMDDhhmm[.SS], such as 12241800')
+        raise InvalidValueError(f'"{text}" is not a date and time of the form [[CC]YY]MMDDhhmm[.SS], such as 12241800')
     if len(digits) == 12:
         year = int(digits[:4])
     elif len(digits) == 10:
@@ -245,4 +245,4 @@ def parse_date_time(text: str, now: float, tz: "tzinfo | None" = None) -> int:
     try:
         return int(datetime(year, month, day, hour, minute, int(seconds or "0"), tzinfo=tz).timestamp())
     except (ValueError, OverflowError) as error:
-        raise SyntaxFault(f'"{text}" is not a date and time: {error}') from None
+        raise InvalidValueError(f'"{text}" is not a date and time: {error}') from None

@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from clients import gdi
-from clients.session_connection import SessionRefused, connect
+from clients.session_connection import SessionRefusedError, connect
 from daemons.runtime.tickets import holder_of, session_ticket
 from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, run, without_waits
 from tests.integration.debian import need
@@ -253,7 +253,7 @@ def test_a_ticket_of_an_earlier_job_of_the_number_opens_nothing(
     assert owner
     for holder in ((owner, submitted - 1), ("somebody", submitted)):
         earlier = {**place, "ticket": session_ticket(key, task, holder)}
-        with pytest.raises(SessionRefused, match="not a valid ticket"):
+        with pytest.raises(SessionRefusedError, match="not a valid ticket"):
             connect(earlier, {"client": None, "received": None, "size": None})
     demo_cell.must("qdel", str(job))
     client.communicate(timeout=PATIENCE_S)

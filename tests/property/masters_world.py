@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from daemons.qmaster.shadow import other_masters
-from daemons.runtime.cell import Cell, CellFault, read_cell
+from daemons.runtime.cell import Cell, CellError, read_cell
 from daemons.runtime.cell_copy import CellCopy, OfferedFiles, follow, mark
 from daemons.runtime.lease_voter import LeaseVoter
 from gridengine.protocols.lease import Lease, Voter, VoteRecord, VoteRequest, VoteResponse, VoterSets, choose_voters
@@ -209,7 +209,7 @@ class World:
             patch.setattr(other_masters, "voters", lambda _: host.spool.voters)
             try:
                 asyncio.run(other_masters.refuse_second_master(host.cell, host.name, ParticipantVoter(latest(host))))
-            except CellFault:
+            except CellError:
                 self.refused += 1
                 return False
         return True

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.calendar import next_change, parse_calendar, parse_week, parse_year, state_at
 from gridengine.syntax.lists import split_pairs
 from gridengine.syntax.load_formula import parse_load_formula
@@ -106,7 +106,7 @@ READERS: list[Callable[[str], object]] = [
 def test_readers_refuse_with_a_reason_or_not_at_all(reader: Callable[[str], object], text: str) -> None:
     try:
         reader(text)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         assert str(fault)
 
 

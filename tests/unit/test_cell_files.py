@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.files.cell_files import parse_settings
 
 
@@ -19,6 +19,6 @@ def test_settings_are_read_with_comments_and_blanks() -> None:
     [("a 1\nb\n", "/c/bootstrap, line 2: b has no value"), ("a 1\n", "/c/bootstrap does not set run_dir, x")],
 )
 def test_a_wrong_file_is_refused_with_its_place(text: str, reason: str) -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(InvalidValueError) as caught:
         parse_settings(text, "/c/bootstrap", ("run_dir", "a", "x"))
     assert str(caught.value) == reason

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.jsv.bindings import binding_parameters, binding_text
-from gridengine.jsv.conversation import MAX_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
+from gridengine.jsv.conversation import MAX_LINES, Conversation, VerifierError, escape, unescape, verifier_path
 from gridengine.jsv.parameters import corrected, parameters
 from gridengine.protocols.gdi.requests import Submit
 
@@ -115,7 +115,7 @@ def test_dates_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_bad_corrections_name_the_parameter(name: str, value: str) -> None:
-    with pytest.raises(SyntaxFault, match=f"parameter {name}"):
+    with pytest.raises(InvalidValueError, match=f"parameter {name}"):
         corrected(FULL, {name: value})
 
 
@@ -214,7 +214,7 @@ def test_rejection(state: str) -> None:
     "line", ["ERROR bad", "PARAM N x", "RESULT STATE ACCEPT", "LOG LOUD x", "SEND MONEY", "ENV ADD A 1"]
 )
 def test_lines_out_of_turn_are_faults(line: str) -> None:
-    with pytest.raises(VerifierFault):
+    with pytest.raises(VerifierError):
         Conversation(FULL, "client", "qsub", "a", "b").receive(line)
 
 
@@ -230,7 +230,7 @@ def test_urls() -> None:
     assert verifier_path("script:bob@/a/b") == ("bob", "/a/b")
     assert verifier_path("bob@/a@b") == ("bob", "/a@b")
     for bad in ("binary:/x", "", "bob@"):
-        with pytest.raises(SyntaxFault):
+        with pytest.raises(InvalidValueError):
             verifier_path(bad)
 
 
@@ -239,5 +239,5 @@ def test_a_verifier_that_floods_is_given_up() -> None:
     talk = Conversation({}, "server", "qmaster", "alice", "users", 1)
     for _ in range(MAX_LINES):
         talk.receive("LOG INFO flood")
-    with pytest.raises(VerifierFault, match="more than"):
+    with pytest.raises(VerifierError, match="more than"):
         talk.receive("LOG INFO flood")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.files.path_aliases import apply_aliases, parse_aliases, select_aliases
 from tests.unit.execd.test_task_config import config
 
@@ -45,7 +45,7 @@ def test_names_of_directories_are_whole() -> None:
 
 @pytest.mark.parametrize("line", ["/a * *", "/a * * /b /c"])
 def test_a_wrong_line_is_named(line: str) -> None:
-    with pytest.raises(SyntaxFault, match="sge_aliases, line 2"):
+    with pytest.raises(InvalidValueError, match="sge_aliases, line 2"):
         parse_aliases(f"#\n{line}\n", "sge_aliases")
 
 

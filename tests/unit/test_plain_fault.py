@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from gridengine.errors import SyntaxFault, plain_fault
+from gridengine.errors import InvalidValueError, plain_fault
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from gridengine.errors import SyntaxFault, plain_fault
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
         (OSError("the mailer hangs"), "the mailer hangs"),
         (TimeoutError(), "TimeoutError"),
-        (SyntaxFault("no number"), "no number"),
+        (InvalidValueError("no number"), "no number"),
     ],
 )
 def test_a_fault_of_the_system_has_no_number(error: Exception, text: str) -> None:

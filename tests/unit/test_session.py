@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridengine.protocols import session
-from gridengine.protocols.session import BrokenSession, Inbox, Outbox
+from gridengine.protocols.session import BrokenSessionError, Inbox, Outbox
 
 
 @pytest.mark.statement("IA-9")
@@ -75,7 +75,7 @@ def test_a_client_that_goes_on_with_a_session_of_others_numbers_from_there() -> 
 
 @pytest.mark.parametrize("wrong", [b"o\xff\xff\xff\xff", b"a\0\0\0\1x"])
 def test_invalid_frame_is_refused(wrong: bytes) -> None:
-    with pytest.raises(BrokenSession):
+    with pytest.raises(BrokenSessionError):
         for kind, content in Inbox().feed(wrong):
             assert kind == session.ACKNOWLEDGED
             session.decode_acknowledgement(content)
@@ -86,9 +86,9 @@ def test_frames_that_are_gone_cannot_be_requested_again() -> None:
     outbox.put(session.OUTPUT, b"x")
     outbox.acknowledge(1)
     for count in (0, 2):
-        with pytest.raises(BrokenSession):
+        with pytest.raises(BrokenSessionError):
             outbox.resume(count)
-    with pytest.raises(BrokenSession):
+    with pytest.raises(BrokenSessionError):
         outbox.acknowledge(2)
 
 

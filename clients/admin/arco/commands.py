@@ -20,7 +20,7 @@ from clients.admin.arco.dbwriter_client import Answer, DbwriterClient
 from clients.admin.arco.prompt import run_prompt
 from clients.admin.arco.tables import as_json, pivot_rows, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.protocols import arco as contract
 from gridengine.protocols.arco_rows import csv_text
 
@@ -76,9 +76,9 @@ def export(
     """Run a stored query and write all rows into a file."""
     answer = run_stored_query(context.obj, name, values)
     if answer.too_large:
-        raise Refusal(f"the answer is larger than {contract.ANSWER_BYTES >> 20} MB: ask for less")
+        raise AdminError(f"the answer is larger than {contract.ANSWER_BYTES >> 20} MB: ask for less")
     if answer.more:
-        raise Refusal(f"there are more than {len(answer.rows)} rows: ask for less")
+        raise AdminError(f"there are more than {len(answer.rows)} rows: ask for less")
     text = csv_text(answer.columns, answer.rows) if form == "csv" else as_json(answer)
     if output is None:
         sys.stdout.write(text)
@@ -86,7 +86,7 @@ def export(
     try:
         output.write_text(text)
     except OSError as error:
-        raise Refusal(f"cannot write {output}: {error.strerror}") from None
+        raise AdminError(f"cannot write {output}: {error.strerror}") from None
     typer.echo(f"{output}: {len(answer.rows)} rows")
 
 
@@ -124,7 +124,7 @@ def import_file(context: typer.Context, file: Annotated[Path, typer.Argument(hel
 
 
 def run_import(dbwriter_client: DbwriterClient, file: Path) -> None:
-    """Import a file into the database, and print the result. Refusal: the file cannot be read."""
+    """Import a file into the database, and print the result. AdminError: the file cannot be read."""
     path = os.path.abspath(file)
     dbwriter_client.ask(contract.IMPORT, path=path)
     console = Console(stderr=True)
@@ -134,14 +134,14 @@ def run_import(dbwriter_client: DbwriterClient, file: Path) -> None:
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             ended = _follow_import(dbwriter_client, path, progress)
     except KeyboardInterrupt:
-        raise Refusal(f"the import goes on in sge_dbwriter: gridengine arco status shows how far it is ({path})") from None
+        raise AdminError(f"the import goes on in sge_dbwriter: gridengine arco status shows how far it is ({path})") from None
     for line, reason in ended["rejected"]:
         typer.echo(f"{path}, line {line}: {reason}", err=True)
     hidden = ended["rejections"] - len(ended["rejected"])
     if hidden:
         typer.echo(f"{path}: {hidden} lines more are no records (table sge_rejected_line has all)", err=True)
     if ended["state"] != "done":
-        raise Refusal(ended["state"])
+        raise AdminError(ended["state"])
     typer.echo(
         f"{path}: {ended['records']} records imported, {ended['known']} were there already, {ended['rejections']} lines are none"
     )
@@ -156,31 +156,31 @@ def status(context: typer.Context) -> None:
     for one in now["imports"]:
         typer.echo(f"import of {one['path']}: {one['state']}, {one['bytes']} of {one['size']} bytes, {one['records']} records")
     if now["fault"]:
-        raise Refusal(f"the database cannot be written now, retrying: {now['fault']}")
+        raise AdminError(f"the database cannot be written now, retrying: {now['fault']}")
 
 
 def run_stored_query(dbwriter_client: DbwriterClient, name: str, values: list[str] | None) -> Answer:
-    """The rows of a stored query. Refusal: unknown query, or an invalid value."""
+    """The rows of a stored query. AdminError: unknown query, or an invalid value."""
     return dbwriter_client.rows(contract.RUN, query=find_query(dbwriter_client, name), values=parse_values(values))
 
 
 def find_query(dbwriter_client: DbwriterClient, name: str) -> str:
-    """The name of the query with this name, or with this beginning of its name. Refusal: several match."""
+    """The name of the query with this name, or with this beginning of its name. AdminError: several match."""
     names = [query["name"] for query in dbwriter_client.ask(contract.QUERIES)["queries"]]
     prefix = " ".join(name.lower().split())
     matches = [one for one in names if one.lower() == prefix] or [one for one in names if one.lower().startswith(prefix)]
     if len(matches) > 1:
-        raise Refusal(f'"{name}" can be: {", ".join(matches)}')
+        raise AdminError(f'"{name}" can be: {", ".join(matches)}')
     return matches[0] if matches else name
 
 
 def parse_values(texts: list[str] | None) -> dict[str, str]:
-    """The dictionary of `FIELD=VALUE` arguments. Refusal: an argument has no `=`."""
+    """The dictionary of `FIELD=VALUE` arguments. AdminError: an argument has no `=`."""
     given = {}
     for text in texts or []:
         field, sign, value = text.partition("=")
         if not sign:
-            raise Refusal(f'"{text}": say FIELD=VALUE')
+            raise AdminError(f'"{text}": say FIELD=VALUE')
         given[field] = value
     return given
 

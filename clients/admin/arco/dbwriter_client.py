@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from clients.admin.cell import InstalledCell
+from clients.admin.errors import AdminError
 from clients.admin.local_daemons import this_host
-from clients.admin.refusal import Refusal
 from clients.admin.socket_request import NoReplyError, ask
 from gridengine.protocols import arco
 
@@ -42,16 +42,16 @@ class DbwriterClient:
         self._cell = cell
 
     def ask(self, request: str, **fields: object) -> dict[str, Any]:
-        """The answer to a request. Refusal: the request is refused, or sge_dbwriter does not answer."""
+        """The answer to a request. AdminError: the request is refused, or sge_dbwriter does not answer."""
         path = self._cell.run_dir / arco.SOCKET
         given_fields = {name: value for name, value in fields.items() if value is not None}
         try:
             return ask(path, request, given_fields, arco.PATIENCE_S + _MARGIN_S)
         except NoReplyError as error:
-            raise Refusal(self._explain_no_reply(path, error)) from None
+            raise AdminError(self._explain_no_reply(path, error)) from None
 
     def rows(self, request: str, **fields: object) -> Answer:
-        """The answer to a request for rows. Refusal: as `ask`."""
+        """The answer to a request for rows. AdminError: as `ask`."""
         answer = self.ask(request, **fields)
         shown = answer.get("plot") or {}, answer.get("pivot") or {}
         return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown, answer["too_large"])

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from clients.admin.arco.dbwriter_client import Answer
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages about its font cache
 FORMATS = (".png", ".svg")
@@ -45,11 +45,11 @@ Points = dict[str, dict[Any, float]]
 
 
 def draw(answer: Answer, title: str, plot: dict[str, Any]) -> Figure:
-    """The plot of an answer. Refusal: the query has no plot, or the answer has no rows."""
+    """The plot of an answer. AdminError: the query has no plot, or the answer has no rows."""
     if not plot:
-        raise Refusal(f'"{title}" has no plot: gridengine arco run prints it, export writes it')
+        raise AdminError(f'"{title}" has no plot: gridengine arco run prints it, export writes it')
     if not answer.rows:
-        raise Refusal(f'"{title}" has no rows: there is nothing to draw')
+        raise AdminError(f'"{title}" has no rows: there is nothing to draw')
     with _own_settings():
         groups = _panels(answer, plot)
         figure = Figure(figsize=(_WIDTH, _HEIGHT + 1.6 * (len(groups) - 1)), dpi=_DPI, layout="constrained")
@@ -61,14 +61,14 @@ def draw(answer: Answer, title: str, plot: dict[str, Any]) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a plot in the format of the file's name. Refusal: unknown format, or a write error."""
+    """Write a plot in the format of the file's name. AdminError: unknown format, or a write error."""
     if path.suffix.lower() not in FORMATS:
-        raise Refusal(f"{path}: a plot is written as {' or '.join(FORMATS)}")
+        raise AdminError(f"{path}: a plot is written as {' or '.join(FORMATS)}")
     try:
         with _own_settings():  # matplotlib creates the tick marks here
             figure.savefig(path)
     except OSError as error:
-        raise Refusal(f"cannot write {path}: {error.strerror or error}") from None
+        raise AdminError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 @contextmanager
@@ -263,5 +263,5 @@ def _colour(number: int, series: str) -> str:
 
 def _column_index(answer: Answer, column: str) -> int:
     if column not in answer.columns:
-        raise Refusal(f"the plot needs a column {column}; the query has {', '.join(answer.columns)}")
+        raise AdminError(f"the plot needs a column {column}; the query has {', '.join(answer.columns)}")
     return answer.columns.index(column)

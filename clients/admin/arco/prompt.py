@@ -12,7 +12,7 @@ from rich.console import Console
 
 from clients.admin.arco.dbwriter_client import DbwriterClient
 from clients.admin.arco.tables import print_table
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.protocols import arco
 
 _TABLES = (
@@ -76,5 +76,5 @@ def _describe(dbwriter_client: DbwriterClient, console: Console, line: str) -> N
 def _print_answer(dbwriter_client: DbwriterClient, console: Console, statement: str) -> None:
     try:
         print_table(console, dbwriter_client.rows(arco.SQL, sql=statement))
-    except Refusal as refusal:
+    except AdminError as refusal:
         console.print(str(refusal), markup=False, highlight=False, soft_wrap=True)

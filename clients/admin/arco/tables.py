@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clients.admin.arco.dbwriter_client import Answer
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.protocols.arco_rows import format_value
 
 _RIGHT = ("number", "interval")
@@ -46,14 +46,14 @@ def print_table(console: Console, answer: Answer, most: int = _MAX_SHOWN) -> Non
 def pivot_rows(answer: Answer) -> Answer:
     """Pivot the rows: a row for each value of one column and each figure, a column for each value of another column.
 
-    A query without a pivot keeps its rows. Refusal: the pivot names unknown columns.
+    A query without a pivot keeps its rows. AdminError: the pivot names unknown columns.
     """
     pivot = answer.pivot
     if not pivot:
         return answer
     missing = [name for name in (pivot["rows"], pivot["columns"], *pivot["values"]) if name not in answer.columns]
     if missing:
-        raise Refusal(f"the pivot needs a column {missing[0]}; the query has {', '.join(answer.columns)}")
+        raise AdminError(f"the pivot needs a column {missing[0]}; the query has {', '.join(answer.columns)}")
     rows, columns, *values = map(answer.columns.index, (pivot["rows"], pivot["columns"], *pivot["values"]))
     heads = list(dict.fromkeys(row[columns] for row in answer.rows))
     cells = {(row[rows], row[columns]): row for row in answer.rows}

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from clients.admin.clusters import head
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.api import Cell, GridError
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.submit import SUBMIT_OPTIONS
@@ -46,7 +46,7 @@ def dask(context: typer.Context, python: Python = "", wait: Wait = False) -> Non
 
 
 def _submit(kind: str, arguments: list[str], python: str, wait: bool) -> int:
-    """Submit the job; the exit status. Refusal: the job cannot be submitted."""
+    """Submit the job; the exit status. AdminError: the job cannot be submitted."""
     options, script = _split_arguments(kind, arguments)
     command = ["-I", head.__file__, kind, python_with(kind, python), *script]
     # options of the user come later, and override these
@@ -59,43 +59,43 @@ def _submit(kind: str, arguments: list[str], python: str, wait: bool) -> int:
                 return 0
             (end,) = cell.wait(job.id)
     except (GridError, ValueError) as error:
-        raise Refusal(str(error)) from None
+        raise AdminError(str(error)) from None
     if end.deleted or end.failed:
         typer.echo(f"job {job.id} has failed (failed {end.failed})" if end.failed else f"job {job.id} never ran", err=True)
     return end.exit_status or int(not end.ok)
 
 
 def _split_arguments(kind: str, arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The options of the job, and the script with its arguments. Refusal: there is no parallel job, or no script."""
+    """The options of the job, and the script with its arguments. AdminError: there is no parallel job, or no script."""
     try:
         settings, script = read_options(arguments, options_of("qsub", SUBMIT_OPTIONS))
     except OptionError as error:
-        raise Refusal(f"{kind}: {error}") from None
+        raise AdminError(f"{kind}: {error}") from None
     options = arguments[: len(arguments) - len(script)]
     if not any(option.name in ("-pe", "-alloc") for option, _, _ in settings):
-        raise Refusal(f"{kind}: -pe NAME SLOTS is needed, a parallel environment whose control_slaves is true (qconf -spl)")
+        raise AdminError(f"{kind}: -pe NAME SLOTS is needed, a parallel environment whose control_slaves is true (qconf -spl)")
     if not script:
-        raise Refusal(f"{kind}: a Python script is expected behind the options")
+        raise AdminError(f"{kind}: a Python script is expected behind the options")
     path = Path(script[0])
     if not path.is_file():
-        raise Refusal(f"{kind}: cannot read {path}: no such file")
+        raise AdminError(f"{kind}: cannot read {path}: no such file")
     return [argument for argument in options if argument != "--"], [str(path.absolute()), *script[1:]]
 
 
 def python_with(kind: str, requested: str) -> str:
     """The Python that runs the script: the requested Python, else the user's own, else (for Ray) the installed Python.
 
-    Refusal: the Python lacks the library of this kind of cluster.
+    AdminError: the Python lacks the library of this kind of cluster.
     """
     own = shutil.which("python3")
     if requested and not shutil.which(requested):
-        raise Refusal(f"{kind}: {requested} is no program that you may run")
+        raise AdminError(f"{kind}: {requested} is no program that you may run")
     for python in [requested] if requested else [*([own] if own else []), *([sys.executable] if kind == "ray" else [])]:
         path = shutil.which(python)
         if path and _has(path, _MODULES[kind]):
             return os.path.abspath(path)
     seen = requested or own or "python3"
-    raise Refusal(f"{kind}: {seen} cannot import {_MODULES[kind]}: install it there ({seen} -m pip install {_MODULES[kind]}), "
+    raise AdminError(f"{kind}: {seen} cannot import {_MODULES[kind]}: install it there ({seen} -m pip install {_MODULES[kind]}), "
                   "or name a Python that has it with --python")
 
 

@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from clients.admin.clusters import node  # noqa: E402
 from clients.admin.clusters.kinds import KINDS, TRIES, ClusterHost, Part  # noqa: E402
+from gridengine.errors import UserError
 
 _NODE = Path(node.__file__).resolve()
 _PORTS = 3
@@ -32,15 +33,15 @@ _READY_S = 300.0
 _END_S = 30.0
 
 
-class ClusterFault(Exception):
+class ClusterError(UserError):
     """The cluster cannot be built; the text is a line for the user."""
 
 
 def hosts_of_job() -> list[ClusterHost]:
-    """The job's hosts with their slots, the master host first. Raises ClusterFault."""
+    """The job's hosts with their slots, the master host first. Raises ClusterError."""
     path = os.environ.get("PE_HOSTFILE", "")
     if not path:
-        raise ClusterFault("this is no parallel job: -pe NAME SLOTS is needed")
+        raise ClusterError("this is no parallel job: -pe NAME SLOTS is needed")
     slots: dict[str, int] = {}
     for line in Path(path).read_text().splitlines():
         name, count, *_ = line.split()
@@ -49,13 +50,13 @@ def hosts_of_job() -> list[ClusterHost]:
 
 
 def address_of(hosts: list[ClusterHost]) -> str:
-    """The address on which the head listens: the loopback address unless the job has other hosts. Raises ClusterFault."""
+    """The address on which the head listens: the loopback address unless the job has other hosts. Raises ClusterError."""
     if len(hosts) == 1:
         return "127.0.0.1"
     try:
         return socket.gethostbyname(hosts[0].name)
     except OSError as error:
-        raise ClusterFault(f"host {hosts[0].name} has no address: {error.strerror}") from None
+        raise ClusterError(f"host {hosts[0].name} has no address: {error.strerror}") from None
 
 
 def free_ports(address: str, count: int) -> list[int]:
@@ -92,22 +93,22 @@ def start_other(host: ClusterHost, part: Part) -> subprocess.Popen[bytes]:
 
 
 def await_ready(others: dict[str, subprocess.Popen[bytes]]) -> None:
-    """Wait until every host has reported `ready`. Raises ClusterFault."""
+    """Wait until every host has reported `ready`. Raises ClusterError."""
     deadline = time.monotonic() + _READY_S
     waiting: dict[Any, str] = {process.stdout: name for name, process in others.items()}
     while waiting:
         left = deadline - time.monotonic()
         readable = select.select(list(waiting), [], [], left)[0] if left > 0 else []
         if not readable:
-            raise ClusterFault(f"not ready within {_READY_S:.0f} s: {', '.join(sorted(waiting.values()))}")
+            raise ClusterError(f"not ready within {_READY_S:.0f} s: {', '.join(sorted(waiting.values()))}")
         for stream in readable:
             name = waiting.pop(stream)
             if stream.readline() != b"ready\n":
-                raise ClusterFault(f"host {name} has not started")
+                raise ClusterError(f"host {name} has not started")
 
 
 def run(kind: str, python: str, script: list[str]) -> int:
-    """Build the cluster, run the script, take the cluster down; the script's exit status. Raises ClusterFault, OSError."""
+    """Build the cluster, run the script, take the cluster down; the script's exit status. Raises ClusterError, OSError."""
     hosts = hosts_of_job()
     address = address_of(hosts)
     directory, private = session_directory(), node.private_directory()
@@ -131,12 +132,12 @@ def run(kind: str, python: str, script: list[str]) -> int:
         node.write_files(private, cluster.files)
         environment = {**os.environ, **{n: value.replace("{private}", private) for n, value in cluster.environment.items()}}
         if cluster.check and subprocess.run([python, "-c", cluster.check], env=environment).returncode:
-            raise ClusterFault("not all of its workers have started")
+            raise ClusterError("not all of its workers have started")
         print(f"{kind} cluster: {', '.join(f'{host.name} {host.slots}' for host in hosts)}", file=sys.stderr, flush=True)
         status = subprocess.run([python, *script], env=environment).returncode
         return 128 - status if status < 0 else status
     except ChildProcessError as error:
-        raise ClusterFault(f"host {hosts[0].name}: {error}") from None
+        raise ClusterError(f"host {hosts[0].name}: {error}") from None
     finally:
         for process in others.values():
             if process.stdin is not None:
@@ -166,7 +167,7 @@ def main() -> int:
     kind, python, *script = sys.argv[1:]
     try:
         return run(kind, python, script)
-    except (ClusterFault, OSError) as error:
+    except (ClusterError, OSError) as error:
         print(f"gridengine {kind}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         return 1
 

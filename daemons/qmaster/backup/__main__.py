@@ -17,14 +17,14 @@ import typer
 from typer.exceptions import TyperException
 
 from daemons.qmaster.backup import swap
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.backup.contents import open_backup
 from daemons.qmaster.backup.daily import save_daily
 from daemons.qmaster.backup.restoring import Restored, restore
 from daemons.qmaster.backup.saving import save
 from daemons.qmaster.spooling.spool_file import SpoolError
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile
 from gridengine.terminal.standard_output import with_output_check
 from gridengine.values.printable import printable
 
@@ -76,7 +76,7 @@ def restore_command(
     """Restore the cell of SGE_ROOT and SGE_CELL from a backup."""
     root, name = os.environ.get("SGE_ROOT", ""), os.environ.get("SGE_CELL") or "default"
     if not root:
-        raise CellFault("SGE_ROOT is not set: give --root, the directory for the cell")
+        raise CellError("SGE_ROOT is not set: give --root, the directory for the cell")
     _print_result(restore(Path(root).absolute(), name, file.absolute(), time.time(), force, dry_run), file, dry_run)
 
 
@@ -116,7 +116,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # clean up, as with an interrupt
     try:
         return app(standalone_mode=False) or 0
-    except (BackupFault, CellFault, SpoolError, DaemonFault) as fault:
+    except (BackupError, CellError, SpoolError, DaemonError) as fault:
         print(f"gridengine: {printable(str(fault))}", file=sys.stderr)
     except TyperException as error:
         print(f"gridengine: {error.format_message()}", file=sys.stderr)

@@ -20,6 +20,8 @@ from typing import IO
 import msgspec
 from msgspec import Struct, field
 
+from gridengine.errors import UserError
+
 FORMAT = 1
 """Increased when a program of the version before would misread the archive."""
 
@@ -33,7 +35,7 @@ _BLOCK = 2**20
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 
 
-class BackupFault(Exception):
+class BackupError(UserError):
     """A backup cannot be made, read or restored. The text is one line with the file or member and the reason."""
 
 
@@ -74,7 +76,7 @@ class _HashingReader:
 def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
     """Write an archive of these files (name in the archive -> path) to a new file that only its owner may read.
 
-    Enters the checksums of the files in the manifest. The archive is synced at the return. Raises BackupFault, OSError.
+    Enters the checksums of the files in the manifest. The archive is synced at the return. Raises BackupError, OSError.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED)
     with os.fdopen(descriptor, "wb") as file:
@@ -96,7 +98,7 @@ def _add_file(archive: tarfile.TarFile, name: str, source: Path) -> Member:
             archive.addfile(member, hashed)  # type: ignore[arg-type]  # `addfile` only reads it
         except OSError as error:
             if error.errno is None:  # raised by tarfile: the file has become shorter
-                raise BackupFault(f"{source} was truncated while it was read") from error
+                raise BackupError(f"{source} was truncated while it was read") from error
             raise
     return Member(member.size, hashed.sum.hexdigest(), member.mode & 0o777)
 
@@ -110,7 +112,7 @@ def _add_text(archive: tarfile.TarFile, name: str, text: bytes) -> None:
 def unpack(path: Path, directory: Path) -> Manifest:
     """Copy all members of an archive into an empty private directory, and check them against the manifest.
 
-    Raises BackupFault with the member that is damaged, missing or not allowed; also if the disk of `directory` is full.
+    Raises BackupError with the member that is damaged, missing or not allowed; also if the disk of `directory` is full.
     """
     sums: dict[str, Member] = {}
     try:
@@ -122,12 +124,12 @@ def unpack(path: Path, directory: Path) -> Manifest:
             # only padding follows the end of the archive; reading it makes gzip check its checksum
             while rest := packed.read(_BLOCK):
                 if rest.strip(b"\0"):
-                    raise BackupFault(f"{path}: data follows its end")
+                    raise BackupError(f"{path}: data follows its end")
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
         last = f', after "{list(sums)[-1]}"' if sums else ""
-        raise BackupFault(f"{path} is damaged or no backup{last}: {error or type(error).__name__}") from error
+        raise BackupError(f"{path} is damaged or no backup{last}: {error or type(error).__name__}") from error
     except OSError as error:
-        raise BackupFault(f"cannot read {path} into {directory}: {error.strerror or error}") from error
+        raise BackupError(f"cannot read {path} into {directory}: {error.strerror or error}") from error
     manifest = _read_manifest(path, directory, sums)
     _check_members(path, manifest, sums)
     _make_directories(path, manifest, directory)
@@ -135,13 +137,13 @@ def unpack(path: Path, directory: Path) -> Manifest:
 
 
 def _check_member(path: Path, member: tarfile.TarInfo, seen: Iterable[str]) -> None:
-    """Refuse a member that is not a plain file with a valid and unique name. Raises BackupFault."""
+    """Refuse a member that is not a plain file with a valid and unique name. Raises BackupError."""
     if not member.isreg() or member.issparse():
-        raise BackupFault(f'{path}: the member "{member.name}" is not a plain file')
+        raise BackupError(f'{path}: the member "{member.name}" is not a plain file')
     if not _is_allowed(member.name) and member.name not in (SPOOL, _MANIFEST, _SEAL):
-        raise BackupFault(f'{path}: a backup has no member "{member.name}"')
+        raise BackupError(f'{path}: a backup has no member "{member.name}"')
     if member.name in seen:
-        raise BackupFault(f'{path}: the member "{member.name}" is there twice')
+        raise BackupError(f'{path}: the member "{member.name}" is there twice')
 
 
 def _is_allowed(name: str) -> bool:
@@ -165,19 +167,19 @@ def _copy_out(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path
 
 
 def _read_manifest(path: Path, directory: Path, sums: dict[str, Member]) -> Manifest:
-    """The manifest, if its seal matches. Raises BackupFault."""
+    """The manifest, if its seal matches. Raises BackupError."""
     for name in (_MANIFEST, _SEAL):
         if name not in sums:
-            raise BackupFault(f'{path} is not a backup, or is truncated: the member "{name}" is missing')
+            raise BackupError(f'{path} is not a backup, or is truncated: the member "{name}" is missing')
     text = directory / _MANIFEST
     if (directory / _SEAL).read_bytes().strip() != sums[_MANIFEST].sha256.encode() or text.stat().st_size > _MOST_MANIFEST:
-        raise BackupFault(f'{path}: the member "{_MANIFEST}" is damaged: its seal does not match')
+        raise BackupError(f'{path}: the member "{_MANIFEST}" is damaged: its seal does not match')
     try:
         manifest = msgspec.json.decode(text.read_bytes(), type=Manifest)
     except (msgspec.DecodeError, ValueError) as error:
-        raise BackupFault(f'{path}: the member "{_MANIFEST}": {error}') from error
+        raise BackupError(f'{path}: the member "{_MANIFEST}": {error}') from error
     if manifest.format > FORMAT:
-        raise BackupFault(f"{path} has format {manifest.format}, this program reads formats up to {FORMAT}: use the newer one")
+        raise BackupError(f"{path} has format {manifest.format}, this program reads formats up to {FORMAT}: use the newer one")
     return manifest
 
 
@@ -185,19 +187,19 @@ def _check_members(path: Path, manifest: Manifest, sums: dict[str, Member]) -> N
     there = sums.keys() - {_MANIFEST, _SEAL}
     for name, member in manifest.members.items():
         if name not in there:
-            raise BackupFault(f'{path}: the member "{name}" is missing')
+            raise BackupError(f'{path}: the member "{name}" is missing')
         if (sums[name].size, sums[name].sha256) != (member.size, member.sha256):
-            raise BackupFault(f'{path}: the member "{name}" is damaged: its checksum does not match')
+            raise BackupError(f'{path}: the member "{name}" is damaged: its checksum does not match')
     if unknown := sorted(there - manifest.members.keys()):
-        raise BackupFault(f'{path}: the manifest does not know the member "{unknown[0]}"')
+        raise BackupError(f'{path}: the manifest does not know the member "{unknown[0]}"')
 
 
 def _make_directories(path: Path, manifest: Manifest, directory: Path) -> None:
-    """Create the directories of the manifest; an archive of files lacks empty directories. Raises BackupFault."""
+    """Create the directories of the manifest; an archive of files lacks empty directories. Raises BackupError."""
     for name in manifest.directories:
         if name not in AREAS and not _is_allowed(name):
-            raise BackupFault(f'{path}: a backup has no directory "{name}"')
+            raise BackupError(f'{path}: a backup has no directory "{name}"')
         try:
             (directory / name).mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
         except OSError as error:
-            raise BackupFault(f"cannot make {directory / name}: {error.strerror}") from error
+            raise BackupError(f"cannot make {directory / name}: {error.strerror}") from error

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.qmaster.backup import archive
-from daemons.qmaster.backup.archive import BackupFault, Manifest
+from daemons.qmaster.backup.archive import BackupError, Manifest
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -42,22 +42,22 @@ class Contents:
         )
 
     def require_invariants(self, path: Path) -> None:
-        """Check the invariants that hold between any two transactions. Raises BackupFault."""
+        """Check the invariants that hold between any two transactions. Raises BackupError."""
         if self.faults:
             more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-            raise BackupFault(f"{path} is whole, but its spool is inconsistent: {self.faults[0]}{more}")
+            raise BackupError(f"{path} is whole, but its spool is inconsistent: {self.faults[0]}{more}")
 
 
 @contextmanager
 def open_backup(path: Path, beside: Path | None = None) -> Iterator[Contents]:
     """Unpack a backup for the duration of the context, in the directory `beside`, else in the directory of temporary files.
 
-    Raises BackupFault, with the damaged member.
+    Raises BackupError, with the damaged member.
     """
     try:
         work = tempfile.TemporaryDirectory(prefix="ge-backup-", dir=beside, ignore_cleanup_errors=True)
     except OSError as error:
-        raise BackupFault(f"cannot unpack {path}: {error.filename}: {error.strerror}") from error
+        raise BackupError(f"cannot unpack {path}: {error.filename}: {error.strerror}") from error
     with work as name:
         directory = Path(name) / "unpacked"
         directory.mkdir(mode=0o700)
@@ -67,16 +67,16 @@ def open_backup(path: Path, beside: Path | None = None) -> Iterator[Contents]:
 
 
 def _load_state(path: Path, manifest: Manifest, spool: Path, trial: Path) -> State:
-    """The state with which a qmaster would start. Raises BackupFault."""
+    """The state with which a qmaster would start. Raises BackupError."""
     if not spool.exists():
-        raise BackupFault(f'{path}: the member "{archive.SPOOL}" is missing')
+        raise BackupError(f'{path}: the member "{archive.SPOOL}" is missing')
     if manifest.spool_version > spool_versions.VERSION:
-        raise BackupFault(
+        raise BackupError(
             f"{path}: its spool has version {manifest.spool_version}, this program reads versions up to "
             f"{spool_versions.VERSION}: use the newer program that made it"
         )
     if fault := spool_file.find_damage(spool):
-        raise BackupFault(f'{path}: the member "{archive.SPOOL}" was damaged when it was saved: {fault}')
+        raise BackupError(f'{path}: the member "{archive.SPOOL}" was damaged when it was saved: {fault}')
     try:
         shutil.copyfile(spool, trial)
         opened_trial = Spool(trial, manifest.cell_id)
@@ -85,6 +85,6 @@ def _load_state(path: Path, manifest: Manifest, spool: Path, trial: Path) -> Sta
         finally:
             opened_trial.close()
     except SpoolError as error:
-        raise BackupFault(f'{path}: the member "{archive.SPOOL}" cannot be read: {error}') from error
+        raise BackupError(f'{path}: the member "{archive.SPOOL}" cannot be read: {error}') from error
     except OSError as error:
-        raise BackupFault(f"cannot unpack {path}: {error.filename}: {error.strerror}") from error
+        raise BackupError(f"cannot unpack {path}: {error.filename}: {error.strerror}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.backup.saving import save
 from daemons.runtime.cell import Cell
 
@@ -27,5 +27,5 @@ def save_daily(cell: Cell, now: float) -> str:
         for path in old:
             path.unlink()
     except OSError as error:
-        raise BackupFault(f"daily backup: {error.filename}: {error.strerror}") from error
+        raise BackupError(f"daily backup: {error.filename}: {error.strerror}") from error
     return f"{saved.path}: {saved.summary}, {saved.size} bytes; removed {len(old)} older"

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from daemons.qmaster.backup import archive, swap
-from daemons.qmaster.backup.archive import BackupFault, Manifest
+from daemons.qmaster.backup.archive import BackupError, Manifest
 from daemons.qmaster.backup.contents import Contents, open_backup
 from daemons.qmaster.spooling.cell_identity import read_identity
-from daemons.runtime.cell import Cell, CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile
+from daemons.runtime.cell import Cell, CellError, read_cell
+from daemons.runtime.daemon import DaemonError, PidFile
 
 _FIRST = ("act_qmaster", "bootstrap")
 """Files that make a directory a cell. They are replaced first, so that a later process finds a cell and completes the restore."""
@@ -52,7 +52,7 @@ def restore(root: Path, name: str, path: Path, now: float, force: bool = False, 
     """Restore the cell `name` below `root`, which may be lost as a whole, from a backup. `force`: accept a backup of another
     cell, directory or host, or with an inconsistent spool. `dry_run`: only list the changes, also for a cell that runs.
 
-    Raises BackupFault, CellFault. Then the cell is unchanged, or the sentence explains how to complete the restore.
+    Raises BackupError, CellError. Then the cell is unchanged, or the sentence explains how to complete the restore.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     with open_backup(path) as contents:
@@ -78,38 +78,38 @@ def restore(root: Path, name: str, path: Path, now: float, force: bool = False, 
 
 
 def _require_may_restore(cell: Cell) -> None:
-    """Check that this user may restore the cell, and that the admin user exists. Raises BackupFault."""
+    """Check that this user may restore the cell, and that the admin user exists. Raises BackupError."""
     try:
         admin = pwd.getpwnam(cell.admin_user).pw_uid
     except KeyError:
-        raise BackupFault(f"the admin user of the backup, {cell.admin_user}, is unknown on this host") from None
+        raise BackupError(f"the admin user of the backup, {cell.admin_user}, is unknown on this host") from None
     if os.geteuid() not in (0, admin):
-        raise BackupFault(f"only root and the admin user, {cell.admin_user}, may restore this cell")
+        raise BackupError(f"only root and the admin user, {cell.admin_user}, may restore this cell")
 
 
 def _require_same(cell: Cell, manifest: Manifest, path: Path, master_host: str) -> None:
-    """Refuse the backup of another cell, directory or host. Raises BackupFault, CellFault."""
+    """Refuse the backup of another cell, directory or host. Raises BackupError, CellError."""
     known = read_identity(cell).id
     if known and known != manifest.cell_id:
-        raise BackupFault(
+        raise BackupError(
             f"{path} is a backup of another cell ({manifest.cell_id}, this one is {known}): --force takes it even so"
         )
     if (str(cell.root), cell.name) != (manifest.root, manifest.cell):
-        raise BackupFault(
+        raise BackupError(
             f"{path} is a backup of the cell {manifest.cell} below {manifest.root}, not of {cell.name} below {cell.root}: "
             "--force takes it even so"
         )
     if (host := cell.own_name()) != master_host:
-        raise BackupFault(f"this host is {host}, the backup is of the master host {master_host}: --force takes it even so")
+        raise BackupError(f"this host is {host}, the backup is of the master host {master_host}: --force takes it even so")
 
 
 @contextmanager
 def _hold_locks(cell: Cell) -> Iterator[None]:
-    """Prevent the start of a qmaster while the cell is neither the old nor the new cell. Raises BackupFault."""
+    """Prevent the start of a qmaster while the cell is neither the old nor the new cell. Raises BackupError."""
     directories = {cell.qmaster_spool_dir}
     try:
         directories.add(read_cell(cell.environment()).qmaster_spool_dir)
-    except CellFault:
+    except CellError:
         pass  # lost or damaged: the purpose of a restore
     locks = []
     try:
@@ -117,8 +117,8 @@ def _hold_locks(cell: Cell) -> Iterator[None]:
             _make_directory(directory, cell, 0o700)
             locks.append(PidFile(directory / "qmaster.pid", "sge_qmaster"))
         yield
-    except DaemonFault as fault:
-        raise BackupFault(f"{fault}: gridengine stop ends it") from fault
+    except DaemonError as fault:
+        raise BackupError(f"{fault}: gridengine stop ends it") from fault
     finally:
         for lock in locks:
             lock.release()
@@ -153,7 +153,7 @@ def _is_same(first: Path, second: Path) -> bool:
 
 
 def _prepare(cell: Cell, contents: Contents, changes: list[Replacement], stamp: str) -> None:
-    """Copy the changes to their target disks, and commit the plan. Raises BackupFault; then nothing is changed."""
+    """Copy the changes to their target disks, and commit the plan. Raises BackupError; then nothing is changed."""
     directories = (cell.common, cell.qmaster_spool_dir)
     try:
         _make_directory(cell.common, cell, 0o755)
@@ -169,7 +169,7 @@ def _prepare(cell: Cell, contents: Contents, changes: list[Replacement], stamp: 
         swap.write_plan(cell.common, swap.Plan(stamp, in_common, str(cell.qmaster_spool_dir), in_spool))
     except OSError as error:
         where, why = error.filename or cell.common, error.strerror or error
-        raise BackupFault(f"nothing was changed: cannot write {where}: {why}") from error
+        raise BackupError(f"nothing was changed: cannot write {where}: {why}") from error
     finally:
         if not (cell.common / swap.PLAN).exists():
             for directory in directories:

@@ -18,12 +18,12 @@ from pathlib import Path
 import apsw
 
 from daemons.qmaster.backup import archive
-from daemons.qmaster.backup.archive import BackupFault, Manifest
+from daemons.qmaster.backup.archive import BackupError, Manifest
 from daemons.qmaster.backup.contents import open_backup
 from daemons.qmaster.backup.swap import PLAN, is_restore_file, sync_directory
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.cell_identity import read_identity
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.locks import try_lock
 
 _LARGE = ("accounting", "reporting", "schedule")
@@ -43,12 +43,12 @@ class Saved:
 
 def save(cell: Cell, path: Path, now: float, accounting: bool = False, force: bool = False) -> Saved:
     """Make a backup of a cell, on its master host. `accounting`: include the growing files of `common/`; `force`: replace an
-    existing file. Raises BackupFault, SpoolError, CellFault; then an existing file is unchanged.
+    existing file. Raises BackupError, SpoolError, CellError; then an existing file is unchanged.
     """
     _require_may_save(cell)
     path = path.absolute()
     if path.exists() and not force:
-        raise BackupFault(f"{path} exists already: name another file, or use --force")
+        raise BackupError(f"{path} exists already: name another file, or use --force")
     try:
         files, directories = _list_files(cell, accounting)
         _require_space(path.parent, cell, files)
@@ -67,22 +67,22 @@ def save(cell: Cell, path: Path, now: float, accounting: bool = False, force: bo
             made.rename(path)
         sync_directory(path.parent)
     except OSError as error:
-        raise BackupFault(f"cannot write {error.filename or path}: {error.strerror or error}") from error
+        raise BackupError(f"cannot write {error.filename or path}: {error.strerror or error}") from error
     return Saved(path, summary, size)
 
 
 def _require_may_save(cell: Cell) -> None:
-    """Check the host, the user, and that the cell is whole. Raises BackupFault."""
+    """Check the host, the user, and that the cell is whole. Raises BackupError."""
     if (host := cell.own_name()) != (master := cell.master_host()):
-        raise BackupFault(f"this host is {host}: a backup is made on the master host, {master}")
+        raise BackupError(f"this host is {host}: a backup is made on the master host, {master}")
     if os.geteuid() not in (0, cell.common.stat().st_uid):
-        raise BackupFault(f"only root and the admin user, {cell.admin_user}, may make a backup: it holds the keys of the cell")
+        raise BackupError(f"only root and the admin user, {cell.admin_user}, may make a backup: it holds the keys of the cell")
     if not cell.spool.exists():
-        raise BackupFault(f"{cell.spool} is missing: this cell has not run yet, or its spool is lost")
+        raise BackupError(f"{cell.spool} is missing: this cell has not run yet, or its spool is lost")
     if not os.access(cell.spool, os.R_OK | os.W_OK):
-        raise BackupFault(f"you may not read {cell.spool}: make the backup as the user that the qmaster runs as")
+        raise BackupError(f"you may not read {cell.spool}: make the backup as the user that the qmaster runs as")
     if (cell.common / PLAN).exists():
-        raise BackupFault("a restore of this cell was interrupted: gridengine start completes it")
+        raise BackupError("a restore of this cell was interrupted: gridengine start completes it")
 
 
 def _list_files(cell: Cell, accounting: bool) -> tuple[dict[str, Path], dict[str, int]]:
@@ -108,12 +108,12 @@ def _belongs_to_cell(name: str, accounting: bool) -> bool:
 
 
 def _require_space(directory: Path, cell: Cell, files: dict[str, Path]) -> None:
-    """Refuse a backup that would fill a disk: it may be the disk of the spool, which must stay writable. Raises BackupFault."""
+    """Refuse a backup that would fill a disk: it may be the disk of the spool, which must stay writable. Raises BackupError."""
     sides = [side for side in cell.spool.parent.glob(f"{cell.spool.name}*") if not is_restore_file(side.name)]
     need = 3 * sum(path.stat().st_size for path in (*sides, *files.values())) + _RESERVE_BYTES
     free = shutil.disk_usage(directory).free
     if free < need:
-        raise BackupFault(f"{directory} has {free // 2**20} MB left, a backup may take {need // 2**20} MB while it is made")
+        raise BackupError(f"{directory} has {free // 2**20} MB left, a backup may take {need // 2**20} MB while it is made")
 
 
 @contextmanager
@@ -124,9 +124,9 @@ def _work_directory(path: Path) -> Iterator[Path]:
     descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not try_lock(descriptor):
-            raise BackupFault(f"another backup to {path} is being made")
+            raise BackupError(f"another backup to {path} is being made")
         if os.fstat(descriptor).st_uid != os.geteuid():
-            raise BackupFault(f"{work} belongs to another user: name a file in a directory that only you can write to")
+            raise BackupError(f"{work} belongs to another user: name a file in a directory that only you can write to")
         os.fchmod(descriptor, 0o700)
         _empty(work)
         try:
@@ -149,13 +149,13 @@ def _empty(directory: Path) -> None:
 
 
 def _manifest(cell: Cell, spool: Path, now: float) -> Manifest:
-    """The manifest of this backup, without members. Raises CellFault, SpoolError."""
+    """The manifest of this backup, without members. Raises CellError, SpoolError."""
     spool_versions.check(spool)
     with apsw.Connection(str(spool)) as db:
         version, owner = spool_file.recall(db, spool_versions.KEY), spool_file.recall(db, spool_file.CELL)
     known = read_identity(cell).id
     if known != owner:
-        raise CellFault(f"{cell.spool} is of the cell {owner or 'without a name'}, {cell.cell_id_file} has {known or 'nothing'}")
+        raise CellError(f"{cell.spool} is of the cell {owner or 'without a name'}, {cell.cell_id_file} has {known or 'nothing'}")
     return Manifest(
         cell_id=owner,
         root=str(cell.root),

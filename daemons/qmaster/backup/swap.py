@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from daemons.qmaster.backup.archive import SPOOL, BackupFault
+from daemons.qmaster.backup.archive import SPOOL, BackupError
 from gridengine.errors import plain_fault
 
 PLAN = "restore-plan"
@@ -68,7 +68,7 @@ def write_plan(common: Path, plan: Plan) -> None:
 def complete(common: Path) -> bool:
     """Complete a committed restore; returns whether a plan existed. The caller holds the lock of the qmaster's pid file.
 
-    Raises BackupFault; another call continues after the last completed step.
+    Raises BackupError; another call continues after the last completed step.
     """
     path = common / PLAN
     try:
@@ -76,7 +76,7 @@ def complete(common: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, msgspec.DecodeError) as error:
-        raise BackupFault(f"cannot read {path}: {plain_fault(error)}") from error
+        raise BackupError(f"cannot read {path}: {plain_fault(error)}") from error
     spool_dir = Path(plan.spool_dir)
     try:
         for directory, names in ((common, plan.common), (spool_dir, plan.spool)):
@@ -86,7 +86,7 @@ def complete(common: Path) -> bool:
         path.unlink()
         sync_directory(common)
     except OSError as error:
-        raise BackupFault(
+        raise BackupError(
             f"the restore is not complete: {error.filename}: {error.strerror}; fix that, and gridengine start completes it"
         ) from error
     for directory in (common, spool_dir):

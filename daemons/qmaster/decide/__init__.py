@@ -28,7 +28,7 @@ from daemons.qmaster.decide.reservations import deletion as reservation_deletion
 from daemons.qmaster.decide.reservations import granting as reservations
 from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi import requests as rq
 from gridengine.state.state import State
 
@@ -69,6 +69,6 @@ def decide(state: State, name: str, request: rq.RequestBody, caller: rq.Caller, 
         return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')
     try:
         return (DECISIONS.get(name) or _WITHIN[name])(state, request, caller, world)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         # a malformed pattern or range in the request: no event was decided yet
         return Decision().refuse(f"denied: {fault}")

@@ -23,7 +23,7 @@ from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.queries.share_tree import share_tree
 from daemons.qmaster.queries.source import StateSource
 from daemons.qmaster.queries.totals import totals
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Answer, Caller
 
 PARTS: dict[str, Callable[..., Any]] = {
@@ -55,7 +55,7 @@ def status(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
             view = partial(view, environment_of=source.environment, zone=world.zone, admin_user=world.admin_user)
         try:
             data[name] = view(listing, part, caller, world.now)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             return Answer(1, [("error", str(fault))])
     return Answer(data=data)
 
@@ -65,7 +65,7 @@ def explain_job(source: StateSource, body: dict[str, Any], caller: Caller) -> An
     world = source.world()
     try:
         return Answer(data=explain_jobs(source.state, list(body["jobs"]), world.now, world.zone, caller, world.admin_user))
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return Answer(1, [("error", str(fault))])
 
 

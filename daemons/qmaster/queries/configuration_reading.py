@@ -15,7 +15,7 @@ from daemons.qmaster.queries.source import StateSource
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTreeObject
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.share_usage import share_usage
@@ -51,9 +51,9 @@ def config_show(source: StateSource, body: Body, caller: Caller) -> Answer:
 
 
 def _kind(body: Body) -> str:
-    """The requested kind of objects. Raises SyntaxFault."""
+    """The requested kind of objects. Raises InvalidValueError."""
     if body["kind"] not in KINDS:
-        raise SyntaxFault(f'there is no kind of object "{body["kind"]}"')
+        raise InvalidValueError(f'there is no kind of object "{body["kind"]}"')
     return str(body["kind"])
 
 

@@ -30,7 +30,7 @@ def explain_jobs(
     state: State, targets: list[str], now: float, zone: tzinfo, caller: Caller, admin_user: str
 ) -> dict[str, Any]:
     """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "tasks", "causes", "change", "expected_start"}],
-    "unknown": [target]}. now: epoch seconds; zone: time zone of calendars and times. Raises SyntaxFault.
+    "unknown": [target]}. now: epoch seconds; zone: time zone of calendars and times. Raises InvalidValueError.
     """
     operator = is_operator(state, caller, admin_user)
     found: dict[int, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from daemons.qmaster.queries.queues import entry_name, offer_row
 from daemons.qmaster.queries.selection import Body, Listing
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.resources import host_resources
 from gridengine.placement.values import reported_value
 from gridengine.protocols.gdi.requests import Caller
@@ -24,14 +24,15 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
 
     Data: a dict a host, "global" first unless it lacks a resource of -l: name, values (arch as text, the other values
     numbers, memory in bytes; null if unknown, in the order arch num_proc m_socket m_core m_thread load_avg mem_total
-    mem_used swap_total swap_used), resources ([source codes, name, value] each), load_values (texts by name). Raises SyntaxFault.
+    mem_used swap_total swap_used), resources ([source codes, name, value] each), load_values (texts by name).
+    Raises InvalidValueError.
     """
     state = listing.state
     known = sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
     requested = {listing.host(name): name for name in body.get("hosts") or ()}
     for unique, name in requested.items():
         if unique not in known:
-            raise SyntaxFault(f'can\'t resolve hostname "{name}"')
+            raise InvalidValueError(f'can\'t resolve hostname "{name}"')
     names = [name for name in known if not requested or name in requested]
     if body.get("requests"):
         names = listing.hosts_offering([GLOBAL, *names], body["requests"])

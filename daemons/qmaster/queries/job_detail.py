@@ -39,7 +39,7 @@ def job_detail(
     Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]}.
     Either has "note": the reasons that schedd_job_info leaves out, "" for none.
     `environment_of` returns the environment of a job, which is not in the state. Without this function, and for callers
-    without the right to see the values, the answer has only names (values are null). Raises SyntaxFault.
+    without the right to see the values, the answer has only names (values are null). Raises InvalidValueError.
 
     Deviation: 8.1.9 shows the values of -v and -V to all users.
     """

@@ -41,7 +41,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     """Body: `users`, `states` (p r s z hu ho hs hd hj ha), `select` (of instances), `single` (-g d), `details`.
 
     Data: {"running": rows, "pending": rows, "finished": rows, "inconsistent": rows of tasks that run without a
-    queue instance (ST-33)}. Raises SyntaxFault.
+    queue instance (ST-33)}. Raises InvalidValueError.
     """
     state = listing.state
     states = frozenset(body.get("states") or "prs")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.obstacles import COMPUTED, alarm, suspend_alarm
 from gridengine.placement.reasons import Violation
 from gridengine.placement.resources import all_resources, available
@@ -30,7 +30,7 @@ def queues(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     `explain` (codes of aAcdE).
 
     Data: a dict an instance: name, type, resv, used, total, load, arch (texts or null), states, resources
-    ([source codes, name, value] each), explain (texts by state code). Raises SyntaxFault.
+    ([source codes, name, value] each), explain (texts by state code). Raises InvalidValueError.
     """
     load_name = body.get("load") or "load_avg"
     requested = body.get("resources")
@@ -87,10 +87,10 @@ def _offers(listing: Listing, name: str, requested: list[str]) -> list[Offer]:
 
 
 def entry_name(listing: Listing, given: str) -> str:
-    """The full name of a resource; raises SyntaxFault for an unknown resource."""
+    """The full name of a resource; raises InvalidValueError for an unknown resource."""
     entry = listing.config_snapshot.entry(given)
     if entry is None:
-        raise SyntaxFault(f'unknown resource "{given}"')
+        raise InvalidValueError(f'unknown resource "{given}"')
     return entry.name
 
 
@@ -139,7 +139,7 @@ def queue_configurations(listing: Listing, body: Body, caller: Caller, now: floa
     """Configurations as qconf -sq shows them (QF-12): of cluster queues, and resolved configurations of instances for `q@h`.
 
     Body: `queues` (expressions). Data: {"found": [{"name", "attributes"}], "unknown": expressions that match nothing}.
-    Raises SyntaxFault.
+    Raises InvalidValueError.
     """
     state = listing.state
     found: dict[str, dict[str, str]] = {}

@@ -40,7 +40,7 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     (patterns), `resources` (names or shortcuts); all optional.
 
     Data: [{"rule": "set/rule", "filters": [[scope, expanded, included, excluded]], "resource", "limit": text, "used": text or
-    null for a resource that is not counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
+    null for a resource that is not counted}]. Rules of disabled sets are left out. Raises InvalidValueError.
     """
     state = listing.state
     hosts = [listing.host(name) for name in body.get("hosts") or ()]

@@ -14,7 +14,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.queries import VIEWS
 from daemons.qmaster.queries.job_ends import job_ends
 from daemons.qmaster.queries.task_ends import state_after, states
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.options.native import fold_native
 from gridengine.options.option import OptionError
 from gridengine.protocols.gdi.requests import Answer, Caller
@@ -27,7 +27,7 @@ def accounting(master: Master, body: Body, caller: Caller) -> Answer:
     """Accounting records that match a filter (`gridengine.usage.accounting`), or their sums; by id from the index."""
     try:
         return Answer(data=master.spool.accounted.search(body))
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return Answer(1, [("error", str(fault))])
 
 
@@ -103,7 +103,7 @@ def fold_options(master: Master, body: Body, caller: Caller) -> Answer:
     """The request `fold_options`: the fields of `Submit` for option texts of qsub."""
     try:
         folded = fold_native(body, master.world().now)
-    except (OptionError, SyntaxFault) as fault:
+    except (OptionError, InvalidValueError) as fault:
         return Answer(1, [("error", str(fault))])
     return Answer(data=folded._asdict())
 

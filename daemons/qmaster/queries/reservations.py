@@ -20,7 +20,7 @@ def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> di
     """Body: `targets` (ids, names, patterns; null for all), `users` (names, patterns, `$user`; by default the caller, or all
     users if targets are named). A reservation that is named by its id is shown regardless of `users` (AR-110).
 
-    Data: {"reservations": a dict each, by number, "unknown": targets without a reservation}. Raises SyntaxFault.
+    Data: {"reservations": a dict each, by number, "unknown": targets without a reservation}. Raises InvalidValueError.
     """
     state = listing.state
     targets = body.get("targets")

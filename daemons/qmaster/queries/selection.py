@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from daemons.qmaster.selection import on_unique_hosts
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.access import user_sets_of, users_allowed
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
@@ -65,7 +65,7 @@ class Listing:
         entry = self.config_snapshot.entries.get(name)
         try:
             return request_text(entry.type, text) if entry is not None else text
-        except SyntaxFault:
+        except InvalidValueError:
             return text  # the attribute was of another type when it was requested
 
     def host(self, name: str) -> str:
@@ -103,7 +103,7 @@ class Listing:
         return known
 
     def instances(self, body: Body) -> list[QueueInstance]:
-        """The instances that all criteria select, by seq_no, queue and host (ST-34). Raises SyntaxFault."""
+        """The instances that all criteria select, by seq_no, queue and host (ST-34). Raises InvalidValueError."""
         found: Iterable[QueueInstance] = self.state.instances.values()
         if body.get("queues"):
             expressions = QueueExpressions.parse(on_unique_hosts(self.state, ",".join(body["queues"]), self._resolve))
@@ -124,11 +124,11 @@ class Listing:
         return sorted(found, key=lambda i: (self._seq_no(i), i.queue, i.host))
 
     def _compile_pe_patterns(self, patterns: list[str]) -> list[Matcher]:
-        """The patterns of -pe, compiled; raises SyntaxFault for a pattern without a parallel environment."""
+        """The patterns of -pe, compiled; raises InvalidValueError for a pattern without a parallel environment."""
         matchers = [compile_expression(pattern) for pattern in patterns]
         for pattern, match in zip(patterns, matchers, strict=True):
             if not any(match(name) for name in self.state.kind("parallel_environment")):
-                raise SyntaxFault(f'no parallel environment "{pattern}" (-pe)')
+                raise InvalidValueError(f'no parallel environment "{pattern}" (-pe)')
         return matchers
 
     def _pes(self, instance: QueueInstance) -> frozenset[str]:
@@ -167,18 +167,18 @@ class Listing:
         return config.seq_no if config is not None else 0
 
     def demands(self, requests: list[str]) -> list[Demand]:
-        """The requests of -l. A name without a value requests TRUE, or 1 of a numeric resource. Raises SyntaxFault for an unknown
-        resource, and for a negative amount of a consumable. Source: QS-2, QS-5; O.
+        """The requests of -l. A name without a value requests TRUE, or 1 of a numeric resource. Raises InvalidValueError for an
+        unknown resource, and for a negative amount of a consumable. Source: QS-2, QS-5; O.
         """
         demands = []
         for name, text in parse_requests(",".join(requests)):
             entry = self.config_snapshot.entry(name)
             if entry is None:
-                raise SyntaxFault(f'unknown resource "{name}"')
+                raise InvalidValueError(f'unknown resource "{name}"')
             text = self.host(text) if entry.name == "hostname" else text
             demand = Demand(entry, "1" if text == "TRUE" and entry.type in _NUMBERS else text)
             if entry.is_consumable and demand.amount < 0:
-                raise SyntaxFault(f'"{name}" is consumable, {text} is not an amount of it')
+                raise InvalidValueError(f'"{name}" is consumable, {text} is not an amount of it')
             demands.append(demand)
         return demands
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gridengine.config.complexes import value_of
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.affected import Affected
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import GroupMembersSet
@@ -60,7 +60,7 @@ def _matches(state: State, rule: HostRule, host: str, member: bool) -> bool:
     def typed_value(name: str, text: str) -> float | str:
         entry = state.complexes.get(name)
         if entry is None:
-            raise SyntaxFault(f'there is no complex "{name}"')
+            raise InvalidValueError(f'there is no complex "{name}"')
         return value_of(entry.type, text)
 
     return rule.holds(values, typed_value)

@@ -19,7 +19,7 @@ from typing import IO
 from daemons.qmaster.notifications.mail import Mail
 from daemons.runtime import children, identity
 from daemons.runtime.identity import LocalUser
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.mail_address import check_mail_address
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class MailSender:
             recipient, mail = await queue.get()
             try:
                 await self._send_one(recipient, mail)
-            except (OSError, SyntaxFault) as error:
+            except (OSError, InvalidValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
             finally:
@@ -79,7 +79,7 @@ class MailSender:
                     self._dropped = 0
 
     async def _send_one(self, recipient: str, mail: Mail) -> None:
-        """One run of the mailer. Raises OSError or SyntaxFault when it fails."""
+        """One run of the mailer. Raises OSError or InvalidValueError when it fails."""
         mailer = self._mailer()
         if mailer is None:
             return
@@ -114,7 +114,7 @@ class MailSender:
 
 
 def _sender_and_path(mailer: str) -> tuple[LocalUser, str]:
-    """`[user@]path` as the mailer's user and its path. Raises SyntaxFault."""
+    """`[user@]path` as the mailer's user and its path. Raises InvalidValueError."""
     user, at, path = mailer.partition("@")
     if at and "/" not in user:
         return identity.named(user), path

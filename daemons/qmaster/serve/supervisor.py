@@ -18,10 +18,10 @@ import aiohttp
 from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, merge_log
 from daemons.runtime import children
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup, module_command
 from daemons.runtime.ports import explain_taken_port
-from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
+from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeError, head_spec, ray_environment
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 
@@ -78,7 +78,7 @@ class QmasterSupervisor:
             try:
                 await self._until_ending(self._live(node))
                 pause = _FIRST_PAUSE_S
-            except (RayNodeFault, CellFault, OSError) as fault:
+            except (RayNodeError, CellError, OSError) as fault:
                 _log.error("%s", plain_fault(fault))
                 if not self._served:
                     self._startup.failed(f"sge_qmaster: {plain_fault(fault)}")
@@ -125,12 +125,12 @@ class QmasterSupervisor:
         await node.wait()
 
     async def _find_ports_free(self) -> None:
-        """Raises CellFault when another program has a port; the remains of a dead master release theirs in a moment."""
+        """Raises CellError when another program has a port; the remains of a dead master release theirs in a moment."""
         address, attempts = self._cell.address(self._host), int(_PORTS_S / _PORTS_PAUSE_S)
         while taken := explain_taken_port(self._cell, address):
             attempts -= 1
             if attempts < 0:
-                raise CellFault(taken)
+                raise CellError(taken)
             await asyncio.sleep(_PORTS_PAUSE_S)
 
     async def _start_actors(self, info: NodeInfo) -> None:
@@ -147,12 +147,12 @@ class QmasterSupervisor:
             async with asyncio.timeout(ACTORS_S):
                 _, errors = await child.communicate()
         except TimeoutError:
-            raise RayNodeFault(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
+            raise RayNodeError(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
         finally:
             await children.end(child)
         if child.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()
-            raise RayNodeFault(lines[-1] if lines else "the qmaster could not be started")
+            raise RayNodeError(lines[-1] if lines else "the qmaster could not be started")
 
     async def _until_ending(self, work: Awaitable[None]) -> None:
         """Do the work, or cancel it when the daemon ends."""

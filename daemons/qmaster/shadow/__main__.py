@@ -15,8 +15,8 @@ import daemons.runtime.http_library  # noqa: F401  before modules that load aioh
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import UMASK, DaemonError, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import install_offered_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
@@ -43,11 +43,11 @@ def serve(
         cell = read_cell()
         host = cell.own_name()
         if host not in cell.candidate_hosts():
-            raise CellFault(f"host {host} is not in {cell.shadow_masters}: gridengine shadow add {host} on the master host")
+            raise CellError(f"host {host} is not in {cell.shadow_masters}: gridengine shadow add {host} on the master host")
         make_closed(cell.qmaster_spool_dir)
         cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
-    except (CellFault, OSError) as fault:
+    except (CellError, OSError) as fault:
         print(f"{PROGRAM}: {plain_fault(fault)}", file=sys.stderr)
         raise SystemExit(1) from None
     startup = become_daemon(foreground, PROGRAM)
@@ -60,7 +60,7 @@ def serve(
             lambda stop: run_participant(cell, host, startup, stop, renewal, campaign_at_once=False), pid_file, renewal
         )
         pid_file.release()
-    except (DaemonFault, CellFault, OSError) as fault:
+    except (DaemonError, CellError, OSError) as fault:
         startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
     raise SystemExit(status)

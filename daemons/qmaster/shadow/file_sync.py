@@ -14,7 +14,7 @@ import msgspec
 
 from daemons.runtime.cell import Cell
 from daemons.runtime.cell_copy import CellCopy, OfferedFiles
-from daemons.runtime.peers import PeerAway, Peers
+from daemons.runtime.peers import Peers, PeerUnreachableError
 
 FILES = "cell_files"
 """The request: a `_State` as JSON; the answer has the new files, texts by name."""
@@ -63,7 +63,7 @@ class FileSync:
             if master := self._followed_leader():
                 try:
                     await self._fetch(peers, master)
-                except (PeerAway, msgspec.DecodeError):
+                except (PeerUnreachableError, msgspec.DecodeError):
                     pass  # the next round tries again, and the voter notices a lost master
             await asyncio.sleep(_PAUSE_S)
 

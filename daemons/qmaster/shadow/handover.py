@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.qmaster.spooling.spool_file import probe_space
-from daemons.runtime.peers import PeerAway, Peers
+from daemons.runtime.peers import Peers, PeerUnreachableError
 from gridengine.errors import plain_fault
 from gridengine.protocols.lease import VoteRecord
 
@@ -74,7 +74,7 @@ async def _find_successor(peers: Peers, hosts: Sequence[str], log_error: Callabl
     for host in hosts:
         try:
             status, body = await peers.call(host, ACCEPT_HANDOVER)
-        except PeerAway as error:
+        except PeerUnreachableError as error:
             log_error(f"host {host} does not take over as the master: {error}")
             continue
         if status == 200:

@@ -14,10 +14,10 @@ import ssl
 import msgspec
 
 from daemons.qmaster.shadow.promotion import voters
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.keys import known_hosts, own_keys
 from daemons.runtime.lease_voter import VOTE_RECORD, LeaseVoter
-from daemons.runtime.peers import PeerAway, Peers
+from daemons.runtime.peers import Peers, PeerUnreachableError
 from gridengine.protocols.lease import LEASE_S, RENEW_S, VoteRecord, VoteRequest, VoteResponse
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _ALL_S, _AT_A_TIME = 10.0, 256
 
 
 async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: bool = False) -> None:
-    """Raises CellFault, with instructions, if another host is the master or was later; SpoolError. `voter`: of this host.
+    """Raises CellError, with instructions, if another host is the master or was later; SpoolError. `voter`: of this host.
 
     `force`: a later master is lost for good, with its acknowledged changes; this host grants its vote to itself.
     """
@@ -36,7 +36,7 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
         return  # a majority of the voters decides
     serving, records = await _ask_hosts(cell, host)
     if serving:
-        raise CellFault(
+        raise CellError(
             f"host {serving[0]} serves as the master of this cell: where the files here are old, name it in {cell.act_qmaster} "
             f"and gridengine start; to move the master here, gridengine shadow add {host} on {serving[0]}, then take-over here"
         )
@@ -44,7 +44,7 @@ async def refuse_second_master(cell: Cell, host: str, voter: LeaseVoter, force: 
     if not why:
         return
     if not force:
-        raise CellFault(
+        raise CellError(
             f"{why}: start the host that was the master last, and gridengine shadow take-over moves it; if it is lost for good: "
             "sge_qmaster --force"
         )
@@ -72,24 +72,24 @@ def _find_later_leader(host: str, own: VoteRecord, others: list[VoteRecord]) -> 
 
 
 async def _grant_to_itself(voter: LeaseVoter, host: str, epoch: int) -> None:
-    """Grant the vote of this host to itself; waits while a grant to another host may be in force. Raises CellFault."""
+    """Grant the vote of this host to itself; waits while a grant to another host may be in force. Raises CellError."""
     request = msgspec.json.encode(VoteRequest(epoch, host, in_sync=(host,), version=1, force=True))  # as an elected candidate
     for _ in range(int(2 * LEASE_S / RENEW_S)):
         vote = msgspec.json.decode(await voter.answer(request), type=VoteResponse)
         if vote.granted:
             return
         await asyncio.sleep(RENEW_S)
-    raise CellFault(f"this host cannot vote for itself: {vote.reason}")
+    raise CellError(f"this host cannot vote for itself: {vote.reason}")
 
 
 async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]]:
-    """The names of the other hosts that serve as the master of the cell, and the vote records of hosts. Raises CellFault."""
+    """The names of the other hosts that serve as the master of the cell, and the vote records of hosts. Raises CellError."""
     keys = own_keys(cell, host)
     context, limit = keys.client_context(), asyncio.Semaphore(_AT_A_TIME)
     try:
         own = cell.address(host)
         hosts = sorted(path.name for path in known_hosts(cell).iterdir() if path.name != host)
-    except (OSError, CellFault):
+    except (OSError, CellError):
         return [], []
     peers = Peers(cell, keys)
 
@@ -97,7 +97,7 @@ async def _ask_hosts(cell: Cell, host: str) -> tuple[list[str], list[VoteRecord]
         async with limit:
             try:
                 address = await asyncio.to_thread(cell.address, other)
-            except CellFault:
+            except CellError:
                 return "", VoteRecord()
             if address == own:
                 return "", VoteRecord()  # a second host on this machine
@@ -132,5 +132,5 @@ async def _fetch_record(peers: Peers, host: str) -> VoteRecord:
     try:
         status, body = await peers.call(host, VOTE_RECORD)
         return msgspec.json.decode(body, type=VoteRecord) if status == 200 else VoteRecord()
-    except (PeerAway, msgspec.MsgspecError, UnicodeDecodeError):
+    except (PeerUnreachableError, msgspec.MsgspecError, UnicodeDecodeError):
         return VoteRecord()

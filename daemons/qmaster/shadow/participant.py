@@ -16,7 +16,7 @@ from typing import Any
 
 import aiohttp
 
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.serve.replication.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.file_sync import FILES, FileSync
@@ -31,12 +31,12 @@ from daemons.qmaster.shadow.shadow_gateway import serve_commands
 from daemons.qmaster.shadow.term import LeaderTerm
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup, pause
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.lease_voter import VOTE_RECORD
-from daemons.runtime.peers import PeerAway, PeerHandler, Peers, serve_peers
+from daemons.runtime.peers import PeerHandler, Peers, PeerUnreachableError, serve_peers
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 from gridengine.protocols.lease import LEASE_S, RENEW_S
@@ -55,7 +55,7 @@ _HAND_OVER_S = 90.0
 class Participant:
     """This host among the candidates. `campaign_at_once`: the host campaigns without waiting until the leader is lost.
 
-    Raises CellFault without keys, OSError.
+    Raises CellError without keys, OSError.
     """
 
     def __init__(self, cell: Cell, host: str, startup: Startup, campaign_at_once: bool, renewal: Renewal) -> None:
@@ -194,7 +194,7 @@ class Participant:
             if not sets:  # no other host votes
                 await refuse_second_master(self._cell, self._host, self._voter, takeover.force)
                 sets = (frozenset((self._host,)),)
-        except (SpoolError, CellFault) as error:
+        except (SpoolError, CellError) as error:
             self._log_error_once(str(error))
             return None
         epoch = max(self._voter.record.epoch, self._latest_epoch) + 1
@@ -214,7 +214,7 @@ class Participant:
             return await self._voter.answer(request, self._position)
         status, grant = await self._peers.call(voter, "lease", request)
         if status != 200:
-            raise PeerAway(f"it answers {status}")
+            raise PeerUnreachableError(f"it answers {status}")
         return grant
 
     async def _handle_vote_request(
@@ -259,7 +259,7 @@ class Participant:
                 supervisor.abandon()
             end.set()
             status = await serving
-        except (SpoolError, CellFault, BackupFault, OSError) as error:
+        except (SpoolError, CellError, BackupError, OSError) as error:
             self._log_error_once(f"cannot be the master: {plain_fault(error)}")
             self._startup.failed(f"sge_qmaster: {plain_fault(error)}")
             status = 1
@@ -326,7 +326,7 @@ class Participant:
     async def _accept_handover(self) -> None:
         try:
             await self._take_over(force=False)
-        except PeerAway as error:
+        except PeerUnreachableError as error:
             self._log_error_once(str(error))
 
     async def _handle_release_request(
@@ -341,7 +341,7 @@ class Participant:
         """Return the candidate hosts; the hosts of the last reading if the file cannot be read."""
         try:
             self._candidate_hosts = self._cell.candidate_hosts()
-        except CellFault as error:
+        except CellError as error:
             self._log_error_once(str(error))
         return self._candidate_hosts
 
@@ -354,7 +354,7 @@ class Participant:
         return holder if self._term is None and holder != self._host and self._voter.grant_expired_s <= 0 else ""
 
     async def _handle_local_request(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Answer the qmaster of this host and administrators. Raises AgreementError, PeerAway."""
+        """Answer the qmaster of this host and administrators. Raises AgreementError, PeerUnreachableError."""
         if name == "in_sync":
             if self._term is None:
                 raise AgreementError("this host is not the master")
@@ -373,7 +373,7 @@ class Participant:
         if not force and holder and self._voter.grant_expired_s <= 0:
             status, answer = await self._peers.call(holder, "hand_over", answer_s=_HAND_OVER_S + 5)
             if status != 200:
-                raise PeerAway(f"host {holder} does not hand over: {answer.decode(errors='replace')}")
+                raise PeerUnreachableError(f"host {holder} does not hand over: {answer.decode(errors='replace')}")
         self._takeover = TakeoverRequest(force, self._voter.record.epoch)
 
     def _status(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from daemons.qmaster.serve.replication.leader_link import AgreementError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.listener import open_unix_socket, peer_credentials
-from daemons.runtime.peers import PeerAway
+from daemons.runtime.peers import PeerUnreachableError
 
 _SHARE = 64
 
@@ -36,7 +36,7 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
         try:
             fields = msgspec.json.decode(await request.content.read() or b"{}", type=dict[str, Any])
             return _reply(await handler(name, fields))
-        except (AgreementError, PeerAway, msgspec.DecodeError, KeyError, TypeError) as fault:
+        except (AgreementError, PeerUnreachableError, msgspec.DecodeError, KeyError, TypeError) as fault:
             return _reply({"error": str(fault) or type(fault).__name__})
 
     listeners = HttpListeners(ConnectionLimiter(), answer)

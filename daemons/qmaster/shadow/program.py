@@ -15,7 +15,7 @@ from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.participant import Participant
 from daemons.qmaster.shadow.promotion import own_voter, shadow_directory
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import install_offered_keys, own_keys
 from daemons.runtime.peers import wait_for_candidate_hosts
@@ -39,7 +39,7 @@ async def serve_cell(
         if force:
             make_closed(shadow_directory(cell))
         await refuse_second_master(cell, host, own_voter(cell, host), force)
-    except (CellFault, SpoolError, OSError) as fault:
+    except (CellError, SpoolError, OSError) as fault:
         _log.error("%s", plain_fault(fault))
         startup.failed(f"sge_qmaster: {plain_fault(fault)}")
         return 1
@@ -58,7 +58,7 @@ async def run_participant(
     """Be one of several candidate hosts; `campaign_at_once`: become the leader as soon as the voters agree."""
     try:
         return await Participant(cell, host, startup, campaign_at_once, renewal).run(stop)
-    except (CellFault, OSError) as fault:
+    except (CellError, OSError) as fault:
         _log.error("%s", plain_fault(fault))
         startup.failed(f"{'sge_qmaster' if campaign_at_once else 'sge_shadowd'}: {plain_fault(fault)}")
         return 1
@@ -89,7 +89,7 @@ async def _wait_until_candidate(cell: Cell, host: str) -> None:
                 install_offered_keys(cell, host)
                 own_keys(cell, host).require()
                 return
-            except (CellFault, OSError) as fault:
+            except (CellError, OSError) as fault:
                 if plain_fault(fault) != last_error:
                     _log.error("cannot be one of several candidate hosts: %s", plain_fault(fault))
                 last_error = plain_fault(fault)

@@ -32,7 +32,7 @@ def shadow_directory(cell: Cell) -> Path:
 
 
 def own_voter(cell: Cell, host: str) -> LeaseVoter:
-    """The voter of a candidate host, with its record from before as a witness. Raises CellFault."""
+    """The voter of a candidate host, with its record from before as a witness. Raises CellError."""
     return LeaseVoter(shadow_directory(cell) / "promise", other=cell.execd_spool(host) / "promise")
 
 
@@ -55,7 +55,7 @@ def voters(cell: Cell) -> tuple[frozenset[str], ...]:
 
 def become_leader(cell: Cell, host: str) -> None:
     """Make this host's latest spool the spool of the cell, and name this host in `act_qmaster`. Raises SpoolError,
-    CellFault, OSError, BackupFault."""
+    CellError, OSError, BackupError."""
     swap.complete(cell.common)
     if latest_spool(cell) != cell.spool:
         _supersede(cell)

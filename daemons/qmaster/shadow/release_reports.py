@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from daemons.runtime.peers import PeerAway, Peers
+from daemons.runtime.peers import Peers, PeerUnreachableError
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
 from gridengine.protocols.protocol import PROTOCOL
@@ -32,6 +32,6 @@ async def collect_release_reports(peers: Peers, hosts: Sequence[str], restart: s
         try:
             status, report = await peers.call(host, "release", _RESTART if host == restart else b"")
             reports[host] = msgspec.json.decode(report) if status == 200 else {"away": f"its daemon answers {status}"}
-        except (PeerAway, msgspec.DecodeError) as error:
+        except (PeerUnreachableError, msgspec.DecodeError) as error:
             reports[host] = {"away": str(error)}
     return {"releases": reports}

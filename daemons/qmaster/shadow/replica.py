@@ -20,6 +20,7 @@ import apsw
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from gridengine.errors import CorruptDataError
 
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
@@ -27,7 +28,7 @@ _TRANSIENT = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError, 
 """Errors that do not mean that the replica is damaged."""
 
 
-class OutOfStep(Exception):
+class OutOfStepError(CorruptDataError):
     """Patches or a spool that do not fit the position of the replica; nothing was done."""
 
 
@@ -50,34 +51,34 @@ class Replica:
     def apply(self, incarnation: int, patches: Sequence[Patch]) -> SpoolPosition:
         """Write patches to disk, all or none, and return the new position; patches that the replica has already are skipped.
 
-        `incarnation`: of the position before the first patch. Raises OutOfStep, also for a replica whose contents do not match
-        its position, which is removed; SpoolError for an error of the disk.
+        `incarnation`: of the position before the first patch. Raises OutOfStepError, also for a replica whose contents do not
+        match its position, which is removed; SpoolError for an error of the disk.
         """
         with self._lock:
             known = self._position()
             if incarnation != known.incarnation or not known.commit:
-                raise OutOfStep(f"the replica is of incarnation {known.incarnation}, not {incarnation}")
+                raise OutOfStepError(f"the replica is of incarnation {known.incarnation}, not {incarnation}")
             new = [patch for patch in patches if patch.number > known.commit]
             if [patch.number for patch in new] != list(range(known.commit + 1, known.commit + 1 + len(new))):
-                raise OutOfStep(f"the replica has commit {known.commit}, which commit {new[0].number} does not follow")
+                raise OutOfStepError(f"the replica has commit {known.commit}, which commit {new[0].number} does not follow")
             try:
                 return self._apply_all(new) if new else known
             except _TRANSIENT as error:
                 raise spool_file.write_fault(self.path, error) from error
-            except (apsw.Error, OutOfStep) as error:
+            except (apsw.Error, OutOfStepError) as error:
                 _log.error("%s is no replica of the master's spool and is removed: %s", self.path, error)
                 self._remove()
-                raise OutOfStep(str(error)) from error
+                raise OutOfStepError(str(error)) from error
 
     def _apply_all(self, patches: list[Patch]) -> SpoolPosition:
-        """Raises apsw.Error; OutOfStep if the patches lead to another position."""
+        """Raises apsw.Error; OutOfStepError if the patches lead to another position."""
         assert self._db is not None
         with spool_file.transaction(self._db):
             for patch in patches:
                 apsw.Changeset.apply(patch.patchset, self._db)
             reached = spool_file.position_of(self._db)
             if reached.commit != patches[-1].number:
-                raise OutOfStep(f"commit {patches[-1].number} has led to {reached.commit}")
+                raise OutOfStepError(f"commit {patches[-1].number} has led to {reached.commit}")
         return reached
 
     def draft(self) -> Path:
@@ -93,13 +94,13 @@ class Replica:
     def install(self, draft: Path) -> SpoolPosition:
         """Replace the replica with a whole spool, which is on disk.
 
-        Raises SpoolError for a spool of another cell, or of a version that this program cannot read; OutOfStep if the
+        Raises SpoolError for a spool of another cell, or of a version that this program cannot read; OutOfStepError if the
         replica is ahead.
         """
         with self._lock:
             self._check(draft)
             if (offered := spool_file.position(draft)) < self._position():
-                raise OutOfStep(f"the replica is ahead of {offered}")
+                raise OutOfStepError(f"the replica is ahead of {offered}")
             try:
                 spool_file.remove_sides(draft)
                 self._disconnect()

@@ -17,9 +17,9 @@ from typing import Protocol
 
 import msgspec
 
-from daemons.qmaster.shadow.replica import OutOfStep, Replica
+from daemons.qmaster.shadow.replica import OutOfStepError, Replica
 from daemons.qmaster.spooling.file_tree import replace_tree
-from daemons.qmaster.spooling.patches import POSITION, MalformedFrames, decode_frames
+from daemons.qmaster.spooling.patches import POSITION, MalformedFramesError, decode_frames
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 
 _OK, _MALFORMED, _NOT_THE_MASTER, _OUT_OF_STEP, _FAILED = 200, 400, 403, 409, 500
@@ -69,7 +69,7 @@ class ReplicaEndpoint:
             return self._refusal()
         try:
             answer = await handler(headers, body)
-        except OutOfStep:
+        except OutOfStepError:
             answer = _OUT_OF_STEP, await self._encoded_position()
         except SpoolError as error:
             answer = _FAILED, str(error).encode()
@@ -77,7 +77,7 @@ class ReplicaEndpoint:
             answer = _FAILED, b"the request has stalled"
         except OSError as error:
             answer = _FAILED, f"cannot write: {error.strerror}".encode()
-        except (MalformedFrames, msgspec.MsgspecError, ValueError) as error:
+        except (MalformedFramesError, msgspec.MsgspecError, ValueError) as error:
             answer = _MALFORMED, str(error).encode()
         # this host may have voted for another one during the write
         return answer if self._follows(caller) else self._refusal()
@@ -106,7 +106,7 @@ class ReplicaEndpoint:
         """Write the body in blocks, in a thread: the event loop must answer vote requests meanwhile."""
         offered = SpoolPosition(*map(int, headers.get(POSITION, "0 0").split()))
         if offered < await asyncio.to_thread(self._replica.position):
-            raise OutOfStep("the replica is ahead")
+            raise OutOfStepError("the replica is ahead")
         async with self._lock:
             draft = await asyncio.to_thread(self._replica.draft)
             await _write_body(draft, body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_client import QmasterClient, read_credentials
@@ -25,7 +25,7 @@ async def serve_commands(cell: Cell, host: str, renewal: Renewal, log_error: Cal
         while True:
             try:
                 await Gateway(cell, client, ConnectionLimiter(), lambda: renewal.is_due).run()
-            except (OSError, CellFault) as error:
+            except (OSError, CellError) as error:
                 log_error(f"gateway: {plain_fault(error)}")
             await asyncio.sleep(_RETRY_S)
     finally:

@@ -17,12 +17,12 @@ import msgspec
 
 from daemons.qmaster.serve.replication.leader_link import AgreementError
 from daemons.runtime.lease_file import LeaseFile, boottime
-from daemons.runtime.peers import PeerAway
+from daemons.runtime.peers import PeerUnreachableError
 from gridengine.protocols.lease import RENEW_S, Lease, VoteRequest, VoteResponse, VoterSets
 
 _log = logging.getLogger(__name__)
 
-#: sends a request to a voter: (voter, encoded VoteRequest) -> encoded VoteResponse. Raises PeerAway.
+#: sends a request to a voter: (voter, encoded VoteRequest) -> encoded VoteResponse. Raises PeerUnreachableError.
 SendVoteRequest = Callable[[str, bytes], Awaitable[bytes]]
 _AGREE_S, _POLL_S = 5.0, 0.05
 _CANDIDACY_ID_BYTES = 8
@@ -159,7 +159,7 @@ class LeaderTerm:
         sent = boottime()
         try:
             vote = msgspec.json.decode(await self._send_vote_request(voter, msgspec.json.encode(request)), type=VoteResponse)
-        except (PeerAway, msgspec.DecodeError) as error:
+        except (PeerUnreachableError, msgspec.DecodeError) as error:
             self._note_failure(voter, str(error))
             return
         if voter in lease.voters:

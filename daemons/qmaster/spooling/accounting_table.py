@@ -62,7 +62,7 @@ class AccountingTable:
         """Answer the request `accounting` (docs/gdi.md) for rows after `after`; `next`: the row to continue after, or None.
 
         `records`: the records that match the filter, or `fields` of them; with `group_by` instead `sums`
-        (`gridengine.usage.accounting.Sums`). Raises SyntaxFault.
+        (`gridengine.usage.accounting.Sums`). Raises InvalidValueError.
         """
         is_selected = record_filter(body)
         sums = Sums(body["group_by"]) if "group_by" in body else None

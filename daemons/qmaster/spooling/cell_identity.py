@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from daemons.qmaster.spooling import spool_file, spool_versions
-from daemons.runtime.cell import Cell, CellFault, parse_settings
+from daemons.runtime.cell import Cell, CellError, parse_settings
 from gridengine.errors import plain_fault
 
 
@@ -28,23 +28,23 @@ class CellIdentity:
 
 
 def read_identity(cell: Cell) -> CellIdentity:
-    """The content of `common/cell_id`. Raises CellFault."""
+    """The content of `common/cell_id`. Raises CellError."""
     path = cell.cell_id_file
     try:
         settings = parse_settings(path.read_text(), path)
     except FileNotFoundError:
         return CellIdentity()
     except (OSError, UnicodeDecodeError) as error:
-        raise CellFault(f"cannot read {path}: {plain_fault(error)}") from error
+        raise CellError(f"cannot read {path}: {plain_fault(error)}") from error
     if not settings.get("cell_id", "").isalnum():
-        raise CellFault(f"{path} lacks cell_id")
+        raise CellError(f"{path} lacks cell_id")
     return CellIdentity(settings["cell_id"], settings.get("first_start", ""))
 
 
 def claim_spool(cell: Cell, fresh: bool, now: float) -> None:
     """Ensure that the spool exists and belongs to this cell. `fresh`: start with an empty spool, regardless of earlier starts.
 
-    Raises CellFault, with the remedy, for an empty or a foreign spool, and with `fresh` for a spool that has data.
+    Raises CellError, with the remedy, for an empty or a foreign spool, and with `fresh` for a spool that has data.
     Raises SpoolError, also for a spool of a later version. A spool with data is never emptied, moved or given away.
     """
     known = read_identity(cell)
@@ -52,20 +52,20 @@ def claim_spool(cell: Cell, fresh: bool, now: float) -> None:
     spool_versions.check(spool)
     holds, owner = spool_file.inspect_spool(spool)
     if known.id and owner and owner != known.id:
-        raise CellFault(
+        raise CellError(
             f"{spool} is the spool of another cell ({owner}, this one is {known.id}): move it away, put back this cell's "
             "own and start again; if that is lost, start with --fresh"
         )
     if holds and fresh:
-        raise CellFault(f"{spool} holds the jobs and the configuration of this cell: move it away before you start with --fresh")
+        raise CellError(f"{spool} holds the jobs and the configuration of this cell: move it away before you start with --fresh")
     if not holds and not owner:
         if not fresh and (since := _ran_since(cell, known)):
-            raise CellFault(
+            raise CellError(
                 f"{spool} is {'empty' if spool.exists() else 'missing'}, but this cell has run before ({since}): put back a copy "
                 "of it and start again; if all copies are lost, start with --fresh, with no jobs and the initial configuration"
             )
         if left := spool_file.leftover_side_file(spool):
-            raise CellFault(f"{left} is left of a spool that is gone: move it away, too")
+            raise CellError(f"{left} is left of a spool that is gone: move it away, too")
     cell_id = known.id or owner or secrets.token_hex(16)
     if owner != cell_id:
         spool_file.mark(spool, cell_id)
@@ -82,7 +82,7 @@ def _ran_since(cell: Cell, known: CellIdentity) -> str:
 
 
 def _write(path: Path, identity: CellIdentity) -> None:
-    """Write the file, readable for all users, whole or not at all. Raises CellFault."""
+    """Write the file, readable for all users, whole or not at all. Raises CellError."""
     text = "".join(f"{key:<20} {value}\n" for key, value in (("cell_id", identity.id), ("first_start", identity.first_start)))
     draft = path.with_name(f".{path.name}")
     try:
@@ -92,4 +92,4 @@ def _write(path: Path, identity: CellIdentity) -> None:
             os.fsync(file.fileno())
         draft.rename(path)
     except OSError as error:
-        raise CellFault(f"cannot write {path}: {error.strerror}") from error
+        raise CellError(f"cannot write {path}: {error.strerror}") from error

@@ -17,6 +17,7 @@ import apsw
 
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolPosition
+from gridengine.errors import CorruptDataError
 
 MOST_BYTES = 64 * 2**20
 """Limit of patchsets in memory; a replica that is further behind is copied again as a whole."""
@@ -35,7 +36,7 @@ class Patch(NamedTuple):
     patchset: bytes
 
 
-class MalformedFrames(Exception):
+class MalformedFramesError(CorruptDataError):
     """The bytes are not encoded patches."""
 
 
@@ -98,15 +99,15 @@ def encode_frames(patches: Iterable[Patch]) -> bytes:
 
 
 def decode_frames(data: bytes) -> list[Patch]:
-    """Decode patches. Raises MalformedFrames, also for a truncated last patch."""
+    """Decode patches. Raises MalformedFramesError, also for a truncated last patch."""
     found, offset = [], 0
     while offset < len(data):
         if len(data) - offset < _HEAD.size:
-            raise MalformedFrames("a frame is cut off within its head")
+            raise MalformedFramesError("a frame is cut off within its head")
         number, length = _HEAD.unpack_from(data, offset)
         offset += _HEAD.size
         if len(data) - offset < length:
-            raise MalformedFrames(f"the frame of commit {number} is cut off")
+            raise MalformedFramesError(f"the frame of commit {number} is cut off")
         found.append(Patch(number, data[offset : offset + length]))
         offset += length
     return found

@@ -41,7 +41,7 @@ from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.parts import Assembly, pack_state
 from gridengine.state.state import State
 from gridengine.usage.accounting import AccountingRecord
@@ -218,7 +218,7 @@ class Spool:
             try:
                 affected.note(state, event)
                 apply(state, event)
-            except InvalidTransition as error:
+            except InvalidTransitionError as error:
                 raise SpoolError(f"{location}: {error}") from error
             except Exception as error:  # noqa: BLE001 - a foreign event may raise any exception
                 reason = f"{type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import apsw
 
-from gridengine.errors import plain_fault
+from gridengine.errors import UnavailableError, plain_fault
 
 CELL = "cell"
 """Key of the id of the spool's cell; missing in spools of versions without ids."""
@@ -36,7 +36,7 @@ _PAGES = 2048
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
 
 
-class SpoolError(Exception):
+class SpoolError(UnavailableError):
     """The spool could not be read or written; the text names the file and the reason."""
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from aiohttp import hdrs, web
 
-from daemons.runtime.idempotency import MalformedKey, key_of
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.idempotency import MalformedKeyError, key_of
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
@@ -26,6 +26,7 @@ from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import JobFilter
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
+from gridengine.errors import RefusalError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import Answer
@@ -41,7 +42,7 @@ _STALE = 412
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class _BadRequest(Exception):
+class _BadRequestError(RefusalError):
     """A malformed request; the text is the reason."""
 
 
@@ -51,11 +52,11 @@ def _with_problems(handler: Handler) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
-        except (_BadRequest, MalformedKey) as fault:
+        except (_BadRequestError, MalformedKeyError) as fault:
             return problem(400, str(fault))
         except (UnicodeError, OverflowError, RecursionError) as error:
             return problem(400, f"the request cannot be sent to the qmaster: {error}")
-        except NoQmaster as away:
+        except NoQmasterError as away:
             response = problem(503, str(away))
             response.headers["Retry-After"] = str(_RETRY_S)
             return response
@@ -64,23 +65,23 @@ def _with_problems(handler: Handler) -> Handler:
 
 
 async def _call(request: web.Request) -> Call:
-    """Decode a request. Raises _BadRequest."""
+    """Decode a request. Raises _BadRequestError."""
     body: Any = {}
     if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD) and request.body_exists:
         try:
             body = msgspec.json.decode(await request.read())
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-            raise _BadRequest(f"the body is not JSON: {error}") from None
+            raise _BadRequestError(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise _BadRequest("the body is not a JSON object")
+        raise _BadRequestError("the body is not a JSON object")
     return Call(request.match_info, request.query, body)
 
 
 def _is_dry_run(call: Call) -> bool:
-    """Raises _BadRequest."""
+    """Raises _BadRequestError."""
     value = call.query.get("dry_run", "false")
     if value not in ("true", "false"):
-        raise _BadRequest(f'dry_run must be true or false, not "{value}"')
+        raise _BadRequestError(f'dry_run must be true or false, not "{value}"')
     return value == "true"
 
 
@@ -119,10 +120,10 @@ def _answer_response(answer: Answer, is_single: bool) -> web.Response:
 
 
 def _ready_shared(request: web.Request) -> Web:
-    """The shared objects. Raises NoQmaster until the first mirroring is complete: an empty mirror gives wrong answers."""
+    """The shared objects. Raises NoQmasterError until the first mirroring is complete: an empty mirror gives wrong answers."""
     shared = request.app[WEB]
     if not shared.mirror.ready:
-        raise NoQmaster("the mirror of the qmaster is not loaded yet", sent=False)
+        raise NoQmasterError("the mirror of the qmaster is not loaded yet", sent=False)
     return shared
 
 
@@ -150,17 +151,17 @@ async def _job(request: web.Request) -> web.StreamResponse:
 
 
 def _part_of_list(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
-    """A part of a list, with the address of the next part in the header. Raises _BadRequest."""
+    """A part of a list, with the address of the next part in the header. Raises _BadRequestError."""
     limit, begin = request.query.get("limit", str(DEFAULT_ITEMS)), 0
     if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MAX_ITEMS):
-        raise _BadRequest(f"limit must be a number from 1 to {MAX_ITEMS}")
+        raise _BadRequestError(f"limit must be a number from 1 to {MAX_ITEMS}")
     if cursor := request.query.get("cursor", ""):
         try:
             begin = int(urlsafe_b64decode(cursor.encode()))
         except ValueError:
-            raise _BadRequest("cursor must come from the link to the next part") from None
+            raise _BadRequestError("cursor must come from the link to the next part") from None
     if not 0 <= begin <= len(items):
-        raise _BadRequest("there is no such part of the list: start again without a cursor")
+        raise _BadRequestError("there is no such part of the list: start again without a cursor")
     end = begin + int(limit)
     response = _json({"items": [form(item) for item in items[begin:end]], "total": len(items)})
     if end < len(items):
@@ -233,10 +234,10 @@ def _stored(request: web.Request, call: Call) -> tuple[str, str, dict[str, str] 
 
 
 def _attributes(call: Call) -> dict[str, str]:
-    """Raises _BadRequest."""
+    """Raises _BadRequestError."""
     for name, value in call.body.items():
         if not isinstance(value, str):
-            raise _BadRequest(f"{name}: attributes must be strings, as in a file of qconf")
+            raise _BadRequestError(f"{name}: attributes must be strings, as in a file of qconf")
     return call.body
 
 

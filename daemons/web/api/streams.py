@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 from aiohttp import hdrs, web
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.api.problem import problem, refused
 from daemons.web.shared import IS_LOGGED_IN, WEB, caller_of
 from gridengine.protocols.gdi.requests import Answer
@@ -30,7 +30,7 @@ async def stream(request: web.Request) -> web.StreamResponse:
         return problem(404, f'there is no stream "{name}", only {", ".join(STREAMS)}')
     try:
         answer = await request.app[WEB].follow(name, await request.read(), caller_of(request))
-    except NoQmaster as away:
+    except NoQmasterError as away:
         response = problem(503, str(away))
         response.headers[hdrs.RETRY_AFTER] = str(_RETRY_S)
         return response

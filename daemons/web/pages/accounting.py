@@ -12,9 +12,9 @@ from typing import Any
 
 from aiohttp import web
 
-from daemons.web.dbwriter_client import DatabaseUnavailable, QueryDenied, send_dbwriter_request
+from daemons.web.dbwriter_client import DatabaseUnavailableError, QueryDeniedError, send_dbwriter_request
 from daemons.web.pages.formats import link
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, problem, render, visit_of
 from daemons.web.pages.query_plots import plots_of
 from gridengine.protocols import arco
 from gridengine.protocols.arco_rows import csv_text, format_value, truncate
@@ -31,7 +31,7 @@ async def query_list(visit: Visit) -> Data:
     """All stored queries, by category."""
     try:
         listed = await _ask(visit, arco.QUERIES)
-    except (DatabaseUnavailable, QueryDenied) as fault:
+    except (DatabaseUnavailableError, QueryDeniedError) as fault:
         return {"categories": {}, "faults": [], "fault": str(fault)}
     categories: dict[str, list[Any]] = {}
     for query in sorted(listed["queries"], key=lambda query: (query["category"], query["name"])):
@@ -64,9 +64,9 @@ async def read_query(request: web.Request) -> web.Response:
             query = await _query(visit)
             return await _csv_response(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)}, query["name"])
         return html(render(QUERY, visit, await query_details(visit)))
-    except Missing as missing:
+    except NotFoundError as missing:
         return problem(visit, 404, str(missing), "The list of all queries is at /accounting.")
-    except (DatabaseUnavailable, QueryDenied) as fault:
+    except (DatabaseUnavailableError, QueryDeniedError) as fault:
         return problem(visit, 503, "The database cannot be queried.", str(fault))
 
 
@@ -82,7 +82,7 @@ async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
     """The template's data on the rows, in the requested order; for a fault its text."""
     try:
         answer = await _ask(visit, request, fields | _SHOWN_LIMITS)
-    except (DatabaseUnavailable, QueryDenied) as fault:
+    except (DatabaseUnavailableError, QueryDeniedError) as fault:
         return {"fault": str(fault)}
     return await asyncio.to_thread(_shown_rows, visit, answer)  # the event loop serves other requests meanwhile
 
@@ -119,7 +119,7 @@ async def _csv_response(visit: Visit, request: str, fields: dict[str, object], n
     """All rows as CSV, or a problem page: an incomplete file is never sent."""
     try:
         answer = await _ask(visit, request, fields)
-    except (DatabaseUnavailable, QueryDenied) as fault:
+    except (DatabaseUnavailableError, QueryDeniedError) as fault:
         return problem(visit, 400, "The rows are not available.", str(fault))
     if answer["too_large"]:
         return problem(visit, 400, f"The rows have more than {arco.ANSWER_BYTES >> 20} MB.", "Ask for less.")
@@ -132,12 +132,12 @@ async def _csv_response(visit: Visit, request: str, fields: dict[str, object], n
 
 
 async def _query(visit: Visit) -> Any:
-    """The query at this address. Raises Missing, DatabaseUnavailable, QueryDenied."""
+    """The query at this address. Raises NotFoundError, DatabaseUnavailableError, QueryDeniedError."""
     name = visit.parts["name"]
     queries = (await _ask(visit, arco.QUERIES))["queries"]
     matching = [query for query in queries if query["name"] == name]
     if not matching:
-        raise Missing(f'There is no query "{name}"')
+        raise NotFoundError(f'There is no query "{name}"')
     return matching[0]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from aiohttp import web
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.forms import form_route, no_question
 from daemons.web.pages.job_values import values_of
 from daemons.web.pages.option_form import OptionForm
@@ -31,7 +31,7 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 class Alterable(NamedTuple):
     """A type of object that a form alters. `noun`: its name on pages; `path`: of its list; `request`: of the GDI.
 
-    `current(visit, number)`: the current values of the fields; raises Missing, NoQmaster.
+    `current(visit, number)`: the current values of the fields; raises NotFoundError, NoQmasterError.
     """
 
     noun: str
@@ -139,7 +139,7 @@ async def _send(visit: Visit, name: str, number: str, changes: dict[str, Any], c
         answer = await visit.shared.ask("dry_run", {name: body}, visit.caller)
         answers: Any = answer.data[name]["answers"] if isinstance(answer.data, dict) else answer.answers
         return grade_answers([(level, f"Preview: {text}" if level == "info" else text) for level, text in answers])
-    except NoQmaster as away:
+    except NoQmasterError as away:
         return [("error", str(away))]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from daemons.qmaster.permissions import no_right
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.page import Visit
 from gridengine.protocols.gdi.requests import Answer
 
@@ -48,7 +48,7 @@ async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool
     """Make these changes, all or none, or plan them for a preview."""
     try:
         answer = await visit.shared.ask("config_change", {"changes": changes, "plan": preview}, visit.caller)
-    except NoQmaster as away:
+    except NoQmasterError as away:
         answer = Answer(1, [("error", str(away))])
     plan: Any = answer.data if preview and isinstance(answer.data, dict) else {}
     refusals = [text for level, text in answer.answers if level == "error"] + [*plan.get("refused", ())]

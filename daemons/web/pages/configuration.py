@@ -21,7 +21,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.calendars import shown_week
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.forms import Question, form_route, tasks_in
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.config.configuration import GLOBAL, LOCAL
 from gridengine.kinds import KIND
@@ -186,21 +186,21 @@ def _inherited(visit: Visit, subject: Subject) -> Attributes:
 
 
 def _kind(visit: Visit) -> str:
-    """Raises Missing."""
+    """Raises NotFoundError."""
     if visit.parts["kind"] not in KINDS:
-        raise Missing(f"There is no kind of object {visit.parts['kind']}")
+        raise NotFoundError(f"There is no kind of object {visit.parts['kind']}")
     return visit.parts["kind"]
 
 
 def _subject(visit: Visit, may_be_gone: bool = False) -> Subject:
-    """The object at an address. Raises Missing for an unknown kind, and for an unknown object unless it `may_be_gone`."""
+    """The object at an address. Raises NotFoundError for an unknown kind, and for an unknown object unless it `may_be_gone`."""
     kind, name = _kind(visit), visit.parts["name"]
     if name == NEW and not KIND[kind].single:
         return Subject(kind, "", None)
     name = "" if name == SINGLE and KIND[kind].single else name
     stored = visit.shared.mirror.state.kind(kind).get(name)
     if stored is None and (name or not KIND[kind].single) and not may_be_gone:
-        raise Missing(f"There is no {noun_of(kind)} {name}")
+        raise NotFoundError(f"There is no {noun_of(kind)} {name}")
     return Subject(kind, name, stored)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web import finished_jobs
 from daemons.web.finished_jobs import FinishedTask
 from daemons.web.pages import job_output
@@ -21,7 +21,7 @@ async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
     """The record of a finished job; None if there is none, or the qmaster is unreachable."""
     try:
         record = await finished_jobs.finished_job(visit.shared, visit.caller, number)
-    except NoQmaster:
+    except NoQmasterError:
         return None
     if record is None:
         return None
@@ -39,7 +39,7 @@ async def ended_tasks(visit: Visit, number: int) -> list[FinishedTask]:
     """The ended tasks of a job; empty while the qmaster is unreachable."""
     try:
         return await finished_jobs.ended_tasks(visit.shared, visit.caller, number)
-    except NoQmaster:
+    except NoQmasterError:
         return []
 
 
@@ -47,5 +47,5 @@ async def outcomes(visit: Visit, numbers: Sequence[int]) -> dict[int, str]:
     """The outcomes of jobs as texts, by job number; empty while the qmaster is unreachable."""
     try:
         return await finished_jobs.outcomes(visit.shared, visit.caller, numbers)
-    except NoQmaster:
+    except NoQmasterError:
         return {}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from multidict import MultiMapping
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.page import Visit, html, visit_of, with_error_pages
 from daemons.web.pages.templating import templates
 from gridengine.protocols.gdi.requests import Answer
@@ -35,7 +35,7 @@ class Question(NamedTuple):
 
 MaybeQuestion = Question | None
 Ask = Callable[[Visit, MultiMapping[Any]], MaybeQuestion | Awaitable[MaybeQuestion]]
-"""The question to confirm before a form is carried out: visit, fields -> question, None for none. Raises Missing, NoQmaster."""
+"""The question before a form is carried out: visit, fields -> question or None; raises NotFoundError, NoQmasterError."""
 RunAction = Callable[[Visit, MultiMapping[str]], Awaitable[list[Answer]]]
 """The action of a form: visit, fields -> the qmaster's answers."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -92,7 +92,7 @@ def action_route(path: str, run_action: RunAction, ask: Ask) -> web.RouteDef:
         visit = visit_of(request)
         try:
             answers = await run_action(visit, await request.post())  # type: ignore[arg-type]
-        except NoQmaster as away:
+        except NoQmasterError as away:
             answers = [Answer(1, [("error", str(away))])]
         lines = [line for answer in answers for line in answer.answers] or [("info", "done")]
         template = templates().get_template("answers.html")
@@ -103,7 +103,7 @@ def action_route(path: str, run_action: RunAction, ask: Ask) -> web.RouteDef:
 
 
 def with_question(ask: Ask, handler: Handler) -> Handler:
-    """A handler of forms that carries nothing out before the question is confirmed. Missing and NoQmaster become error pages."""
+    """A handler of forms that acts after the question is confirmed. NotFoundError and NoQmasterError become error pages."""
 
     @with_error_pages
     async def handle(request: web.Request) -> web.StreamResponse:

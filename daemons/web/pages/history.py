@@ -15,7 +15,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.configuration import address_of, noun_of
 from daemons.web.pages.forms import Question, form_route, listed
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.protocols.gdi.requests import Answer
 
@@ -83,13 +83,13 @@ async def history(visit: Visit) -> Data:
 
 
 async def change_details(visit: Visit) -> Data:
-    """A change with all its objects. Raises Missing."""
+    """A change with all its objects. Raises NotFoundError."""
     number = visit.parts["revision"]
     revision = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
     body = {"revision": revision, "limit": 1}
     changes = _changes(await visit.shared.ask("config_history", body, visit.caller)) if revision else []
     if not changes:
-        raise Missing(f"There is no change {number} in the history")
+        raise NotFoundError(f"There is no change {number} in the history")
     empty: Data = {"answers": [], "effects": None, "versions": [], "done": False}
     return {"change": changes[0], "most": _SHOWN_OBJECTS, "why_not": why_not_configure(visit), **empty}
 

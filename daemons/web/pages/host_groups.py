@@ -7,7 +7,7 @@ import re
 from daemons.web.drawing import host_groups as drawing
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.configuration import Match, address_of, matches
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from gridengine.state.state import State
 
 KIND_NAME = "host_group"
@@ -22,7 +22,7 @@ async def graph(visit: Visit) -> Data:
     data["count"] = len(members)
     if name:
         if name not in members:
-            raise Missing(f"There is no host group {name}")
+            raise NotFoundError(f"There is no host group {name}")
         data["related"] = drawing.related(members, name)
         hosts = state.groups.flatten([name])
         data["chosen"] = {

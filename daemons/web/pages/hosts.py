@@ -10,7 +10,7 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
@@ -52,7 +52,7 @@ async def host_details(visit: Visit) -> Data:
     """A host with its resources, load values, queue instances and jobs."""
     name = visit.parts["name"]
     if name not in visit.shared.mirror.state.kind("exec_host") or name in (GLOBAL, "template"):
-        raise Missing(f"There is no execution host {name}")
+        raise NotFoundError(f"There is no execution host {name}")
     body = {"hosts": {"hosts": [name], "resources": [], "load_values": True}, "queues": {"select": {"queues": [f"*@{name}"]}}}
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data

@@ -10,7 +10,7 @@ from multidict import MultiMapping
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, tasks_in
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.values.units import counted
@@ -89,7 +89,7 @@ async def instance_details(visit: Visit) -> Data:
     status: Any = (await visit.shared.read("status", body, visit.caller)).data
     rows = [row for row in (status or {"queues": []})["queues"] if row["name"] == name]
     if not rows:
-        raise Missing(f"There is no queue instance {name}")
+        raise NotFoundError(f"There is no queue instance {name}")
     jobs = [row for row in visit.shared.jobs.all if name in row.places]
     configured = {each["name"]: each["attributes"] for each in status["queue_configurations"]["found"]}
     return {

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from daemons.web.finished_jobs import FinishedRecord
 from daemons.web.pages.formats import link, on_hosts, printable_output
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 
 STREAMS = ("stdout", "stderr")
 
@@ -40,7 +40,7 @@ async def job_output(visit: Visit) -> Data:
     """The end of a stream. `refusal`: the reason if it is not available."""
     number, stream = visit.parts["job"], visit.parameter("stream") or "stdout"
     if not (number.isascii() and number.isdigit() and len(number) < 8 and stream in STREAMS):
-        raise Missing(f"There is no output {stream} of a job {number}")
+        raise NotFoundError(f"There is no output {stream} of a job {number}")
     body: dict[str, Any] = {"job": int(number), "stream": stream}
     if task := visit.number("task", 0):
         body["task"] = task

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from daemons.web.pages.formats import memory
 from daemons.web.usage_history import Sample
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.jobs import Job, Task
 from gridengine.values.units import parse_memory
 
@@ -64,7 +64,7 @@ def _requested_memory(job: Job, task: Task) -> tuple[str, float]:
         text = task.resources.get(name) or job.hard.get(name)
         try:
             size = parse_memory(text) if text else 0.0
-        except SyntaxFault:
+        except InvalidValueError:
             continue
         if 0 < size < float("inf"):
             slots = task.slots if name in ("h_vmem", "s_vmem", "h_rss") else 1

@@ -13,16 +13,16 @@ from multidict import MultiDict, MultiMapping
 from yarl import URL
 
 from daemons.qmaster.permissions import is_operator
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.job_rows import GROUPS, JobFilter, JobRow, affects_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from daemons.web.pages.states import silent_hosts
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import REQUESTS, Answer
 from gridengine.state.state_codes import running_state_codes
 from gridengine.values.ranges import Ranges
@@ -115,7 +115,7 @@ def _task_count(visit: Visit, target: str) -> int:
     if tasks:
         try:
             return len(Ranges.parse(tasks))
-        except SyntaxFault:
+        except InvalidValueError:
             return 1
     rows = visit.shared.jobs.of_job(int(number)) if _is_number(number) else []
     return sum(len(Ranges.parse(row.tasks)) if row.tasks else 1 for row in rows)
@@ -156,7 +156,7 @@ async def job_details(visit: Visit) -> Data:
     """All about a job: requests, pending reason, tasks, and event log."""
     number, _, task = visit.parts["job"].partition(".")
     if not _is_number(number):
-        raise Missing(f'"{visit.parts["job"]}" is not the number of a job')
+        raise NotFoundError(f'"{visit.parts["job"]}" is not the number of a job')
     shared, caller = visit.shared, visit.caller
     event_log = await _event_log(visit, int(number))  # first: the job may end during this call
     status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
@@ -166,7 +166,7 @@ async def job_details(visit: Visit) -> Data:
     if not jobs:
         data["ended"] = await finished_job(visit, int(number), task)
         if not data["ended"] and not event_log:
-            raise Missing(f"There is no job {number}")
+            raise NotFoundError(f"There is no job {number}")
         data["why_not"] = _why_not(visit, data["ended"]["owner"]) if data["ended"] else ""
     if jobs:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
@@ -226,7 +226,7 @@ async def _event_log(visit: Visit, number: int) -> list[Any]:
     """The event log of a job, [time, task, event, cause] each; only the qmaster has it."""
     try:
         answer = await visit.shared.ask("job_story", {"jobs": [number]}, visit.caller)
-    except NoQmaster:
+    except NoQmasterError:
         return []
     jobs: list[Any] = answer.data["jobs"] if answer.data else []  # type: ignore[index]
     return list(jobs[0]["events"]) if jobs else []

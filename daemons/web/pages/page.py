@@ -15,10 +15,11 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_manager, is_operator
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
 from daemons.web.shared import CSRF, WEB, Web, caller_of
+from gridengine.errors import RefusalError
 from gridengine.protocols.gdi.requests import Caller
 
 Data = dict[str, Any]
@@ -53,7 +54,7 @@ class Visit(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`path`: as in aiohttp, with `{name}` for a part. `data(visit)`: the template's data; raises `Missing`, NoQmaster.
+    """`path`: as in aiohttp, with `{name}` for a part. `data(visit)`: the template's data. Raises NotFoundError, NoQmasterError.
 
     `concerns(change)`: whether a change may alter the page; None for a page without live updates.
     """
@@ -69,7 +70,7 @@ class Page(NamedTuple):
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
 
-class Missing(Exception):
+class NotFoundError(RefusalError):
     """The object at this address does not exist; the text names it."""
 
 
@@ -116,9 +117,9 @@ def with_error_pages(handler: Handler) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
-        except Missing as missing:
+        except NotFoundError as missing:
             return problem(visit_of(request), 404, str(missing), "It may have ended or been removed.")
-        except NoQmaster as away:
+        except NoQmasterError as away:
             return problem(visit_of(request), 503, "The qmaster does not respond.", str(away))
 
     return handle

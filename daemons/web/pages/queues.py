@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from gridengine.syntax.overrides import Overrides
 
 ROWS = 100
@@ -38,7 +38,7 @@ async def queue_details(visit: Visit) -> Data:
     state = visit.shared.mirror.state
     attributes = state.kind("cluster_queue").get(name)
     if attributes is None:
-        raise Missing(f"There is no cluster queue {name}")
+        raise NotFoundError(f"There is no cluster queue {name}")
     status: Any = (await visit.shared.read("status", {"cluster_queues": {"select": {"queues": [name]}}}, visit.caller)).data
     detached: Any = (await visit.shared.read("config_detached", {}, visit.caller)).data
     overrides = {attribute: Overrides.parse(text) for attribute, text in attributes.items() if "[" in text}

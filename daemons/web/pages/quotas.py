@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.configuration import address_of
 from daemons.web.pages.page import Data, Page, Visit
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.values import typed_value
 from gridengine.state.state import State
 
@@ -66,7 +66,7 @@ def _part(state: State, resource: str, used: str, limit: str) -> float | None:
         return None
     try:
         amount, most = (float(typed_value(entry.type, text)) for text in (used, limit))
-    except (SyntaxFault, ValueError):
+    except (InvalidValueError, ValueError):
         return None
     return amount / most if most > 0 else 1.0
 

@@ -16,12 +16,12 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, page_route, visit_of
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_response
 from daemons.web.pages.time_line import dragged_window, time_line
@@ -105,11 +105,11 @@ async def reservation_details(visit: Visit) -> Data:
 
 
 def find_reservation(visit: Visit, number: str) -> AdvanceReservation:
-    """The reservation with this number. Raises Missing."""
+    """The reservation with this number. Raises NotFoundError."""
     reservations = visit.shared.mirror.state.reservations
     reservation = reservations.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 9 else None
     if reservation is None:
-        raise Missing(f"There is no reservation {number}")
+        raise NotFoundError(f"There is no reservation {number}")
     return reservation
 
 
@@ -171,7 +171,7 @@ async def _send(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None
         body["find"] = 5
     try:
         answer = await visit.shared.ask("reserve", body, visit.caller)
-    except NoQmaster as away:
+    except NoQmasterError as away:
         answer = Answer(1, [("error", str(away))])
     data["answers"] = answer.answers
     windows = answer.data.get("windows", []) if isinstance(answer.data, dict) else []

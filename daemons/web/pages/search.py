@@ -9,7 +9,7 @@ import re
 
 from aiohttp import web
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import JobFilter
 from daemons.web.pages.configuration import ROWS, matches
@@ -48,7 +48,7 @@ async def _is_job(visit: Visit, number: int) -> bool:
         return True
     try:
         return await finished_job(visit.shared, visit.caller, number) is not None
-    except NoQmaster:
+    except NoQmasterError:
         return False
 
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import msgspec
 from aiohttp import web
 
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.forms import form_route, no_question
 from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
@@ -114,12 +114,12 @@ async def submit_form(visit: Visit) -> Data:
 
 
 async def job_request(visit: Visit, number: str) -> tuple[Submit, bool]:
-    """The submit request of a job, and whether script and variables are included. Raises Missing, NoQmaster."""
+    """The submit request of a job, and whether script and variables are included. Raises NotFoundError, NoQmasterError."""
     if number.isascii() and number.isdigit() and len(number) < 8:
         data: Any = (await visit.shared.ask("job_request", {"job": int(number)}, visit.caller)).data
         if data:
             return msgspec.convert(data["request"], Submit), data["whole"]
-    raise Missing(f"There is no job {number}")
+    raise NotFoundError(f"There is no job {number}")
 
 
 async def submit_job(request: web.Request) -> web.Response:
@@ -149,7 +149,7 @@ async def _send(visit: Visit, filled: FilledForm, check: bool, data: Data) -> No
         body["verify"] = "v"
     try:
         answer = await visit.shared.ask("submit", body, visit.caller)
-    except NoQmaster as away:
+    except NoQmasterError as away:
         answer = Answer(1, [("error", str(away))])
     data["answers"] = grade_answers(answer.answers) if check else answer.answers
     if isinstance(answer.data, dict) and not check:

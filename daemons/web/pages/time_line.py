@@ -17,7 +17,7 @@ from daemons.web.pages.formats import link, moment
 from daemons.web.pages.job_values import date_text
 from daemons.web.pages.page import Data, Visit
 from daemons.web.pages.states import reservation_badge
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.bookings import GLOBAL
 from gridengine.values.units import INFINITY, format_time, parse_date_time
@@ -67,7 +67,7 @@ def _window(visit: Visit) -> _Window:
     length, now = SPANS[span], visit.shared.mirror.now
     try:
         begin = float(parse_date_time(visit.parameter("from"), now, visit.shared.zone))
-    except SyntaxFault:
+    except InvalidValueError:
         begin = (now - length / _BEFORE) // 300 * 300
     return _Window(begin, begin + length, span)
 

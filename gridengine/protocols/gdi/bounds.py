@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 import msgspec
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.wildcard import is_pattern
 from gridengine.values.topology import BindingRequest
 
@@ -32,7 +32,7 @@ class Text:
     """`most`: bytes in UTF-8. `printable`: no control or format characters and no line separators (str.isprintable); a text of
     several `lines` may have tabs and line ends.
 
-    `without`: further forbidden characters. `form`: parses a text other than ""; raises SyntaxFault.
+    `without`: further forbidden characters. `form`: parses a text other than ""; raises InvalidValueError.
     """
 
     most: int
@@ -52,7 +52,7 @@ class Text:
         try:
             if self.form is not None:
                 self.form(value)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             return f"is wrong: {fault}"
         return ""
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.queues import names
 from gridengine.syntax.lists import none_as_null
 from gridengine.values.units import INFINITY, parse_bool, parse_memory, parse_time
@@ -257,7 +257,7 @@ class _GivenParameters:
         self._predefined = KNOWN_PARAMETERS[attribute]
         try:
             self._given = parse_parameters(text)
-        except SyntaxFault:
+        except InvalidValueError:
             self._given = {}
 
     def read(self, name: str, parse: Callable[[str], T]) -> T:
@@ -278,25 +278,25 @@ class _GivenParameters:
 def _is_true(text: str) -> bool:
     try:
         return parse_bool(text)
-    except SyntaxFault:
+    except InvalidValueError:
         return False
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise SyntaxFault(f'"{text}" is not a number')
+        raise InvalidValueError(f'"{text}" is not a number')
     return int(text)
 
 
 def _decimal(text: str, above_zero: bool = False) -> float:
     if not text.replace(".", "", 1).isdecimal() or above_zero and not float(text):
-        raise SyntaxFault(f'"{text}" is not a number')
+        raise InvalidValueError(f'"{text}" is not a number')
     return float(text)
 
 
 def _finite_time(text: str) -> float:
     if (seconds := parse_time(text)) == INFINITY:
-        raise SyntaxFault("INFINITY is not allowed here")
+        raise InvalidValueError("INFINITY is not allowed here")
     return float(seconds)
 
 
@@ -308,5 +308,5 @@ def _interval(text: str) -> float | None:
 
 def _nice(text: str) -> int:
     if (value := int(text)) == _PREDEFINED_NICE:
-        raise SyntaxFault("the predefined value is asked for")
+        raise InvalidValueError("the predefined value is asked for")
     return min(19, max(-20, value))

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gridengine.config.attribute_types import Check
 from gridengine.config.scheduler import PARAMETERS, USAGE_TYPES, Scheduler
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.state.queues import settings
 from gridengine.syntax.lists import is_none
 from gridengine.values.ranges import Ranges
@@ -130,7 +130,7 @@ def _params(text: str) -> dict[str, str]:
 def _is_valid(check: Check, text: str) -> bool:
     try:
         check(text)
-    except SyntaxFault:
+    except InvalidValueError:
         return False
     return True
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
+from gridengine.errors import GridEngineError
+
 if TYPE_CHECKING:
     from gridengine.state.state import State
 
@@ -38,7 +40,7 @@ def unchanged(*states: str) -> dict[str, str]:
     return {state: state for state in states}
 
 
-class InvalidTransition(Exception):
+class InvalidTransitionError(GridEngineError):
     """An event that is invalid in the current state of its object. `job_history`: the history of its job until then, by lines."""
 
     def __init__(self, event: Event, was: str, job_history: list[str] | None = None) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,33 +17,56 @@ from tests.integration.victims import victims
 
 
 class Between:
-    """Stands at the qmaster's socket for one request: passes it on, and when the answer is there lets `lose` happen instead."""
+    """Takes the place of the qmaster's socket until a submission is answered: that answer is kept back, and `lose` happens.
 
-    def __init__(self, place: Path, lose: Callable[[], None]) -> None:
+    Other programs of the cell may connect meanwhile; they get their answers.
+    """
+
+    def __init__(self, path: Path, lose: Callable[[], None]) -> None:
         self.answers: list[bytes] = []
-        self._behind, self._lose = place.with_name("behind.sock"), lose
-        place.rename(self._behind)
+        self._behind, self._lose = path.with_name("behind.sock"), lose
+        path.rename(self._behind)
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(place))
-        place.chmod(0o777)
+        self._listener.bind(str(path))
+        path.chmod(0o777)
         self._listener.listen(8)
-        self._thread = threading.Thread(target=self._once, daemon=True)
-        self._thread.start()
+        self._lost = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
 
-    def _once(self) -> None:
-        client, _ = self._listener.accept()
-        with client, socket.socket(socket.AF_UNIX) as qmaster:
-            qmaster.settimeout(PATIENCE_S)
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+
+    def _forward(self, client: socket.socket) -> None:
+        submits = threading.Event()
+        with client, socket.socket(socket.AF_UNIX) as qmaster, suppress(OSError):  # the client or the qmaster is gone
             qmaster.connect(str(self._behind))
-            while b'"script_file"' not in (data := client.recv(65536)):
+            threading.Thread(target=self._answer, args=(qmaster, client, submits), daemon=True).start()
+            while data := client.recv(65536):
+                if b'"script_file"' in data:
+                    submits.set()
+                    self._listener.shutdown(socket.SHUT_RDWR)
                 qmaster.sendall(data)
-            qmaster.sendall(data)
-            self.answers.append(qmaster.recv(65536))
-            self._lose()
-        self._listener.close()
+            if submits.is_set():
+                self._lost.wait(PATIENCE_S)
+
+    def _answer(self, qmaster: socket.socket, client: socket.socket, submits: threading.Event) -> None:
+        with suppress(OSError):
+            while data := qmaster.recv(65536):
+                if submits.is_set():
+                    self.answers.append(data)
+                    self._lose()
+                    self._lost.set()
+                    client.shutdown(socket.SHUT_RDWR)
+                    return
+                client.sendall(data)
 
     def join(self) -> None:
-        self._thread.join(PATIENCE_S)
+        assert self._lost.wait(PATIENCE_S), "no submission came"
 
 
 @pytest.mark.statement("SP-3")

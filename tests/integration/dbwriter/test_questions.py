@@ -16,7 +16,7 @@ import pytest
 
 from daemons.dbwriter import confinement, query_process
 from daemons.dbwriter.answer_text import AnswerLimits
-from daemons.dbwriter.database import Database, DatabaseFault, open_database, transaction
+from daemons.dbwriter.database import Database, DatabaseError, open_database, transaction
 from gridengine.protocols import arco
 
 MIB = 2**20
@@ -35,7 +35,7 @@ def ask(database: Database, statement: str, most: int = arco.ROWS, patience_s: f
 
 
 def refusal(database: Database, statement: str, patience_s: float = arco.PATIENCE_S) -> str:
-    with pytest.raises(DatabaseFault) as fault:
+    with pytest.raises(DatabaseError) as fault:
         ask(database, statement, patience_s=patience_s)
     assert fault.value.invalid_query
     return str(fault.value)
@@ -126,10 +126,10 @@ def test_the_process_of_a_question_can_write_neither_the_database_nor_read_anoth
     other.write_text("of everybody")
 
     def attempts(statement: str, parameters: object, limits: object) -> Any:
-        raise DatabaseFault(json.dumps([_attempted(_write_all), _attempted(lambda: os.open(other, os.O_RDONLY)), os.geteuid()]))
+        raise DatabaseError(json.dumps([_attempted(_write_all), _attempted(lambda: os.open(other, os.O_RDONLY)), os.geteuid()]))
 
     monkeypatch.setattr(database, "ask", attempts)
-    with pytest.raises(DatabaseFault) as fault:
+    with pytest.raises(DatabaseError) as fault:
         ask(database, "")
     written, read, user = json.loads(str(fault.value))
     assert written == "done"  # as nothing that it has can be written
@@ -202,7 +202,7 @@ def test_a_question_that_the_host_has_no_memory_for_may_be_asked_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "ask", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    with pytest.raises(DatabaseFault, match="the host is short of memory: ask again in a moment") as fault:
+    with pytest.raises(DatabaseError, match="the host is short of memory: ask again in a moment") as fault:
         ask(database, "SELECT 1")
     assert fault.value.transient and not fault.value.invalid_query
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
+from daemons.dbwriter.database import DatabaseError, SchemaError, open_database
 from daemons.dbwriter.schema import upgrade, version_of, versions
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.plays import DyingDatabase, Play
@@ -49,7 +49,7 @@ def test_a_database_of_a_newer_schema_is_left_alone(play: Play) -> None:
     database.run("INSERT INTO sge_version VALUES (101, 'later', current_timestamp)")
     database.close()
     play.tell([acct(1, DAY, DAY + 5)])
-    with pytest.raises(SchemaFault, match="version 101 of the schema; this program knows versions up to 100"):
+    with pytest.raises(SchemaError, match="version 101 of the schema; this program knows versions up to 100"):
         play.write()
     assert play.rows("SELECT count(*) FROM sge_job_usage") == [(0,)]
 
@@ -152,7 +152,7 @@ def test_a_child_without_a_parent_is_refused(play: Play) -> None:
     play.write()
     database = play.open()
     for table, prefix in AR_CHILDREN:
-        with pytest.raises(DatabaseFault):
+        with pytest.raises(DatabaseError):
             database.run(f"INSERT INTO {table} ({prefix}_id, {prefix}_parent) VALUES (1, 77)")
     database.close()
 

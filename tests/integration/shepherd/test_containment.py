@@ -87,12 +87,12 @@ def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
     held = containment.establish(task_directory, ["/proc"], "40000")
     assert (held.cgroups, held.gid) == ([], 40000)
     assert containment.read_recorded(task_directory).gid == 40000
-    with pytest.raises(containment.NoGroupLeft):
+    with pytest.raises(containment.NoGroupLeftError):
         containment.establish(other, [], "40000")
     held.release(task_directory)
     assert containment.establish(other, [], "40000").gid == 40000
     assert held.release(task_directory)  # a second time does not free what another task has now
-    with pytest.raises(containment.NoGroupLeft):
+    with pytest.raises(containment.NoGroupLeftError):
         containment.establish(task_directory, [], "40000")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clients.admin.accounting_upgrade import upgrade_accounting
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.usage.accounting import FIELDS, parse_line
 
 WHOLE = ":".join(FIELDS)
@@ -33,14 +33,14 @@ def test_records_get_the_columns_that_they_lack_and_all_else_stays(tmp_path: Pat
 @pytest.mark.statement("QA-6")
 def test_nothing_is_overwritten_or_left_half_done(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
-    with pytest.raises(Refusal, match="cannot copy"):
+    with pytest.raises(AdminError, match="cannot copy"):
         upgrade_accounting(old, new)
     assert not new.exists()
     old.write_text(WHOLE + "\n")
     new.write_text("mine")
-    with pytest.raises(Refusal, match="exists already"):
+    with pytest.raises(AdminError, match="exists already"):
         upgrade_accounting(old, new)
     assert new.read_text() == "mine"
-    with pytest.raises(Refusal, match="exists already"):
+    with pytest.raises(AdminError, match="exists already"):
         upgrade_accounting(old, old)
     assert old.read_text() == WHOLE + "\n"

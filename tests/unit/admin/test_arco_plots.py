@@ -9,7 +9,7 @@ import pytest
 
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.arco.plots import draw, save
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 
 MONTHS = ["2026-01-01", "2026-02-01"]
 PROJECTS = [("astro", 7200.0), ("bio", 3600.0)]
@@ -125,13 +125,13 @@ def test_pictures_are_written_as_png_and_svg(tmp_path: Path, name: str, begin: b
     ],
 )
 def test_an_answer_that_cannot_be_drawn_is_refused(plot: dict[str, object], rows: list[list[object]], reason: str) -> None:
-    with pytest.raises(Refusal, match=reason):
+    with pytest.raises(AdminError, match=reason):
         draw(Answer(PER_PROJECT.columns, PER_PROJECT.types, rows, False, {}), "Accounting", plot)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("p.pdf", "a plot is written as .png or .svg"), ("no/p.png", "cannot write")])
 def test_an_unwritable_file_is_reported(tmp_path: Path, name: str, reason: str) -> None:
-    with pytest.raises(Refusal, match=reason):
+    with pytest.raises(AdminError, match=reason):
         save(draw(PER_PROJECT, "x", {"kind": "bars", **HOURS}), tmp_path / name)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.arco.tables import as_json, pivot_rows, print_table
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from gridengine.protocols.arco_rows import csv_text, format_value
 
 PIVOT = {"rows": "project", "columns": "time", "values": ["cpu", "mem"]}
@@ -59,7 +59,7 @@ def test_rows_of_a_value_that_is_missing_come_last_and_an_empty_answer_is_none()
 def test_rows_without_a_pivot_stay_and_a_missing_column_is_reported() -> None:
     flat = Answer(MONTHS.columns, MONTHS.types, MONTHS.rows, False)
     assert pivot_rows(flat) is flat
-    with pytest.raises(Refusal, match="the pivot needs a column user; the query has time, project"):
+    with pytest.raises(AdminError, match="the pivot needs a column user; the query has time, project"):
         pivot_rows(Answer(MONTHS.columns, MONTHS.types, MONTHS.rows, False, {}, PIVOT | {"rows": "user"}))
 
 

@@ -11,7 +11,7 @@ import pytest
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import is_signed_by, utc_now
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys, install_offered_keys, known_hosts, master_keys, own_keys
@@ -88,7 +88,7 @@ def test_a_revoked_host_is_unknown_to_the_next_request(cell: Cell, authority: Au
     assert known.key("h1") == "" and known.key("h2") == other
     assert not (cell.secrets / "h1").exists()
     assert [host.name for host in authority.hosts()] == ["h2"]
-    with pytest.raises(Refusal, match='"h1" has no keys'):
+    with pytest.raises(AdminError, match='"h1" has no keys'):
         authority.revoke("h1")
 
 

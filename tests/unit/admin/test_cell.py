@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clients.admin.cell import BOOTSTRAP_KEYS, CellFiles, cell_of_environment, parse_bootstrap, read_cell
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 
 WHOLE = "".join(f"{key} /1\n" if key.endswith("_dir") else f"{key} 1\n" for key in BOOTSTRAP_KEYS)
 
@@ -26,14 +26,14 @@ def test_comments_and_unknown_keys_are_no_faults():
     ],
 )
 def test_a_wrong_bootstrap_file_is_refused(text, reason):
-    with pytest.raises(Refusal, match=reason):
+    with pytest.raises(AdminError, match=reason):
         parse_bootstrap(text, Path("bootstrap"))
 
 
 def test_no_root_and_no_cell_are_told_apart(tmp_path):
-    with pytest.raises(Refusal, match="SGE_ROOT is not set"):
+    with pytest.raises(AdminError, match="SGE_ROOT is not set"):
         cell_of_environment(None, "default")
-    with pytest.raises(Refusal, match="no cell here"):
+    with pytest.raises(AdminError, match="no cell here"):
         read_cell(CellFiles(tmp_path, "default"))
 
 
@@ -42,5 +42,5 @@ def test_an_empty_act_qmaster_is_refused(tmp_path):
     files.common.mkdir(parents=True)
     files.bootstrap.write_text(WHOLE)
     files.act_qmaster.write_text("\n")
-    with pytest.raises(Refusal, match="must name the master host"):
+    with pytest.raises(AdminError, match="must name the master host"):
         read_cell(files)

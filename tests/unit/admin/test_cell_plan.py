@@ -10,8 +10,8 @@ import pytest
 
 from clients.admin.cell_commands import _first_commands
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellOptions, plan_cell
+from clients.admin.errors import AdminError
 from clients.admin.machine import Machine
-from clients.admin.refusal import Refusal
 
 MACHINE = Machine(processors=4, memory=8192, gpus=0)
 
@@ -95,7 +95,7 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     ],
 )
 def test_wrong_options_are_refused_by_name(changes, place):
-    with pytest.raises(Refusal, match=place):
+    with pytest.raises(AdminError, match=place):
         plan_cell(options(**changes))
 
 
@@ -104,7 +104,7 @@ def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
         raise OSError(-2, "Name or service not known")
 
     monkeypatch.setattr("socket.getaddrinfo", unknown)
-    with pytest.raises(Refusal, match="--exec-host h1: the name does not resolve"):
+    with pytest.raises(AdminError, match="--exec-host h1: the name does not resolve"):
         plan_cell(options(aliases=["localhost=127.0.0.1"], exec_hosts=["h1"]))
     plan = plan_cell(options(aliases=["localhost=127.0.0.1", "h1=127.0.0.2", "h1=h1.example"], exec_hosts=["h1", "h1"]))
     assert plan.exec_hosts == ("h1",)
@@ -113,5 +113,5 @@ def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
 
 def test_only_root_makes_a_cell_for_another_user(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1)
-    with pytest.raises(Refusal, match="only root"):
+    with pytest.raises(AdminError, match="only root"):
         plan_cell(options(admin_user="root"))

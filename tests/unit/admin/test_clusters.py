@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clients.admin.clusters import commands, node
-from clients.admin.clusters.head import ClusterFault, hosts_of_job
+from clients.admin.clusters.head import ClusterError, hosts_of_job
 from clients.admin.clusters.kinds import KINDS, ClusterHost, ClusterPlan
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from tests import needs
 
 HOSTS = [ClusterHost("t1", 2), ClusterHost("t2", 3)]
@@ -75,7 +75,7 @@ def test_hosts_are_those_of_the_pe_hostfile(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PE_HOSTFILE", str(tmp_path / "hosts"))
     assert hosts_of_job() == [ClusterHost("t2", 5), ClusterHost("t1", 1)]
     monkeypatch.delenv("PE_HOSTFILE")
-    with pytest.raises(ClusterFault, match="no parallel job"):
+    with pytest.raises(ClusterError, match="no parallel job"):
         hosts_of_job()
 
 
@@ -91,5 +91,5 @@ def test_the_users_python_comes_first(own: bool, kind: str, taken: str, monkeypa
 def test_a_python_without_dask_is_refused_by_name(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "_has", lambda python, module: False)
     monkeypatch.setattr(commands.shutil, "which", lambda name: {"python3": "/own/python3"}.get(name, name))
-    with pytest.raises(Refusal, match=f"{wanted or '/own/python3'} cannot import distributed: install it there"):
+    with pytest.raises(AdminError, match=f"{wanted or '/own/python3'} cannot import distributed: install it there"):
         commands.python_with("dask", wanted)

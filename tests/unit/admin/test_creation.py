@@ -15,9 +15,9 @@ from clients.admin.cell import CellFiles, read_cell
 from clients.admin.cell_plan import CellOptions, plan_cell
 from clients.admin.certificate import is_key_of, is_signed_by, utc_now
 from clients.admin.creation import create_cell, settings_csh, settings_sh
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation
 from clients.admin.machine import Machine
-from clients.admin.refusal import Refusal
 from clients.admin.sge_root import library_of, provide
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.configuration import Configuration
@@ -196,7 +196,7 @@ def test_a_size_is_that_of_each_host_and_without_one_nothing_is_counted(plan, in
     ],
 )
 def test_a_wrong_load_threshold_is_refused_and_makes_no_cell(plan, installation, text, reason):
-    with pytest.raises(Refusal, match="--load-thresholds") as refused:
+    with pytest.raises(AdminError, match="--load-thresholds") as refused:
         create_cell(replace(plan, load_thresholds=text), installation, utc_now())
     assert reason in str(refused.value) and not plan.files.common.exists()
 
@@ -225,7 +225,7 @@ def test_a_cell_without_a_database_writes_no_records_for_one(plan, installation)
 def test_an_existing_cell_is_left_as_it_is(plan, installation):
     create_cell(plan, installation, utc_now())
     before = plan.files.certificate.read_text()
-    with pytest.raises(Refusal, match="holds a cell already"):
+    with pytest.raises(AdminError, match="holds a cell already"):
         create_cell(plan, installation, utc_now())
     assert plan.files.certificate.read_text() == before
 
@@ -234,21 +234,21 @@ def test_an_old_spool_is_not_taken_over(plan, installation):
     spool = Path(plan.bootstrap["qmaster_spool_dir"])
     spool.mkdir(parents=True)
     (spool / "spool.db").touch()
-    with pytest.raises(Refusal, match="spool of an earlier cell"):
+    with pytest.raises(AdminError, match="spool of an earlier cell"):
         create_cell(plan, installation, utc_now())
     assert not plan.files.root.exists()
 
 
 def test_a_damaged_default_configuration_leaves_no_cell(plan, installation):
     (installation.cluster_config / "configuration").write_text("no_such_attribute 1\n")
-    with pytest.raises(Refusal, match="not valid"):
+    with pytest.raises(AdminError, match="not valid"):
         create_cell(plan, installation, utc_now())
     assert list(plan.files.directory.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(plan, installation):
     plan.files.root.write_text("a file in the way")
-    with pytest.raises(Refusal, match=str(plan.files.root)):
+    with pytest.raises(AdminError, match=str(plan.files.root)):
         create_cell(plan, installation, utc_now())
 
 

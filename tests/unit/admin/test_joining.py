@@ -16,12 +16,12 @@ from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import CellOptions, plan_cell
 from clients.admin.certificate import is_key_of, is_signed_by, make_request, names_of, utc_now
 from clients.admin.creation import create_cell
+from clients.admin.errors import AdminError
 from clients.admin.host_keys import authority_of
 from clients.admin.installation import Installation
 from clients.admin.join import join_cell
 from clients.admin.machine import Machine
-from clients.admin.refusal import Refusal
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.joining import REPEAT_S, JoinedHost, JoinRecord, JoinToken, encode_record, parse_token, read_record
 from tests.harness import Cell
 from tests.unit.admin.administrator import Administrator
@@ -107,7 +107,7 @@ def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: A
     assert record.accepts(token, now + 7100) and not record.accepts(token, now + 7300)
     assert not record.accepts(token._replace(secret=bytes(18)), now)
     for text in ("", "ge1_", str(token)[:-4], f"x{token}", "ge1_é" + "A" * 70):
-        with pytest.raises(SyntaxFault, match="not a valid join token"):
+        with pytest.raises(InvalidValueError, match="not a valid join token"):
             parse_token(text)
 
 
@@ -129,17 +129,17 @@ def test_a_token_is_for_one_host_unless_more_are_asked_for(admin: Administrator,
     token = made(admin)
     asks(cell, token, "h8", "10.9.9.8")
     assert "one host without keys, used up, joined: h8" in admin("list")[1]
-    with pytest.raises(Refusal, match="the token is used up, by h8: gridengine token join h9 makes another"):
+    with pytest.raises(AdminError, match="the token is used up, by h8: gridengine token join h9 makes another"):
         asks(cell, token, "h9", "10.9.9.9")
     two = made(admin, "--hosts", 2)
     asks(cell, two, "h9", "10.9.9.9")
     asks(cell, two, "h7", "10.9.9.7")
-    with pytest.raises(Refusal, match="used up, by h9, h7"):
+    with pytest.raises(AdminError, match="used up, by h9, h7"):
         asks(cell, two, "h6", "10.9.9.6")
     named = made(admin, "h6", "h5")
     for host in ("h6", "h5"):
         asks(cell, named, host, f"10.9.9.{host[1]}")
-        with pytest.raises(Refusal, match=f'host "{host}" has joined by this token already: gridengine token join {host}'):
+        with pytest.raises(AdminError, match=f'host "{host}" has joined by this token already: gridengine token join {host}'):
             asks(cell, named, host, f"10.9.9.{host[1]}")
     assert "the hosts that are named" in admin("join", "h6", "--hosts", 2)[1]
 
@@ -151,13 +151,13 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_key_and_within_a_minute(
     first = asks(cell, token, "h9", "10.9.9.9", request=request)
     again = asks(cell, token, "h9", "10.9.9.9", request=request)
     assert again["gdi_key"] != first["gdi_key"] and not again["replaced"]
-    with pytest.raises(Refusal, match="has joined by this token already"):
+    with pytest.raises(AdminError, match="has joined by this token already"):
         asks(cell, token, "h9", "10.9.9.9")
     record = authority_of(cell).join(token.number)
     assert record is not None and record.accepts(token, time.time())
     earlier = record.joined[0]._replace(at=time.time() - REPEAT_S - 1)
     authority_of(cell).keep_join(record._replace(joined=(earlier,)))
-    with pytest.raises(Refusal, match="expired or is used up"):
+    with pytest.raises(AdminError, match="expired or is used up"):
         asks(cell, token, "h9", "10.9.9.9", request=request)
     assert not record._replace(joined=(earlier,)).accepts(token, time.time()), "the port is closed again"
 
@@ -182,7 +182,7 @@ ADDRESSES = ["10.9.9.10", "10.9.2313", "168364297", "0xa090909", "0x0a.9.0x9.011
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_address_is_the_name_of_a_host(admin: Administrator, cell: InstalledCell, address: str) -> None:
-    with pytest.raises(Refusal, match="that is an address and no host name"):
+    with pytest.raises(AdminError, match="that is an address and no host name"):
         asks(cell, made(admin), address, "10.9.9.9")
     assert "that is an address and no host name" in admin("join", address)[1]
     admin.verb = "host"
@@ -211,7 +211,7 @@ def test_no_further_name_of_a_host_with_keys_gets_keys(
     monkeypatch.setattr("clients.admin.admission.addresses_of", lambda cell, name: known.get(name) or real(cell, name))
     monkeypatch.setattr("clients.admin.token.addresses_of", lambda cell, name: known.get(name) or real(cell, name))
     monkeypatch.setattr(socket, "gethostbyaddr", lambda asked: ("h1" if asked == "10.9.9.4" else "node", [], [asked]))
-    with pytest.raises(Refusal, match=f'that of host "{other}", which has keys|has keys of this cell already'):
+    with pytest.raises(AdminError, match=f'that of host "{other}", which has keys|has keys of this cell already'):
         asks(cell, token, host, address)
     assert [known.name for known in authority_of(cell).hosts()] == ["h1", "h2"]
     if host != "H1":  # by its alias this one is h1 itself, which may be named
@@ -242,7 +242,7 @@ def test_a_host_joins_under_its_own_name_alone(
 ) -> None:
     before = dict(admin.cell.state.kind("exec_host"))
     token = made(admin, *named)
-    with pytest.raises(Refusal, match=reason):
+    with pytest.raises(AdminError, match=reason):
         asks(cell, token, host, address)
     assert admin.cell.state.kind("exec_host") == before
     assert [known.name for known in authority_of(cell).hosts()] == ["h1", "h2"]
@@ -266,10 +266,10 @@ def test_tokens_are_shown_revoked_and_forgotten(admin: Administrator, cell: Inst
     authority_of(cell).keep_join(record._replace(until=time.time() - 1))
     status, said = admin("list")
     assert status == 0 and token.number in said and over.number not in said
-    with pytest.raises(Refusal, match="the token has expired"):
+    with pytest.raises(AdminError, match="the token has expired"):
         asks(cell, over, "h8", "10.9.9.8")
     assert admin("revoke", token.number)[0] == 0 and admin("revoke", token.number)[0] == 1
-    with pytest.raises(Refusal, match="the token has expired"):
+    with pytest.raises(AdminError, match="the token has expired"):
         asks(cell, token, "h8", "10.9.9.8")
     made(admin)
     assert over.number not in {known.number for known in authority_of(cell).joins()}
@@ -278,7 +278,7 @@ def test_tokens_are_shown_revoked_and_forgotten(admin: Administrator, cell: Inst
 def test_the_name_in_the_request_counts_nothing(admin: Administrator, cell: InstalledCell) -> None:
     given = asks(cell, made(admin), "h9", "10.9.9.9", request=make_request("h1").certificate.decode())
     assert "h1" not in names_of(given["certificate"].encode())
-    with pytest.raises(Refusal, match="request for a certificate is wrong"):
+    with pytest.raises(AdminError, match="request for a certificate is wrong"):
         asks(cell, made(admin), "h8", "10.9.9.8", request="-----BEGIN")
 
 
@@ -307,7 +307,7 @@ def test_the_files_of_a_host_are_written_where_the_daemon_finds_them(
     join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
     (here.files.cell_id).write_text("cell_id another\n")
     token = made(admin, "h9")
-    with pytest.raises(Refusal, match=r"belongs to another cell.*; then join by another token \(gridengine token join h9\)"):
+    with pytest.raises(AdminError, match=r"belongs to another cell.*; then join by another token \(gridengine token join h9\)"):
         join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
 
 

@@ -16,7 +16,7 @@ import daemons.runtime.release
 import shepherd.release
 from clients.admin import installation
 from clients.admin.__main__ import main as admin_main
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 from clients.admin.releases import Releases
 from clients.admin.releases import main as releases_main
 from gridengine.files.release_lock import lock_release_exclusively, lock_release_shared
@@ -75,7 +75,7 @@ def test_an_incomplete_release_is_not_put_into_use(tmp_path: Path) -> None:
     releases = Releases(tmp_path)
     releases.make_current("1")
     (tmp_path / "releases" / "2" / "bin").mkdir(parents=True)
-    with pytest.raises(Refusal, match="no release here"):
+    with pytest.raises(AdminError, match="no release here"):
         releases.make_current("2")
     assert releases.current().name == "1" and releases.names() == ["1"]
 
@@ -164,7 +164,7 @@ def test_a_release_from_before_there_were_dates_is_older_than_all_that_came_late
     assert str(first) == "1" and not first.is_older_than(first)
     assert all(first.is_older_than(other) and not other.is_older_than(first) for other in later)
     facts.write_text("[1]")
-    with pytest.raises(Refusal, match="cannot read"):
+    with pytest.raises(AdminError, match="cannot read"):
         Releases(tmp_path).read("1")
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from clients.admin import uninstall as uninstalling
 from clients.admin.cell import CellFiles, InstalledCell
+from clients.admin.errors import AdminError
 from clients.admin.local_daemons import LocalDaemon
-from clients.admin.refusal import Refusal
 from clients.admin.uninstall import uninstall
 
 
@@ -68,14 +68,14 @@ def test_tasks_are_named_and_ended_with_their_spool(
 def test_tasks_keep_a_cell_otherwise_and_the_refusal_says_how_they_end(
     cell: InstalledCell, shepherd: Shepherd, end: bool, purge: bool
 ) -> None:
-    with pytest.raises(Refusal, match="--stop --purge ends them"):
+    with pytest.raises(AdminError, match="--stop --purge ends them"):
         uninstall(cell, yes=True, end=end, purge=purge)
     assert not (shepherd.task / "commands").exists()
 
 
 def test_nothing_is_removed_of_a_task_that_does_not_end(cell: InstalledCell, shepherd: Shepherd) -> None:
     shepherd.obeys = False
-    with pytest.raises(Refusal, match="task 1.1 does not end"):
+    with pytest.raises(AdminError, match="task 1.1 does not end"):
         uninstall(cell, yes=True, end=True, purge=True)
     assert shepherd.task.exists()
 

@@ -10,8 +10,8 @@ import pytest
 from clients import gdi
 from clients.admin import upgrade
 from clients.admin.cell import CellFiles, InstalledCell
+from clients.admin.errors import AdminError
 from clients.admin.installation import Installation
-from clients.admin.refusal import Refusal
 from clients.admin.upgrade import Upgrade
 from tests.unit.admin.test_releases import built
 
@@ -79,7 +79,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def once(what: str, condition: Any, _patience_s: float = 0.0, must: bool = True) -> None:
     """Check once: these tests do not wait."""
     if not condition() and must:
-        raise Refusal(f"{what} is not back")
+        raise AdminError(f"{what} is not back")
 
 
 def test_shadows_come_first_then_the_master_then_one_exec_host_after_the_other(world: World) -> None:
@@ -92,7 +92,7 @@ def test_shadows_come_first_then_the_master_then_one_exec_host_after_the_other(w
 
 def test_the_upgrade_stops_at_the_first_daemon_that_is_not_back_and_continues_there(world: World) -> None:
     world.deaf = {"h2"}
-    with pytest.raises(Refusal, match="sge_execd of host h2 is not back"):
+    with pytest.raises(AdminError, match="sge_execd of host h2 is not back"):
         world.upgrade().run()
     assert world.steps == ["s", "sge_qmaster", "h1", "h2"] and world.hosts[2]["release"] == "1"
     world.deaf = set()
@@ -102,7 +102,7 @@ def test_the_upgrade_stops_at_the_first_daemon_that_is_not_back_and_continues_th
 
 def test_a_host_that_refuses_stops_it_with_its_reason(world: World) -> None:
     world.deaf, world.hosts[0]["refusal"] = {"h1"}, "does not go on as another release: no disk"
-    with pytest.raises(Refusal, match="^host h1 does not go on as another release: no disk$"):
+    with pytest.raises(AdminError, match="^host h1 does not go on as another release: no disk$"):
         world.upgrade().run()
 
 
@@ -126,7 +126,7 @@ def test_hosts_that_are_chosen_are_the_only_ones_and_those_away_are_left_out(wor
 def test_daemons_of_before_are_named_after_all_others_are_done(world: World) -> None:
     world.hosts[0]["release"] = world.hosts[0]["installed"] = ""
     assert world.upgrade().problems() == []
-    with pytest.raises(Refusal, match="^host h1: its daemon is from before versioned releases"):
+    with pytest.raises(AdminError, match="^host h1: its daemon is from before versioned releases"):
         world.upgrade().run()
     assert world.steps == ["s", "sge_qmaster", "h2", "h3"]
 
@@ -147,7 +147,7 @@ def test_obstacles_are_reported_before_any_restart(world: World, monkeypatch: py
 
 def test_back_is_refused_when_the_older_release_cannot_read_the_spool(world: World) -> None:
     world.master["spool"] = 3
-    with pytest.raises(Refusal, match="release 1 reads spools of versions up to 2.*no way back"):
+    with pytest.raises(AdminError, match="release 1 reads spools of versions up to 2.*no way back"):
         upgrade._use_previous_release(world.installation)
     assert world.installation.releases().current().name == "2"
     world.master["spool"] = 2

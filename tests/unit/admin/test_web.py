@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clients.admin import web
-from clients.admin.refusal import Refusal
+from clients.admin.errors import AdminError
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_other_users_are_referred_to_the_owner(cell: Any, started: list[str], mo
     monkeypatch.setattr(os, "geteuid", lambda: 1501)
     printing = (web.print_link, web.print_tokens, lambda cell: web.print_token(cell, 1, "all", ""))
     for ask in (web.start_server, web.become_server, *printing):
-        with pytest.raises(Refusal, match="no web server .*: sge starts it with gridengine web"):
+        with pytest.raises(AdminError, match="no web server .*: sge starts it with gridengine web"):
             ask(cell)
     assert started == []
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.backup.daily import save_daily
 from daemons.qmaster.backup.due import is_due
 from daemons.qmaster.serve import daily_backup
 from daemons.qmaster.serve.daily_backup import DailyBackup
-from daemons.runtime.cell import CellFault
+from daemons.runtime.cell import CellError
 from tests.unit.backup.conftest import CellOfFiles
 
 NOON = datetime(2027, 3, 4, 12).timestamp()
@@ -66,7 +66,7 @@ def test_the_oldest_backups_are_removed_after_a_new_backup(cell: CellOfFiles) ->
 def test_a_failed_backup_removes_nothing(cell: CellOfFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     old = [made(cell, NOON - day * 24 * HOUR) for day in (3, 2, 1)]
     (cell.files.common / "restore-plan").write_text("{}")
-    with pytest.raises(BackupFault, match="a restore of this cell was interrupted"):
+    with pytest.raises(BackupError, match="a restore of this cell was interrupted"):
         save_daily(replace(cell.files, backup_keep=1), NOON)
     assert all(path.exists() for path in old)
 
@@ -75,7 +75,7 @@ def test_a_failed_backup_removes_nothing(cell: CellOfFiles, monkeypatch: pytest.
 def test_invalid_settings_are_refused(cell: CellOfFiles, line: str) -> None:
     with (cell.files.common / "bootstrap").open("a") as bootstrap:
         bootstrap.write(f"{line}\n")
-    with pytest.raises(CellFault, match=f'{line.split()[0]} "{line.split()[1]}" is not a number from 0 to'):
+    with pytest.raises(CellError, match=f'{line.split()[0]} "{line.split()[1]}" is not a number from 0 to'):
         cell.read()
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from daemons.qmaster.backup import archive, contents
 from daemons.qmaster.backup.__main__ import main
-from daemons.qmaster.backup.archive import BackupFault, Manifest
+from daemons.qmaster.backup.archive import BackupError, Manifest
 from daemons.qmaster.backup.contents import open_backup
 
 Members = list[tuple[tarfile.TarInfo, bytes]]
@@ -29,7 +29,7 @@ def fault_of(path: Path) -> str:
     try:
         with open_backup(path) as held:
             held.require_invariants(path)
-    except BackupFault as fault:
+    except BackupError as fault:
         return str(fault)
     return ""
 

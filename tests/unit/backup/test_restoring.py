@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.backup import contents, restoring, swap
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.backup.restoring import Restored, restore
 from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool import Spool
@@ -95,7 +95,7 @@ def test_the_side_file_of_the_old_spool_is_not_used_with_the_new_spool(cell: Cel
 
 def refused(cell: CellOfFiles, backup: Path, reason: str) -> None:
     before = files_of(cell.root)
-    with pytest.raises(BackupFault, match=reason):
+    with pytest.raises(BackupError, match=reason):
         back(cell, backup)
     assert files_of(cell.root) == before
 
@@ -259,7 +259,7 @@ def test_a_full_disk_leaves_the_old_cell(cell: CellOfFiles, backup: Path, monkey
     before = files_of(cell.root)
     with monkeypatch.context() as patch:
         patch.setattr(restoring, "_prepare", prepare)
-        with pytest.raises(BackupFault, match="nothing was changed: cannot write .*: File too large"):
+        with pytest.raises(BackupError, match="nothing was changed: cannot write .*: File too large"):
             back(cell, backup, force=True)
     assert files_of(cell.root) == before
     assert back(cell, backup, force=True).changes
@@ -268,7 +268,7 @@ def test_a_full_disk_leaves_the_old_cell(cell: CellOfFiles, backup: Path, monkey
 def test_a_full_disk_for_temporary_files_leaves_the_old_cell(cell: CellOfFiles, backup: Path) -> None:
     cell.stop()
     before = files_of(cell.root)
-    with full_disk(50_000), pytest.raises(BackupFault, match="cannot read .*: File too large"):
+    with full_disk(50_000), pytest.raises(BackupError, match="cannot read .*: File too large"):
         back(cell, backup)
     assert files_of(cell.root) == before
 
@@ -282,7 +282,7 @@ def test_a_failed_rename_is_repeated_by_the_next_call(cell: CellOfFiles, backup:
             raise OSError(28, "No space left on device", str(arguments[0]))
 
         patch.setattr(os, "link", link)
-        with pytest.raises(BackupFault, match="the restore is not complete: .*: No space left on device; fix that"):
+        with pytest.raises(BackupError, match="the restore is not complete: .*: No space left on device; fix that"):
             back(cell, backup, force=True)
     again = back(cell, backup, force=True)
     assert again.completed and again.changes == []

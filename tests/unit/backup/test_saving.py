@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from daemons.qmaster.backup import saving
-from daemons.qmaster.backup.archive import BackupFault
+from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.backup.contents import open_backup
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_nothing(cell: CellOfFiles, tmp_path: Path, most: int
     directory.mkdir()
     if there:
         (directory / "b").write_text("an earlier one")
-    with full_disk(most), pytest.raises((BackupFault, SpoolError), match=r"File too large|full|disk I/O|cannot copy"):
+    with full_disk(most), pytest.raises((BackupError, SpoolError), match=r"File too large|full|disk I/O|cannot copy"):
         cell.save(directory / "b", force=there)
     assert {path.name: path.read_text() for path in directory.iterdir()} == ({"b": "an earlier one"} if there else {})
     cell.save(directory / "b", force=there)
@@ -106,7 +106,7 @@ def test_a_full_disk_leaves_nothing(cell: CellOfFiles, tmp_path: Path, most: int
 def test_a_backup_that_would_fill_the_disk_is_refused(cell: CellOfFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": 2**20})
     monkeypatch.setattr(saving.shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(BackupFault, match=r"has 1 MB left, a backup may take \d+ MB"):
+    with pytest.raises(BackupError, match=r"has 1 MB left, a backup may take \d+ MB"):
         cell.save(tmp_path / "b")
     assert not list(tmp_path.glob("b*"))
 
@@ -199,6 +199,6 @@ def test_refusals(
     path = tmp_path / "place" / "b"
     path.parent.mkdir()
     happens(cell, path, monkeypatch)
-    with pytest.raises(BackupFault, match=reason):
+    with pytest.raises(BackupError, match=reason):
         cell.save(path)
     assert not path.exists() or path.read_text() == "an earlier one"

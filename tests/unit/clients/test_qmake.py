@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clients import qmake
-from clients.program import Failure
+from clients.program import CommandError
 from gridengine.options.option import OptionError
 
 Became = list[list[str]]
@@ -60,7 +60,7 @@ def test_unknown_options_are_refused(became: Became, capsys: pytest.CaptureFixtu
         qmake.qmake(["-k"])
     assert qmake.qmake(["all"]) != 0
     assert 'arguments for make follow "--"' in capsys.readouterr().err
-    with pytest.raises(Failure, match="in a job only"):
+    with pytest.raises(CommandError, match="in a job only"):
         qmake.qmake(["-inherit", "--"])
     assert became == []
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gridengine.config import KINDS
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 
 LIBRARIES = re.compile(r"value error|input should|field required|errno|pydantic|assertion|traceback", re.IGNORECASE)
 WRONG = ("abc", "-1", "", "x y", "a=b=c", "\x01", "9" * 30, "nan", "@", "[h=1", "/a b", "$x")
@@ -24,7 +24,7 @@ def test_refusals_are_in_our_own_words(kind: str) -> None:
         for attributes in (without, {**template, "nosuch": "1"}, *({**template, attribute: text} for text in WRONG)):
             try:
                 model.from_attributes(attributes)
-            except (ConfigError, SyntaxFault) as refusal:
+            except (ConfigError, InvalidValueError) as refusal:
                 refusals += 1
                 assert not LIBRARIES.search(str(refusal)), (attribute, str(refusal))
     assert refusals or kind == "configuration", "what is optional there is left out"

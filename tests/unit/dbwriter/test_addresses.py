@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.dbwriter.database import SchemaFault, open_database
+from daemons.dbwriter.database import SchemaError, open_database
 
 GOOD = "postgresql://arco:good@127.0.0.1:1/arco"
 
@@ -20,7 +20,7 @@ GOOD = "postgresql://arco:good@127.0.0.1:1/arco"
     ],
 )
 def test_an_invalid_address_is_not_shown(address: str, reader: str) -> None:
-    with pytest.raises(SchemaFault) as fault:
+    with pytest.raises(SchemaError) as fault:
         open_database(address, reader)
     message = str(fault.value)
     assert "cret" not in message and message.startswith("reader:" if reader else "database"), message

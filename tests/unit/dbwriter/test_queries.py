@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryFault, parse_query, read_queries
+from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, QueryError, parse_query, read_queries
 from tests.tidy.sources import ROOT, table_of
 
 WHOLE = """
@@ -83,7 +83,7 @@ def test_a_time_without_a_zone_is_local() -> None:
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, str], reason: str) -> None:
-    with pytest.raises(QueryFault) as fault:
+    with pytest.raises(QueryError) as fault:
         parse_query(WHOLE, HERE).bind(values)
     assert str(fault.value).startswith(reason) and len(str(fault.value)) < 300
 
@@ -119,7 +119,7 @@ def test_simple_queries_are_those_of_the_document_and_the_job_log() -> None:
     ],
 )
 def test_files_that_are_wrong_are_named_with_the_reason(text: str, reason: str) -> None:
-    with pytest.raises(QueryFault) as fault:
+    with pytest.raises(QueryError) as fault:
         parse_query(text, HERE)
     assert str(fault.value).startswith("x.toml: ") and reason in str(fault.value)
 

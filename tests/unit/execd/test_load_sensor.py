@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemons.execd.load import LoadReporter
-from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
+from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorError
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, write_faults
 from daemons.runtime.cell import Cell
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
@@ -42,7 +42,7 @@ def test_a_line_that_is_none_is_left_out(line: str) -> None:
 @pytest.mark.statement("LS-2")
 @pytest.mark.parametrize("line", [b"\xff\xfe", b"h1:x:\x00\x01", "h1:x:\u0007".encode()])
 def test_output_that_is_not_text_is_a_fault(line: bytes) -> None:
-    with pytest.raises(SensorFault, match="not text"):
+    with pytest.raises(SensorError, match="not text"):
         read(b"begin\n" + line + b"\nend\n")
 
 
@@ -53,7 +53,7 @@ def test_a_flood_is_a_fault_from_one_question_to_the_next() -> None:
         reader.asked()
         for _ in range(MAX_LINES):
             reader.feed(b"x")
-    with pytest.raises(SensorFault, match="more than"):
+    with pytest.raises(SensorError, match="more than"):
         reader.feed(b"x")
 
 

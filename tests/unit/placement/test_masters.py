@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.values import requested_amount, slots_in, stricter
 from gridengine.values.ranges import MAX_SLOTS
 from tests.builders import Cluster, why
@@ -88,5 +88,5 @@ def test_only_a_whole_number_of_slots_can_share_a_consumable(text: str) -> None:
     cluster = cell()
     entry = cluster.state.complexes["lic"]
     assert requested_amount(entry, "1/2") == 0.5
-    with pytest.raises(SyntaxFault, match="is not a number of slots that share 1"):
+    with pytest.raises(InvalidValueError, match="is not a number of slots that share 1"):
         requested_amount(entry, text)

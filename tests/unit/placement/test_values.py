@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridengine.config.complexes import value_of
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.requests import Demand, request_fault
 from gridengine.placement.values import Value, format_value, reported_value, request_text, requested_amount, stricter, typed_value
 from gridengine.state.configured.objects import ComplexEntry
@@ -163,7 +163,7 @@ def test_placement_can_read_every_value_that_the_gate_accepts() -> None:
         for text in ("1", "0x10", "010", "1k", "2T", "1e3", "1:0:0", "INFINITY", "-3", "true", "yes"):
             try:
                 value = value_of(kind, text)
-            except SyntaxFault:
+            except InvalidValueError:
                 continue
             assert typed_value(kind, text) == value
 
@@ -176,7 +176,7 @@ def test_a_flag_without_a_value_is_set() -> None:
 @pytest.mark.statement("AR-126")
 def test_only_of_a_consumable_an_amount_is_shared_by_slots() -> None:
     assert requested_amount(entry("MEMORY", "<=", consumable="YES"), "1G/4") == 2**28
-    with pytest.raises(SyntaxFault):
+    with pytest.raises(InvalidValueError):
         requested_amount(entry("MEMORY", "<="), "1G/4")
 
 

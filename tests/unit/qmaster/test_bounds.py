@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.queries.reading import READERS
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi import bounds
 from gridengine.protocols.gdi.reading import BODIES, decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Submit, decode_request
@@ -228,7 +228,7 @@ def test_an_expression_that_cannot_be_read_is_refused_wherever_it_is(cell: Cell,
 
 @pytest.mark.parametrize("name", ["config_show", "config_list", "config_template"])
 def test_a_kind_of_object_that_there_is_not(cell: Cell, name: str) -> None:
-    with pytest.raises(SyntaxFault, match='there is no kind of object "nosuch"'):
+    with pytest.raises(InvalidValueError, match='there is no kind of object "nosuch"'):
         read(cell, name, kind="nosuch")
 
 

@@ -9,7 +9,7 @@ import pytest
 from daemons.qmaster.spooling.cell_identity import CellIdentity, claim_spool, read_identity
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError, merge_log
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from tests.harness import Cell as RunningCell
 
 NOW = 1_800_000_000.0
@@ -64,7 +64,7 @@ def test_a_lost_spool_is_not_silently_replaced_by_an_empty_spool(cell: Cell, how
         cell.spool.touch()
     elif how == "without tables":
         Spool(cell.spool)
-    with pytest.raises(CellFault, match=r"but this cell has run before \(since 2027-01-15T08.*--fresh"):
+    with pytest.raises(CellError, match=r"but this cell has run before \(since 2027-01-15T08.*--fresh"):
         claim_spool(cell, False, NOW)
     assert run(cell, fresh=True) == 1, "an administrator may begin anew"
 
@@ -73,7 +73,7 @@ def test_a_restored_spool_of_the_cell_is_accepted(cell: Cell) -> None:
     job = run(cell)
     backup = cell.spool.with_name("backup")
     cell.spool.rename(backup)
-    with pytest.raises(CellFault, match="missing"):
+    with pytest.raises(CellError, match="missing"):
         claim_spool(cell, False, NOW)
     backup.rename(cell.spool)
     claim_spool(cell, False, NOW)
@@ -86,14 +86,14 @@ def test_a_foreign_spool_is_refused_and_not_changed(cell: Cell, tmp_path: Path) 
     other.spool.rename(cell.spool)
     before = cell.spool.read_bytes()
     for fresh in (False, True):
-        with pytest.raises(CellFault, match=f"of another cell \\({OTHER}, this one is {ID}\\)"):
+        with pytest.raises(CellError, match=f"of another cell \\({OTHER}, this one is {ID}\\)"):
             claim_spool(cell, fresh, NOW)
     assert cell.spool.read_bytes() == before
 
 
 def test_fresh_empties_nothing(cell: Cell) -> None:
     job = run(cell)
-    with pytest.raises(CellFault, match="move it away before you start with --fresh"):
+    with pytest.raises(CellError, match="move it away before you start with --fresh"):
         claim_spool(cell, True, NOW)
     assert kept(cell) == {job}
 
@@ -102,7 +102,7 @@ def test_the_log_of_a_missing_spool_is_not_used_with_the_next_spool(cell: Cell) 
     run(cell)
     cell.spool.unlink()
     cell.spool.with_name("spool.db-wal").write_bytes(b"old")
-    with pytest.raises(CellFault, match="spool.db-wal is left of a spool that is gone"):
+    with pytest.raises(CellError, match="spool.db-wal is left of a spool that is gone"):
         claim_spool(cell, True, NOW)
 
 
@@ -135,7 +135,7 @@ def test_a_new_common_directory_gets_the_cell_id_of_the_spool(cell: Cell) -> Non
 def test_a_cell_of_an_earlier_version_with_accounting_records_has_run(tmp_path: Path) -> None:
     old = make(tmp_path / "old", "")
     (old.common / "accounting").touch()
-    with pytest.raises(CellFault, match="it has accounting records"):
+    with pytest.raises(CellError, match="it has accounting records"):
         claim_spool(old, False, NOW)
 
 
@@ -153,5 +153,5 @@ def test_a_restarted_master_accepts_no_other_spool(cell: Cell, tmp_path: Path) -
 
 def test_an_unreadable_id_is_named(cell: Cell) -> None:
     cell.cell_id_file.write_text("first_start never\n")
-    with pytest.raises(CellFault, match="lacks cell_id"):
+    with pytest.raises(CellError, match="lacks cell_id"):
         claim_spool(cell, False, NOW)

@@ -9,7 +9,7 @@ from msgspec import structs
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.spooling import history_table
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.machines.job import HoldsChanged, JobSubmitted
 from gridengine.values.ranges import Ranges
 from tests.harness import Cell
@@ -79,7 +79,7 @@ def test_a_restart_tells_nothing_twice(cell: Cell, at_once: None) -> None:
 
 def test_a_transaction_that_is_taken_back_tells_nothing_twice(cell: Cell) -> None:
     number = ended(cell)
-    with pytest.raises(InvalidTransition):
+    with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=[HoldsChanged(4711, Ranges.of([1]), 1)]), DAEMON)
     assert told(cell, number) == LIFE
 

@@ -11,7 +11,7 @@ import pytest
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import answer_table
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
-from daemons.runtime.idempotency import HEADER, MalformedKey, key_of
+from daemons.runtime.idempotency import HEADER, MalformedKeyError, key_of
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
@@ -225,7 +225,7 @@ def test_old_answers_are_removed_while_others_come(table: AnswerTable) -> None:
 
 @pytest.mark.parametrize("key", ["", "a b", "a" * 129, "ä", "a\n", "\udc80"])
 def test_a_malformed_key(key: str) -> None:
-    with pytest.raises(MalformedKey, match="1 to 128 printable ASCII"):
+    with pytest.raises(MalformedKeyError, match="1 to 128 printable ASCII"):
         key_of({HEADER: key})
     assert key_of({}) == ""
     assert key_of({HEADER: '"a-1"'}) == '"a-1"'

@@ -11,7 +11,7 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.notifications import job_history
 from gridengine.state.machines import job, slave, task
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.machines.task import TaskDispatched
 from gridengine.values.ranges import Ranges
 from tests.harness import Cell
@@ -85,7 +85,7 @@ def test_an_event_that_cannot_be_is_logged_with_the_story(cell: Cell, caplog: py
     cell.cycle()
     revision, snapshot = cell.state.revision, cell.state.snapshot()
     again = TaskDispatched(number, 1, 2, cell.starts[0].granted, cell.now)
-    with pytest.raises(InvalidTransition):
+    with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=[job.HoldsChanged(number, Ranges.of([1]), 1), again]), DAEMON)
     assert (cell.state.revision, cell.state.snapshot()) == (revision, snapshot) and not cell.master.pending
     assert 'TaskDispatched cannot happen in state "running"' in caplog.text

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
+from clients.admin.errors import AdminError
 from clients.admin.join import _request_admission
-from clients.admin.refusal import Refusal
 from daemons.qmaster.serve.hosts.joining import LARGEST, JoinRequests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS
@@ -137,7 +137,7 @@ def test_administrators_are_written_when_a_host_that_has_keys_gets_others(
 def test_only_root_of_a_host_joins_it(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     token = master.token(time.time() + 60, fingerprint)
     monkeypatch.setattr("clients.admin.join._ROOT_PORTS", range(0))
-    with pytest.raises(Refusal, match="only root may join a host to this cell, and any user can send requests from port"):
+    with pytest.raises(AdminError, match="only root may join a host to this cell, and any user can send requests from port"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
     master.join_requests._root_only = False
@@ -163,7 +163,7 @@ def test_a_lost_answer_is_asked_for_again(master: Master, fingerprint: bytes, mo
 
 def test_without_a_good_token_nobody_gets_in_without_a_certificate(master: Master, fingerprint: bytes) -> None:
     token = master.token(time.time() - 1, fingerprint)
-    with pytest.raises(Refusal, match="the token has expired, is used up, or was revoked"):
+    with pytest.raises(AdminError, match="the token has expired, is used up, or was revoked"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
 
@@ -185,7 +185,7 @@ def test_a_wrong_secret_and_what_is_malformed_admit_nobody(master: Master, finge
         (token, {"host": "h" * 600}),
         (token, {"more": 1}),
     ):
-        with pytest.raises(Refusal):
+        with pytest.raises(AdminError):
             master.while_open(lambda wrong=wrong, fields=fields: master.asks(wrong, **fields))
     assert "admits no new hosts" in master.while_open(lambda: master.post("join", body=b" " * (LARGEST + 1)))[1]
     assert master.join_requests.asked == []
@@ -193,12 +193,12 @@ def test_a_wrong_secret_and_what_is_malformed_admit_nobody(master: Master, finge
 
 def test_another_master_is_told_nothing(master: Master) -> None:
     token = master.token(time.time() + 60, bytes(32))
-    with pytest.raises(Refusal, match="is not the master that made this token: nothing was sent to it"):
+    with pytest.raises(AdminError, match="is not the master that made this token: nothing was sent to it"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []
 
 
 def test_a_refused_connection_is_reported(master: Master) -> None:
     assert open_tcp_socket("127.0.0.1", 0).fileno() >= 0
-    with pytest.raises(Refusal, match="does not answer: Connection refused"):
+    with pytest.raises(AdminError, match="does not answer: Connection refused"):
         master.asks(new_token(RANDOM, bytes(32)))

@@ -51,7 +51,7 @@ def test_a_host_without_an_address_is_silent(tmp_path: Path, monkeypatch: pytest
     cell = cells.Cell(tmp_path, "c", "root", tmp_path, tmp_path, tmp_path, qmaster_port=6444, ray_port=6446)
 
     def no_address(self: cells.Cell, host: str) -> str:
-        raise cells.CellFault("no address")
+        raise cells.CellError("no address")
 
     monkeypatch.setattr(cells.Cell, "address", no_address)
     assert asyncio.run(PortProbes(cell)("h1", [6444])) == {"answers": [], "refused": [], "silent": [6444]}

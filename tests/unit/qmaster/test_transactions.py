@@ -11,7 +11,7 @@ from gridengine.config import KINDS
 from gridengine.protocols.delivery import UsageReport
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Tickets, Usage
-from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.machines.job import HoldsChanged, PrioritiesSet
 from gridengine.values.ranges import Ranges
 from tests.harness import Cell
@@ -53,11 +53,11 @@ def test_a_transaction_that_fails_half_way_changes_nothing(cell: Cell, caplog: p
     # what was decided before it and is not written yet stays
     cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep", "name": "before"})
     snapshot, other = cell.state.snapshot(), derived(cell)
-    with pytest.raises(InvalidTransition):
+    with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=broken(job)), DAEMON)
     assert cell.state.snapshot() == snapshot
     assert derived(cell) == other
-    assert "could not be applied" in caplog.text and "InvalidTransition" in caplog.text
+    assert "could not be applied" in caplog.text and "InvalidTransitionError" in caplog.text
     cell.master.flush()
     cell.restart()
     assert not cell.state.jobs[job].holds, "some of it is on disk"
@@ -67,7 +67,7 @@ def test_a_transaction_that_fails_half_way_changes_nothing(cell: Cell, caplog: p
 def test_the_cell_goes_on_after_it(cell: Cell) -> None:
     """The scheduler's mirror, which was told nothing, is still like the state, and the next requests are served."""
     job = busy(cell)
-    with pytest.raises(InvalidTransition):
+    with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=broken(job)), DAEMON)
     another = cell.submit()
     cell.cycle()
@@ -106,6 +106,6 @@ def test_an_ended_job_keeps_the_priority_that_it_had(cell: Cell) -> None:
     cell.end(job)
     (before,) = cell.state.finished
     assert before.priority > 0
-    with pytest.raises(InvalidTransition):
+    with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=broken(cell.submit())), DAEMON)
     assert [(each.id, each.priority) for each in cell.state.finished] == [(job, before.priority)]

@@ -12,7 +12,7 @@ from daemons.qmaster.queries.job_detail import job_detail
 from daemons.qmaster.queries.jobs import jobs
 from daemons.qmaster.queries.queues import cluster_queues, queue_configurations, queues
 from daemons.qmaster.queries.selection import Listing
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.urgency import resource_urgency
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Hold
@@ -124,7 +124,7 @@ def test_a_queue_without_slots_or_load() -> None:
     ],
 )
 def test_bad_input_is_a_fault_with_a_reason(view: Any, body: dict[str, Any]) -> None:
-    with pytest.raises(SyntaxFault, match="."):
+    with pytest.raises(InvalidValueError, match="."):
         ask(Cluster(), view, **body)
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.reservations.series import occurrences
 from daemons.qmaster.serve.service import Service
 from gridengine.placement.granting import closed_within
@@ -54,7 +54,7 @@ def test_an_hour_that_is_left_out_is_reserved_once() -> None:
 
 def test_whole_days_in_a_row_overlap_on_the_short_day() -> None:
     assert len(starts("FREQ=DAILY;COUNT=3", "2027-03-24T00:00", 86400)) == 3
-    with pytest.raises(Refused, match="overlap"):
+    with pytest.raises(RefusedError, match="overlap"):
         starts("FREQ=DAILY;COUNT=3", "2027-03-27T00:00", 86400)
 
 
@@ -64,10 +64,10 @@ def test_a_leap_day_comes_every_four_years() -> None:
 
 def test_a_series_has_up_to_366_times_within_ten_years() -> None:
     assert len(starts("FREQ=DAILY;COUNT=366", "2027-01-15T09:00")) == 366
-    with pytest.raises(Refused, match="more than 366 occurrences"):
+    with pytest.raises(RefusedError, match="more than 366 occurrences"):
         starts("FREQ=DAILY;COUNT=367", "2027-01-15T09:00")
     assert starts("FREQ=YEARLY;COUNT=11", "2027-01-15T09:00")[-1] == "2037-01-15 09:00 CET"
-    with pytest.raises(Refused, match="ten years"):
+    with pytest.raises(RefusedError, match="ten years"):
         starts("FREQ=YEARLY;UNTIL=20380115T090000", "2027-01-15T09:00")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import Cell, CellFault, Limits, parse_aliases, read_cell
+from daemons.runtime.cell import Cell, CellError, Limits, parse_aliases, read_cell
 from gridengine.files.bootstrap import SETTINGS, invalid_values
 
 BOOTSTRAP = """\
@@ -75,7 +75,7 @@ def test_the_master_may_move(root: Path) -> None:
 
 def test_an_alias_gives_the_address(root: Path) -> None:
     assert read(root).address("h1") == "127.0.0.1"
-    with pytest.raises(CellFault, match="does not resolve"):
+    with pytest.raises(CellError, match="does not resolve"):
         read(root).address("no.such.host.invalid")
 
 
@@ -85,7 +85,7 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
     path.write_text(f"{BOOTSTRAP}ray_ports 7000-7015\n")
     assert read(root).ray_ports == (7000, 7015)
     path.write_text(f"{BOOTSTRAP}ray_ports {text}\n")
-    with pytest.raises(CellFault, match=f'ray_ports "{text}" is not FIRST-LAST'):
+    with pytest.raises(CellError, match=f'ray_ports "{text}" is not FIRST-LAST'):
         read(root)
 
 
@@ -101,22 +101,22 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
 def test_a_wrong_bootstrap_file_says_where(root: Path, old: str, new: str, said: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(BOOTSTRAP.replace(old, new))
-    with pytest.raises(CellFault, match=said) as caught:
+    with pytest.raises(CellError, match=said) as caught:
         read(root)
     assert str(path) in str(caught.value)
 
 
 def test_without_a_cell(tmp_path: Path) -> None:
-    with pytest.raises(CellFault, match="SGE_ROOT is not set"):
+    with pytest.raises(CellError, match="SGE_ROOT is not set"):
         read_cell({})
-    with pytest.raises(CellFault, match="cannot read .*bootstrap: No such file"):
+    with pytest.raises(CellError, match="cannot read .*bootstrap: No such file"):
         read(tmp_path)
 
 
 def test_an_empty_act_qmaster(root: Path) -> None:
     cell = read(root)
     cell.act_qmaster.write_text("\n")
-    with pytest.raises(CellFault, match="must name the master host"):
+    with pytest.raises(CellError, match="must name the master host"):
         cell.master_host()
 
 
@@ -131,7 +131,7 @@ def test_limits_of_what_users_may_ask(root: Path) -> None:
 def test_a_limit_that_is_none_is_refused(root: Path, text: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(f"{BOOTSTRAP}max_request_size {text}\n")
-    with pytest.raises(CellFault, match=f'max_request_size "{text}" is not a number from 1 to 1G'):
+    with pytest.raises(CellError, match=f'max_request_size "{text}" is not a number from 1 to 1G'):
         read(root)
 
 
@@ -140,7 +140,7 @@ def test_a_limit_that_is_none_is_refused(root: Path, text: str) -> None:
 def test_no_weaker_mode_of_8_1_9_is_passed_over(root: Path, mode: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(BOOTSTRAP.replace("security_mode tls\n", "") + f"security_mode {mode}\n")
-    with pytest.raises(CellFault, match=f'security_mode "{mode}" is not tls'):
+    with pytest.raises(CellError, match=f'security_mode "{mode}" is not tls'):
         read(root)
 
 
@@ -151,5 +151,5 @@ def test_daemons_and_the_admin_program_refuse_the_same_values(root: Path, key: s
     assert wrong.startswith(f'{key} "-" is not ')
     path = root / "default" / "common" / "bootstrap"
     path.write_text("".join(f"{name} {text}\n" for name, text in settings.items()))
-    with pytest.raises(CellFault, match=re.escape(f"{path}: {wrong}")):
+    with pytest.raises(CellError, match=re.escape(f"{path}: {wrong}")):
         read(root)

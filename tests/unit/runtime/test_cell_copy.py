@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import CellFault
+from daemons.runtime.cell import CellError
 from daemons.runtime.cell_copy import LARGEST, CellCopy, CellTexts, OfferedFiles, follow, mark
 from gridengine.files.cell_files import HOST_FILES
 
@@ -131,7 +131,7 @@ def test_a_host_of_an_earlier_release_is_offered_nothing(master: Path) -> None:
 def test_invalid_offers_change_nothing(master: Path, tmp_path: Path, wrong: dict[str, object]) -> None:
     host = make_common(tmp_path / "host", act_qmaster="old\n")
     before = texts(host)
-    with pytest.raises(CellFault):
+    with pytest.raises(CellError):
         follow(host, {**texts(master), **wrong})
     assert texts(host) == before
 

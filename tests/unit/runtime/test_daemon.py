@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, is_ending, module_environment, start_ticks
-from daemons.runtime.ray_node import RayNodeFault, head_spec, ray_environment, worker_spec
+from daemons.runtime.cell import CellError, read_cell
+from daemons.runtime.daemon import DaemonError, PidFile, announce_end, is_ending, module_environment, start_ticks
+from daemons.runtime.ray_node import RayNodeError, head_spec, ray_environment, worker_spec
 
 TOP = Path(__file__).parents[3]
 
@@ -20,7 +20,7 @@ def test_one_daemon_only(tmp_path: Path) -> None:
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
     assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())} checkout\n"
-    with pytest.raises(DaemonFault, match=f"sge_x runs already, as process {os.getpid()} "):
+    with pytest.raises(DaemonError, match=f"sge_x runs already, as process {os.getpid()} "):
         PidFile(path, "sge_x")
     first.release()
     assert path.read_text() == ""
@@ -41,7 +41,7 @@ def test_a_reader_of_the_pid_file_cannot_block_a_daemon(tmp_path: Path) -> None:
 def test_a_daemon_of_a_release_without_lock_files_is_known_by_its_pid_file(tmp_path: Path) -> None:
     path, parent = tmp_path / "x.pid", os.getppid()
     path.write_text(f"{parent} {start_ticks(parent)} 0.1.0-1\n")
-    with pytest.raises(DaemonFault, match=f"sge_x runs already, as process {parent} "):
+    with pytest.raises(DaemonError, match=f"sge_x runs already, as process {parent} "):
         PidFile(path, "sge_x")
     path.write_text(f"{parent} {start_ticks(parent) + 1} 0.1.0-1\n")  # its number is another process's by now
     PidFile(path, "sge_x").release()
@@ -53,7 +53,7 @@ def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, mon
     assert not is_ending(path) and not is_ending(path.with_name("none"))
     assert announce_end(path) == os.getpid() and is_ending(path)
     assert path.read_text().split()[2:] == ["ending"]
-    with pytest.raises(DaemonFault, match=f"sge_x has not ended yet, as process {os.getpid()} "):
+    with pytest.raises(DaemonError, match=f"sge_x has not ended yet, as process {os.getpid()} "):
         PidFile(path, "sge_x", patience_s=-1)
     monkeypatch.setattr("daemons.runtime.daemon.time.sleep", lambda _: first.release())
     second = PidFile(path, "sge_x")
@@ -96,7 +96,7 @@ def test_ray_always_runs_with_token_and_keys(cell_root: Path) -> None:
 def test_ray_never_runs_without_them(cell_root: Path, missing: str) -> None:
     cell = read_cell({"SGE_ROOT": str(cell_root), "SGE_CELL": "c"})
     (cell_root / missing).unlink()
-    with pytest.raises(CellFault, match=f"cannot read .*{missing}: No such file"):
+    with pytest.raises(CellError, match=f"cannot read .*{missing}: No such file"):
         ray_environment(cell, head_spec(cell, "h1"))
 
 
@@ -105,5 +105,5 @@ def test_nodes_of_one_machine_have_their_own_places(cell_root: Path) -> None:
     head, worker = head_spec(cell, "h1"), worker_spec(cell, "h1", "127.0.0.1:2")
     assert (head.port, head.resources, head.directory) == (2, {"qmaster": 1.0}, f"{cell_root}/run/ray/qmaster")
     assert (worker.head, worker.resources, worker.directory) == ("127.0.0.1:2", {"host-h1": 1.0}, f"{cell_root}/run/ray/h-h1")
-    with pytest.raises(RayNodeFault, match="too long"):
+    with pytest.raises(RayNodeError, match="too long"):
         worker_spec(cell, "h" * 100, "127.0.0.1:2")

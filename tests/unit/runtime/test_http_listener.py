@@ -23,7 +23,7 @@ from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.listener import Listener
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from gridengine.protocols.gdi.requests import Answer, Caller
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -336,7 +336,7 @@ class Lost(Client):
 
     async def post(self, *_: object, key: str = "") -> BrokenAnswer:
         self.keys.append(key)
-        raise NoQmaster("unable to contact qmaster", self.sent)
+        raise NoQmasterError("unable to contact qmaster", self.sent)
 
 
 @pytest.mark.parametrize(

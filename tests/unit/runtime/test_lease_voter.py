@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from daemons.runtime import lease_voter
-from daemons.runtime.cell import CellFault
+from daemons.runtime.cell import CellError
 from daemons.runtime.lease_voter import LeaseVoter, boottime
 from gridengine.protocols.lease import LEASE_S, VoteRecord, VoteResponse
 
@@ -109,14 +109,14 @@ def test_a_grant_that_cannot_be_written_is_refused(path: Path, monkeypatch: pyte
 )
 def test_a_damaged_record_is_never_taken_as_none(path: Path, text: bytes) -> None:
     path.write_bytes(text)
-    with pytest.raises(CellFault, match=f"{path} is damaged .*: the votes of this host are not known"):
+    with pytest.raises(CellError, match=f"{path} is damaged .*: the votes of this host are not known"):
         LeaseVoter(path, Clock())
     assert path.read_bytes() == text
 
 
 def test_a_record_that_cannot_be_read_is_a_fault(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(CellFault, match=f"cannot read {path}: Is a directory"):
+    with pytest.raises(CellError, match=f"cannot read {path}: Is a directory"):
         LeaseVoter(path, Clock())
 
 

@@ -15,7 +15,7 @@ from clients.admin.certificate import Signed, make_authority, make_certificate, 
 from clients.admin.free_ports import free_ports
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.keys import Keys
-from daemons.runtime.peers import PeerAway, Peers, serve_peers
+from daemons.runtime.peers import Peers, PeerUnreachableError, serve_peers
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_the_caller_is_the_host_of_its_certificate(cell: Cell, authority: Signed
 
 def test_a_certificate_of_another_authority_is_refused(cell: Cell, authority: Signed, tmp_path: Path) -> None:
     stranger = keys(tmp_path / "s", make_authority("other", utc_now()), "s")
-    with pytest.raises(PeerAway):
+    with pytest.raises(PeerUnreachableError):
         ask(cell, keys(tmp_path / "m", authority, "m"), stranger)
 
 
@@ -93,7 +93,7 @@ def test_a_host_that_does_not_answer(cell: Cell, authority: Signed, tmp_path: Pa
     async def play() -> None:
         peers = Peers(cell, keys(tmp_path / "s", authority, "s"))
         try:
-            with pytest.raises(PeerAway, match="connection refused"):
+            with pytest.raises(PeerUnreachableError, match="connection refused"):
                 await peers.call("m", "who", answer_s=PATIENCE_S)
         finally:
             await peers.close()

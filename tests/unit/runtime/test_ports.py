@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clients.admin.free_ports import free_range
-from daemons.runtime.cell import LOOPBACK, Cell, CellFault
+from daemons.runtime.cell import LOOPBACK, Cell, CellError
 from daemons.runtime.ports import claim_block, explain_taken_port, session_ports
 from gridengine.files.bootstrap import PORT_BLOCK, RAY_PORTS
 
@@ -26,7 +26,7 @@ def test_each_node_of_a_machine_has_ports_of_its_own_and_of_the_range(cell: Cell
     ports = [port for block in blocks for port in (block.node_manager, block.object_manager, *block.workers)]
     ports += session_ports(cell)
     assert sorted(ports) == list(range(cell.ray_ports[0], cell.ray_ports[1] + 1))
-    with pytest.raises(CellFault, match="all ports of ray_ports .* are taken"):
+    with pytest.raises(CellError, match="all ports of ray_ports .* are taken"):
         claim_block(cell, LOOPBACK, tmp_path)
     blocks[0].release()
     again = claim_block(cell, LOOPBACK, tmp_path)

@@ -16,7 +16,7 @@ from clients.admin.free_ports import free_ports
 from daemons.runtime import qmaster_client
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.keys import Keys
-from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, NoQmaster, QmasterClient
+from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, NoQmasterError, QmasterClient
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_master_that_does_not_run_refuses(cell: Cell) -> None:
     async def ask() -> str:
         client = QmasterClient(cell, "h1", HostCredentials("key", ssl.create_default_context()))
         try:
-            with pytest.raises(NoQmaster) as caught:
+            with pytest.raises(NoQmasterError) as caught:
                 await client.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))
         finally:
             await client.close()

@@ -13,10 +13,15 @@ import pytest
 
 from daemons.qmaster.shadow import handover
 from daemons.qmaster.shadow.handover import TakeoverRequest
-from daemons.runtime.peers import PeerAway
+from daemons.runtime.peers import PeerUnreachableError
 from gridengine.protocols.lease import VoteRecord
 
-ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no route"), "old": (404, b"unknown"), "s1": (200, b"")}
+ANSWERS = {
+    "full": (409, b"it cannot write either"),
+    "away": PeerUnreachableError("no route"),
+    "old": (404, b"unknown"),
+    "s1": (200, b""),
+}
 
 
 class Enough(BaseException):
@@ -36,7 +41,7 @@ class Shadows:
         if len(self.asked) > self._most:
             raise Enough
         answer: Any = ANSWERS[host]
-        if isinstance(answer, PeerAway):
+        if isinstance(answer, PeerUnreachableError):
             raise answer
         return answer  # type: ignore[no-any-return]
 

@@ -23,7 +23,7 @@ from clients.admin.free_ports import free_ports
 from daemons.execd.witness import Witness
 from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.promotion import shadow_directory
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.keys import Keys
 from daemons.runtime.lease_voter import LeaseVoter
 from gridengine.protocols.lease import VoteRecord
@@ -53,7 +53,7 @@ def voter(cell: Cell, holder: str = "", epoch: int = 7, version: int = 1) -> Lea
 
 
 def begin(cell: Cell, own: LeaseVoter, force: bool = False) -> None:
-    """The check of host m before it serves. Raises CellFault."""
+    """The check of host m before it serves. Raises CellError."""
     asyncio.run(refuse_second_master(cell, "m", own, force))
 
 
@@ -84,7 +84,7 @@ def test_a_host_does_not_serve_after_a_later_master(cell: Cell, holder: str, ref
     own = voter(cell, holder)
     if not refused:
         return begin(cell, own)
-    with pytest.raises(CellFault, match=r"host n was the master after this host \(epoch 7\).*sge_qmaster --force"):
+    with pytest.raises(CellError, match=r"host n was the master after this host \(epoch 7\).*sge_qmaster --force"):
         begin(cell, own)
     begin(cell, own, force=True)
     assert (own.record.holder, own.record.epoch) == ("m", 8)
@@ -94,7 +94,7 @@ def test_a_host_does_not_serve_after_a_later_master(cell: Cell, holder: str, ref
 def test_a_host_that_was_not_elected_does_not_serve_alone(cell: Cell) -> None:
     """Its vote for itself has replaced the one for the master."""
     own = voter(cell, "m", version=0)
-    with pytest.raises(CellFault, match="campaigned to be the master in epoch 7 and was not elected"):
+    with pytest.raises(CellError, match="campaigned to be the master in epoch 7 and was not elected"):
         begin(cell, own)
     begin(cell, own, force=True)
     begin(cell, own)
@@ -109,7 +109,7 @@ def test_a_host_that_serves_is_found(cell: Cell, whose: str, force: bool) -> Non
             await refuse_second_master(replace(cell, qmaster_port=port), "m", voter(cell), force)
 
     if whose == "n":
-        with pytest.raises(CellFault, match="host n serves as the master of this cell"):
+        with pytest.raises(CellError, match="host n serves as the master of this cell"):
             asyncio.run(start())
     else:
         asyncio.run(start())
@@ -136,7 +136,7 @@ def test_execution_hosts_report_a_later_master(cell: Cell, theirs: int, own: int
             await asyncio.gather(witness, return_exceptions=True)
 
     if refused:
-        with pytest.raises(CellFault, match=rf"host x was the master after this host \(epoch {theirs}\)"):
+        with pytest.raises(CellError, match=rf"host x was the master after this host \(epoch {theirs}\)"):
             asyncio.run(start())
     else:
         asyncio.run(start())

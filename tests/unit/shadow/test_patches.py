@@ -8,12 +8,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from daemons.qmaster.shadow.replica import OutOfStep, Replica
+from daemons.qmaster.shadow.replica import OutOfStepError, Replica
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.answer_table import KEEP_S, Receipt
 from daemons.qmaster.spooling.followed_file import NOTE_S
 from daemons.qmaster.spooling.history_table import AT_ONCE
-from daemons.qmaster.spooling.patches import MalformedFrames, Patch, RecentPatches, decode_frames, encode_frames
+from daemons.qmaster.spooling.patches import MalformedFramesError, Patch, RecentPatches, decode_frames, encode_frames
 from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool, Transaction
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from gridengine.protocols.gdi.requests import Caller, decode_request
@@ -166,7 +166,7 @@ def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, repli
         cell.mirror = cell._mirror()
         assert cell.patches.base == (position.incarnation, position.commit + 1)
         assert cell.patches.after(position, 1) is None
-        with pytest.raises(OutOfStep):
+        with pytest.raises(OutOfStepError):
             replica.apply(position.incarnation, cell.patches.after(cell.patches.base, 1)[1])  # type: ignore[index]
         position = cell.patches.last
 
@@ -204,7 +204,7 @@ def test_frames_are_read_back_and_a_torn_one_is_refused() -> None:
     frames = encode_frames(patches)
     assert decode_frames(frames) == patches
     for length in (5, 20, len(frames) - 1):
-        with pytest.raises(MalformedFrames):
+        with pytest.raises(MalformedFramesError):
             decode_frames(frames[:length])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from daemons.qmaster.shadow import promotion
 from daemons.qmaster.spooling import spool_file
-from daemons.runtime.cell import Cell, CellFault, read_cell
+from daemons.runtime.cell import Cell, CellError, read_cell
 
 CELL_ID = "c" * 32
 
@@ -73,7 +73,7 @@ def test_a_promotion_killed_between_its_renames_is_completed_by_the_next(cell: C
 
 def test_a_replica_of_another_cell_is_refused(cell: Cell) -> None:
     spool(copy_of(cell), 6, 3, cell="d" * 32)
-    with pytest.raises(CellFault, match="of another cell"):
+    with pytest.raises(CellError, match="of another cell"):
         promotion.become_leader(cell, "s")
     assert cell.master_host() == "m"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from daemons.qmaster.shadow.replica import OutOfStep, Replica
+from daemons.qmaster.shadow.replica import OutOfStepError, Replica
 from daemons.qmaster.spooling import ended_payloads, spool_file
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
@@ -28,7 +28,7 @@ def four_patches(cell: ReplicatedCell, replica: Replica) -> tuple[SpoolPosition,
 
 def test_at_first_there_is_no_replica(replica: Replica) -> None:
     assert replica.position() == (0, 0)
-    with pytest.raises(OutOfStep):
+    with pytest.raises(OutOfStepError):
         replica.apply(0, [Patch(1, b"")])
 
 
@@ -52,7 +52,7 @@ def test_gaps_and_patches_out_of_order_and_of_another_master_are_refused(cell: R
         (position.incarnation - 1, patches),
         (position.incarnation + 1, patches),
     ):
-        with pytest.raises(OutOfStep):
+        with pytest.raises(OutOfStepError):
             replica.apply(incarnation, wrong)
         assert replica.position() == position
     assert tables(replica.path) == before
@@ -92,7 +92,7 @@ def test_a_replica_that_differs_from_the_spool_is_removed(
     cell.ask("delete_jobs", targets=[str(job)])
     found = cell.patches.after(position, 2**20)
     assert found is not None
-    with pytest.raises(OutOfStep):
+    with pytest.raises(OutOfStepError):
         replica.apply(position.incarnation, found[1])
     assert replica.position() == (0, 0)
     assert not any(replica.path.parent.iterdir())
@@ -156,7 +156,7 @@ def test_an_older_spool_and_one_of_another_cell_are_refused(cell: ReplicatedCell
     cell.bring_up(replica)
     position = replica.position()
     replica.draft().write_bytes(data)
-    with pytest.raises(OutOfStep):
+    with pytest.raises(OutOfStepError):
         replica.install(older)
     assert replica.position() == position
     other = Replica(tmp_path / "other", "07")

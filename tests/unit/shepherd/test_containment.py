@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shepherd import containment, task_files
-from shepherd.containment import Containment, NoGroupLeft, drop_claims, establish, read_recorded
+from shepherd.containment import Containment, NoGroupLeftError, drop_claims, establish, read_recorded
 from tests.unit.shepherd.descriptors import open_descriptors
 
 
@@ -157,7 +157,7 @@ def test_without_a_cgroup_a_task_of_root_takes_a_group_id_and_gives_it_back(tmp_
     assert establish(directory, [], "5000,6000").gid == held.gid, "a task has one id"
     second = establish(other, [], "5000,6000")
     assert {held.gid, second.gid} == {5000, 6000}
-    with pytest.raises(NoGroupLeft, match="all 2 group ids"):
+    with pytest.raises(NoGroupLeftError, match="all 2 group ids"):
         establish(task(tmp_path, "9.1"), [], "5000,6000")
     assert Containment([], held.gid).release(other), "what another task has claimed is not its to give back"
     assert sorted(path.name for path in (tmp_path / "addgrpids").iterdir()) == ["5000", "6000"]

@@ -11,7 +11,7 @@ import pytest
 
 from gridengine.protocols import task_file
 from shepherd import output_tail
-from shepherd.output_tail import OutputFault, find_file, read, read_end
+from shepherd.output_tail import OutputError, find_file, read, read_end
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -50,7 +50,7 @@ def test_the_path_is_the_one_that_the_shepherd_uses(changes: dict[str, Any], std
 
 
 def test_an_interactive_task_has_no_file() -> None:
-    with pytest.raises(OutputFault, match="to its client"):
+    with pytest.raises(OutputError, match="to its client"):
         find_file(config(session="pty"), "stdout")
 
 
@@ -113,7 +113,7 @@ def test_a_file_replaced_between_check_and_opening_is_not_read(tmp_path: Path) -
         patch.setattr(os, "stat", lambda path: plain)
         try:
             read_end(str(tmp_path / "pipe"), 100)
-        except (OutputFault, OSError) as fault:
+        except (OutputError, OSError) as fault:
             said = str(fault)
     assert said == f'"{tmp_path}/pipe" is no plain file'
 

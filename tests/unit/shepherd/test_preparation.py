@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from shepherd import containment, directories, preparation
-from shepherd.containment import Containment, NoGroupLeft
+from shepherd.containment import Containment, NoGroupLeftError
 from shepherd.identity import Identity
 from shepherd.plan import Contain
-from shepherd.preparation import Unprepared
+from shepherd.preparation import PreparationError
 from shepherd.task_files import Trace
 
 ALICE = Identity("alice", 1001, 1002, ())
@@ -36,7 +36,7 @@ def as_alice(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.statement("EX-4", "EX-14")
 @pytest.mark.parametrize(
     ("error", "failed", "fault"),
-    [(NoGroupLeft("all 2 group ids"), 38, ""), (ValueError("a-b"), 38, ""), (OSError(errno.ENOSPC, "No space"), 11, "host")],
+    [(NoGroupLeftError("all 2 group ids"), 38, ""), (ValueError("a-b"), 38, ""), (OSError(errno.ENOSPC, "No space"), 11, "host")],
 )
 def test_a_job_that_nothing_can_hold_together_does_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, failed: int, fault: str
@@ -45,7 +45,7 @@ def test_a_job_that_nothing_can_hold_together_does_not_run(
         raise error
 
     monkeypatch.setattr(containment, "establish", refuse)
-    with pytest.raises(Unprepared) as caught:
+    with pytest.raises(PreparationError) as caught:
         preparation.contain(tmp_path, Contain([], None))
     assert (caught.value.failed, caught.value.fault) == (failed, fault)
 
@@ -66,7 +66,7 @@ def test_a_job_runs_with_the_limits_of_its_cgroup_or_not_at_all(tmp_path: Path, 
     monkeypatch.setattr(containment, "establish", lambda *_: plain)
     assert preparation.contain(tmp_path, Contain([], None)) is plain
     for step, what in ((Contain([], None, 4096), "memory"), (Contain([], None, None, 5), "processes")):
-        with pytest.raises(Unprepared, match=f"can't limit the {what}") as caught:
+        with pytest.raises(PreparationError, match=f"can't limit the {what}") as caught:
             preparation.contain(tmp_path, step)
         assert caught.value.failed == 11
     assert released == [tmp_path, tmp_path], "nothing is kept of a job that does not run"
@@ -92,7 +92,7 @@ def test_the_scratch_directory_is_made_by_its_owner_or_for_them(tmp_path: Path, 
     assert preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q") == "/tmp/7.1.q for 1001:1002"
     for name in ("make_for", "make"):
         monkeypatch.setattr(directories, name, full)
-        with pytest.raises(Unprepared, match="can't make directory /tmp/7.1.q: No space") as caught:
+        with pytest.raises(PreparationError, match="can't make directory /tmp/7.1.q: No space") as caught:
             preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q")
         assert (caught.value.failed, caught.value.fault) == (11, "host")
 

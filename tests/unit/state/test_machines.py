@@ -15,7 +15,7 @@ from gridengine.state.apply import CHECKS, HANDLERS, apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant
 from gridengine.state.machines import task
-from gridengine.state.machines.event import Event, InvalidTransition
+from gridengine.state.machines.event import Event, InvalidTransitionError
 from gridengine.state.machines.job import HoldsChanged, PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationStarted
 from gridengine.state.machines.slave import SlaveRequested
@@ -55,7 +55,7 @@ def running(cell: Cell) -> int:
 def refused(cell: Cell, event: AnyEvent) -> str:
     """The event is refused, and the state is as before."""
     before = cell.state.snapshot()
-    with pytest.raises(InvalidTransition) as raised:
+    with pytest.raises(InvalidTransitionError) as raised:
         apply(cell.state, event)
     assert cell.state.snapshot() == before
     return raised.value.was

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.calendar import next_change, parse_calendar, parse_week, parse_year, state_at
 
 HOLIDAYS = "1.1.1999,6.1.1999,28.3.1999,30.3.1999-31.3.1999,18.5.1999-19.5.1999,3.10.1999,25.12.1999,26.12.1999"
@@ -137,7 +137,7 @@ def test_year_fields_that_are_accepted(text: str) -> None:
     ],
 )
 def test_wrong_week_fields_are_refused_with_the_entry(text: str) -> None:
-    with pytest.raises(SyntaxFault, match="the entry"):
+    with pytest.raises(InvalidValueError, match="the entry"):
         parse_week(text)
 
 
@@ -156,5 +156,5 @@ def test_wrong_week_fields_are_refused_with_the_entry(text: str) -> None:
     ],
 )
 def test_wrong_year_fields_are_refused_with_the_entry(text: str) -> None:
-    with pytest.raises(SyntaxFault, match="the entry"):
+    with pytest.raises(InvalidValueError, match="the entry"):
         parse_year(text)

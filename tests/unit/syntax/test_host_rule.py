@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.host_rule import HostRule
 from gridengine.values.units import parse_double
 
@@ -67,5 +67,5 @@ def test_rules_are_printed_in_one_form(written: str, printed: str) -> None:
     ["", "a", "a=", "=1", "a=1 b=2", "(a=1", "a=1)", "a=1 &", "a<>1", 'a="x("', 'a=""', "!" * 101 + "a=1", "a:b=1"],
 )
 def test_invalid_rule_is_refused(rule: str) -> None:
-    with pytest.raises(SyntaxFault, match="rule"):
+    with pytest.raises(InvalidValueError, match="rule"):
         HostRule(rule)

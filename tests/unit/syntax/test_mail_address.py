@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.mail_address import MAX_ADDRESS_BYTES, check_mail_address
 
 
@@ -27,5 +27,5 @@ def test_addresses(text: str) -> None:
     ],
 )
 def test_invalid_address_is_refused(text: str) -> None:
-    with pytest.raises(SyntaxFault, match="mail address"):
+    with pytest.raises(InvalidValueError, match="mail address"):
         check_mail_address(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.queue_expression import QueueExpression, QueueExpressions
 
 GROUPS = {"h1": {"@g1", "@all"}, "h2": {"@g2", "@all"}, "b1": set[str]()}
@@ -61,5 +61,5 @@ def test_a_list_is_the_union() -> None:
 
 @pytest.mark.parametrize("text", ["", ",", "@h1", "a@", "a@@", "a@@g@h", "a@h@g", "(a@h1"])
 def test_wrong_expressions_are_refused(text: str) -> None:
-    with pytest.raises(SyntaxFault):
+    with pytest.raises(InvalidValueError):
         QueueExpressions.parse(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.rqs import Filter, parse_rule
 
 
@@ -44,7 +44,7 @@ def test_dynamic_limits_need_single_hosts() -> None:
     assert parse_rule("hosts h1 to slots=$num_proc*2").dynamic_limit("slots")
     assert parse_rule("hosts h1 to slots=2").dynamic_limit("slots") is None
     for filters in ("", "hosts * ", "hosts h1,h2 ", "hosts @g ", "hosts !h1 ", "users {*} "):
-        with pytest.raises(SyntaxFault, match="needs hosts in braces"):
+        with pytest.raises(InvalidValueError, match="needs hosts in braces"):
             parse_rule(f"{filters}to slots=$num_proc*2")
 
 
@@ -70,11 +70,11 @@ def test_dynamic_limits_need_single_hosts() -> None:
     ],
 )
 def test_wrong_rules_are_refused(text: str) -> None:
-    with pytest.raises(SyntaxFault):
+    with pytest.raises(InvalidValueError):
         parse_rule(text)
 
 
 @pytest.mark.statement("RQ-12")
 def test_the_position_of_a_fault_is_said() -> None:
-    with pytest.raises(SyntaxFault, match=r'wrong at position 9 \("foo"\)'):
+    with pytest.raises(InvalidValueError, match=r'wrong at position 9 \("foo"\)'):
         parse_rule("users a foo b to slots=1")

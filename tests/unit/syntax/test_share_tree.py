@@ -2,10 +2,10 @@
 
 import pytest
 
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.syntax.object_file import parse_share_tree as lines
 from gridengine.syntax.share_tree import (
-    TreeFault,
+    ShareTreeError,
     find,
     format_share_tree,
     parse_share_tree,
@@ -64,9 +64,9 @@ def test_nodes_by_path() -> None:
     assert with_node(changed, "/P1", 99).children[0].shares == 99
     assert without_node(changed, "/P1/alice") == root
     for path in ("/", "/nope", "/P1"):
-        with pytest.raises(TreeFault):
+        with pytest.raises(ShareTreeError):
             without_node(root, path)
-    with pytest.raises(TreeFault, match='no node "x"'):
+    with pytest.raises(ShareTreeError, match='no node "x"'):
         with_node(root, "/x/y", 1)
 
 
@@ -91,7 +91,7 @@ def test_nodes_by_path() -> None:
     ],
 )
 def test_wrong_trees_are_refused_with_their_line(text: str, line: int) -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(InvalidValueError) as caught:
         parse_share_tree(lines(text))
-    assert isinstance(caught.value, TreeFault)
+    assert isinstance(caught.value, ShareTreeError)
     assert caught.value.line == line

@@ -14,7 +14,7 @@ import msgspec
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.streams.mirrors import Mirrors
 from daemons.runtime.cell import Cell as InstalledCell
-from daemons.runtime.qmaster_client import LocalCaller, NoQmaster
+from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import Web
 from gridengine.protocols.delivery import OutputTail, encode
@@ -78,7 +78,7 @@ class Link:
 
     async def post(self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = "") -> Any:
         if self.away:
-            raise NoQmaster("unable to contact qmaster", sent=False)
+            raise NoQmasterError("unable to contact qmaster", sent=False)
         name = path.rpartition("/")[2]
         self.asked.append((caller.user, name))
         asked_by = Caller(caller.user, caller.uid, caller.group, caller.gid, "h1")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from daemons.web.server import tls_context
 from daemons.web.settings import WebSettings, read_settings
 
@@ -43,7 +43,7 @@ def test_beyond_this_host_it_is_https_always(installed: Cell, address: str) -> N
     assert settings.tls
     assert settings.base() == "https://head:8646"
     assert {"head", "localhost", "127.0.0.1", address} <= set(settings.names)
-    with pytest.raises(CellFault):  # and without keys it does not serve at all
+    with pytest.raises(CellError):  # and without keys it does not serve at all
         tls_context(installed, "head", settings)
 
 
@@ -65,7 +65,7 @@ def test_beyond_this_host_it_is_https_always(installed: Cell, address: str) -> N
     ],
 )
 def test_an_invalid_setting_is_reported_with_its_file(installed: Cell, text: str, reason: str) -> None:
-    with pytest.raises(CellFault) as fault:
+    with pytest.raises(CellError) as fault:
         settings_of(installed, text)
     assert str(fault.value).startswith(f"{installed.common / 'web'}: ")
     assert reason in str(fault.value)
@@ -75,6 +75,6 @@ def test_an_invalid_certificate_is_reported(installed: Cell, tmp_path: Path) -> 
     for name in ("c", "k"):
         (tmp_path / name).write_text("nothing\n")
     settings = settings_of(installed, f"certificate {tmp_path}/c\nkey {tmp_path}/k\n")
-    with pytest.raises(CellFault, match=f"cannot use {tmp_path}/c and {tmp_path}/k: ") as fault:
+    with pytest.raises(CellError, match=f"cannot use {tmp_path}/c and {tmp_path}/k: ") as fault:
         tls_context(installed, "head", settings)
     assert isinstance(fault.value.__cause__, ssl.SSLError)

@@ -11,7 +11,7 @@ import pytest
 
 from daemons.qmaster.queries import VIEWS
 from daemons.qmaster.queries.reading import READERS
-from daemons.runtime.qmaster_client import NoQmaster
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.shared import Web
 from gridengine.protocols.gdi.requests import Answer
 from tests.unit.web.followed import ALICE, BOB, Followed, Link, web_of
@@ -99,9 +99,9 @@ def test_while_the_qmaster_is_away_the_mirror_is_read(asked: Any) -> None:
     async def play(web: Web, link: Link) -> Answer:
         link.away = True
         web.mirror.mark_disconnected()
-        with pytest.raises(NoQmaster):
+        with pytest.raises(NoQmasterError):
             await web.ask("delete_jobs", {"targets": ["1"]}, ALICE)
-        with pytest.raises(NoQmaster):
+        with pytest.raises(NoQmasterError):
             await web.read("config_history", {}, ALICE)
         return await web.read("status", {"hosts": {}}, ALICE)
 

@@ -13,7 +13,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.requests import Caller, ConfigureAttributes
 from gridengine.state.state import State
@@ -76,7 +76,7 @@ def _apply_change(
     if is_complex_list(kind, attribute) and not is_none(value):
         try:
             value = _full_value(proposal, kind, attribute, value)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise ConfigError(kind, request.name, attribute, str(fault)) from None
     return change_attribute(kind, before, request.verb, attribute, value, part)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
 from gridengine.config.complexes import STRING_TYPES, value_of
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
 from gridengine.syntax.load_formula import LoadFormula, parse_load_formula
@@ -60,7 +60,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
             continue
         try:
             changed[attribute] = full_text(table, kind, attribute, text)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise ConfigError(kind, name, attribute, str(fault)) from None
     if kind == "exec_host":
         variables = split_names(attributes["report_variables"])
@@ -70,7 +70,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
     if kind == "scheduler":
         try:
             _check_formula(table, parse_load_formula(attributes["load_formula"]))
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise ConfigError(kind, "", "load_formula", str(fault)) from None
     if kind == "resource_quota":
         changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
@@ -78,7 +78,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
 
 
 def full_text(table: Table, kind: str, attribute: str, text: str) -> str:
-    """One list with full names, with its tuples where the attribute has any. Raises SyntaxFault."""
+    """One list with full names, with its tuples where the attribute has any. Raises InvalidValueError."""
     if kind != "cluster_queue":
         return _full_pairs(table, attribute, text)
     overrides = Overrides.parse(text)
@@ -91,7 +91,7 @@ def _full_pairs(table: Table, attribute: str, text: str) -> str:
     for written, value in split_pairs(text, value_required=False):
         known = _known(table, written)
         if known.name in pairs:
-            raise SyntaxFault(f'"{known.name}" is given twice, once as "{written}"')
+            raise InvalidValueError(f'"{known.name}" is given twice, once as "{written}"')
         if value and attribute in _TYPED:
             _check_value(known, value)
         if value and attribute == "complex_values":
@@ -108,8 +108,8 @@ def _known(table: Table, written: str) -> _Known:
 def _check_value(known: _Known, value: str) -> None:
     try:
         value_of(known.type, value)
-    except SyntaxFault as fault:
-        raise SyntaxFault(f'"{known.name}" is of the type {known.type}: {fault}') from None
+    except InvalidValueError as fault:
+        raise InvalidValueError(f'"{known.name}" is of the type {known.type}: {fault}') from None
 
 
 def _check_capacity(known: _Known, value: str) -> None:
@@ -118,14 +118,14 @@ def _check_capacity(known: _Known, value: str) -> None:
         return
     amount = value_of(known.type, value)
     if isinstance(amount, float) and not 0 <= amount < INFINITY:
-        raise SyntaxFault(f'"{known.name}" is consumable, {value} is not an amount of it')
+        raise InvalidValueError(f'"{known.name}" is consumable, {value} is not an amount of it')
 
 
 def _check_formula(table: Table, formula: LoadFormula) -> None:
-    """A formula adds numbers. Raises SyntaxFault. Source: LS-7, RQ-6; O."""
+    """A formula adds numbers. Raises InvalidValueError. Source: LS-7, RQ-6; O."""
     for name in formula.names():
         if _known(table, name).type in STRING_TYPES:
-            raise SyntaxFault(f'"{name}" is of the type {table[name].type}, not a number')
+            raise InvalidValueError(f'"{name}" is of the type {table[name].type}, not a number')
 
 
 def _check_rule(table: Table, name: str, rule: HostRule) -> None:
@@ -133,7 +133,7 @@ def _check_rule(table: Table, name: str, rule: HostRule) -> None:
     for test in rule.tests:
         try:
             _check_value(_known(table, test.name), test.value)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise ConfigError("host_group", name, "rule", str(fault)) from None
 
 
@@ -151,7 +151,7 @@ def _full_rule(table: Table, name: str, line: str) -> str:
             else:
                 _check_value(known, value)
                 _check_capacity(known, value)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             raise ConfigError("resource_quota", name, "limit", str(fault)) from None
         limits[known.name] = value
     return str(rule._replace(limits=limits))

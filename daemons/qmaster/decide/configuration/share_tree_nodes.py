@@ -12,7 +12,7 @@ from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.config.share_tree import ShareTreeObject
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, ChangeShareTree
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
@@ -35,7 +35,7 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
         try:
             root = _change_node(proposal, root, item, request.verb, decision)
             done = True
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             decision.answer.error(str(fault))
     if not done:
         return decision.refuse(_UNCHANGED)
@@ -49,21 +49,21 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
 
 
 def _change_node(proposal: Proposal, root: Node, item: str, verb: str, decision: Decision) -> Node:
-    """The tree after the change of one node. Raises SyntaxFault."""
+    """The tree after the change of one node. Raises InvalidValueError."""
     path, equal, text = item.partition("=")
     names = share_tree.split_path(path)
     shown = "/" + "/".join(names)
     node = share_tree.find(root, path)
     if verb == "delete":
         if node is None or not names:
-            raise SyntaxFault(f"Unable to locate {shown} in sharetree")
+            raise InvalidValueError(f"Unable to locate {shown} in sharetree")
         decision.answer.info(f"removing \n{shown}")
         return share_tree.without_node(root, path)
     if not equal:
-        raise SyntaxFault(f"{item} is not of the form node_path=shares")
+        raise InvalidValueError(f"{item} is not of the form node_path=shares")
     parent = share_tree.find(root, "/".join(names[:-1]))
     if node is None and (verb == "modify" or parent is None):
-        raise SyntaxFault(f"Unable to locate {shown if parent is not None else '/' + '/'.join(names[:-1])} in sharetree")
+        raise InvalidValueError(f"Unable to locate {shown if parent is not None else '/' + '/'.join(names[:-1])} in sharetree")
     decision.answer.info(f"setting \n{shown}={text}")
     is_project = bool(names) and proposal.has("project", names[-1]) and not proposal.has("user", names[-1])
     return share_tree.with_node(root, path, parse_number(text), PROJECT if is_project else USER)

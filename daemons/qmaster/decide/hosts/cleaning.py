@@ -10,7 +10,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import on_unique_hosts, select_instances
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, CleanQueues
 from gridengine.state.state import State
 from gridengine.usage.failed import ENFORCED
@@ -24,7 +24,7 @@ def clean_queues(state: State, request: CleanQueues, caller: Caller, world: Worl
     for expression in request.queues:
         try:
             instances = select_instances(state, on_unique_hosts(state, expression, world.resolve_host))
-        except SyntaxFault:
+        except InvalidValueError:
             instances = []
         if not instances:
             decision.answer.error(f'invalid queue or job "{expression}"')

@@ -6,7 +6,7 @@ US-1 … US-7, SO-26, PR-13). Called for submissions, and for changes if they af
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from gridengine.config import KINDS
 from gridengine.config.access import DEFAULT_DEPARTMENT
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
@@ -22,34 +22,34 @@ EXIT_LIMIT = 25
 
 
 def check_user(state: State, configuration: HostConfiguration, caller: Caller) -> None:
-    """Ids (EX-14), access to the cluster (US-6) and known users (US-5). Raises Refused."""
+    """Ids (EX-14), access to the cluster (US-6) and known users (US-5). Raises RefusedError."""
     for value, limit, least, what in (
         (caller.uid, "min_uid", configuration.min_uid, "user"),
         (caller.gid, "min_gid", configuration.min_gid, "group"),
     ):
         if value < least and caller.uid != 0:
-            raise Refused(f'denied: {what} id {value} of "{caller.user}" is below {limit} {least}')
+            raise RefusedError(f'denied: {what} id {value} of "{caller.user}" is below {limit} {least}')
     if caller.uid == 0 and configuration.min_uid > 0 and not state.has("manager", "root"):
-        raise Refused("denied: jobs of root are not accepted")
+        raise RefusedError("denied: jobs of root are not accepted")
     allowed, denied = configuration.user_lists, configuration.xuser_lists
     if not users_allowed(user_sets_of(state, caller.user, caller.group), allowed, denied):
-        raise Refused(f'job rejected: user "{caller.user}" has no access to the cluster (user_lists, xuser_lists)')
+        raise RefusedError(f'job rejected: user "{caller.user}" has no access to the cluster (user_lists, xuser_lists)')
     if configuration.enforce_user and not state.has("user", caller.user):
-        raise Refused(f'job rejected: user "{caller.user}" is not a known user of the cluster (enforce_user)')
+        raise RefusedError(f'job rejected: user "{caller.user}" is not a known user of the cluster (enforce_user)')
 
 
 def check_limits(state: State, configuration: HostConfiguration, caller: Caller) -> None:
-    """max_jobs and max_u_jobs (US-7). Raises Refused."""
+    """max_jobs and max_u_jobs (US-7). Raises RefusedError."""
     most = configuration.max_jobs
     if most and len(state.jobs) >= most:
         text = f"job rejected: only {most} jobs are allowed in the cluster (max_jobs), there are {len(state.jobs)}"
-        raise Refused(text, EXIT_LIMIT)
+        raise RefusedError(text, EXIT_LIMIT)
     most = configuration.max_u_jobs
     if most:
         mine = sum(len(numbers) for (owner, _), numbers in state.owned.items() if owner == caller.user)
         if mine >= most:
             text = f'job rejected: only {most} jobs are allowed per user (max_u_jobs), "{caller.user}" has {mine}'
-            raise Refused(text, EXIT_LIMIT)
+            raise RefusedError(text, EXIT_LIMIT)
 
 
 def default_project(state: State, configuration: HostConfiguration, user: str) -> str:
@@ -61,21 +61,21 @@ def default_project(state: State, configuration: HostConfiguration, user: str) -
 
 
 def check_project(state: State, configuration: HostConfiguration, project: str, owner: Caller) -> None:
-    """Whether the owner may submit for the project, or with no project (SO-26, US-2, US-5, US-6). Raises Refused."""
+    """Whether the owner may submit for the project, or with no project (SO-26, US-2, US-5, US-6). Raises RefusedError."""
     if not project:
         if configuration.enforce_project:
-            raise Refused("job rejected: no project was assigned to the job (-P, enforce_project)")
+            raise RefusedError("job rejected: no project was assigned to the job (-P, enforce_project)")
     else:
         known = state.projects.get(project)
         if known is None:
             hint = did_you_mean(project, state.projects)
-            raise Refused(f'job rejected: the requested project "{project}" does not exist', hint=hint)
+            raise RefusedError(f'job rejected: the requested project "{project}" does not exist', hint=hint)
         if not users_allowed(user_sets_of(state, owner.user, owner.group), known.acl, known.xacl):
-            raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
+            raise RefusedError(f'job rejected: no access to project "{project}" for user "{owner.user}"')
     allowed, denied = configuration.projects, configuration.xprojects
     if not project_allowed(project, allowed, denied):
         what = f'project "{project}"' if project else "a job without a project"
-        raise Refused(f"job rejected: {what} has no access to the cluster (projects, xprojects)")
+        raise RefusedError(f"job rejected: {what} has no access to the cluster (projects, xprojects)")
 
 
 def department_of(state: State, user: str, group: str) -> str:

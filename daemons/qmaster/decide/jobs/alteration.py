@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.admission import check_project
 from daemons.qmaster.decide.jobs.holds import change_holds
 from daemons.qmaster.decide.jobs.job_fields import check_job_name, job_fields
@@ -20,11 +21,10 @@ from daemons.qmaster.decide.jobs.resubmission import owner_of
 from daemons.qmaster.decide.jobs.submission import check_deadline
 from daemons.qmaster.decide.jobs.validation import verify_job
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import AlterJobs, Answer, Caller, Changes
 from gridengine.protocols.gdi.shape_faults import shape_fault
 from gridengine.state.jobs import Job, JobChanges
@@ -54,7 +54,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
     try:
         changes = msgspec.convert(request.changes, Changes)
         selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
-    except (SyntaxFault, msgspec.ValidationError) as error:
+    except (InvalidValueError, msgspec.ValidationError) as error:
         return decision.refuse(f"denied: {shape_fault(error)}")
     if fixed := sorted(given & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
@@ -71,7 +71,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
                 continue
             try:
                 decision += _alter_job(state, selected, changes, given, request.verify, caller, world)
-            except Refused as refusal:
+            except RefusedError as refusal:
                 decision.answer.error(refusal.text, refusal.status, refusal.hint)
     return decision
 
@@ -87,11 +87,11 @@ def unverified_parameters(state: State, given: frozenset[str]) -> str:
 def _alter_job(
     state: State, selected: Selected, changes: Changes, given: frozenset[str], verify: str, caller: Caller, world: World
 ) -> Decision:
-    """The change of one job, all of it or nothing. Raises Refused."""
+    """The change of one job, all of it or nothing. Raises RefusedError."""
     job = selected.job
     whole = given - {"holds"}
     if (whole or verify not in ("", "n")) and selected.tasks is not None:
-        raise Refused("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
+        raise RefusedError("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
     _check_rights(state, job, changes, given, caller, world)
     fields = _fields(state, job, changes, given, world) if whole else {}
     going, decision, warning = _verify_change(state, job, fields, verify, world)
@@ -134,17 +134,17 @@ def _check_rights(
 ) -> None:
     operator = is_operator(state, caller, world.admin_user)
     if "priority" in given and changes.priority > job.priority and not operator:
-        raise Refused(f'denied: "{caller.user}" must be operator to increase job priority')
+        raise RefusedError(f'denied: "{caller.user}" must be operator to increase job priority')
     if "override_tickets" in given and not operator:
-        raise Refused(f'denied: "{caller.user}" must be operator to change amount of override tickets')
+        raise RefusedError(f'denied: "{caller.user}" must be operator to change amount of override tickets')
     if "ar" in given and any(task.granted for task in job.tasks.values()):
-        raise Refused(f"denied: cannot modify running job {job.id}: it stays in its advance reservation")  # AR-95, X-17
+        raise RefusedError(f"denied: cannot modify running job {job.id}: it stays in its advance reservation")  # AR-95, X-17
     if "deadline" in given and changes.deadline:
         check_deadline(state, caller)
 
 
 def _fields(state: State, job: Job, changes: Changes, given: frozenset[str], world: World) -> dict[str, Any]:
-    """The new values of the fields of the job. Raises Refused."""
+    """The new values of the fields of the job. Raises RefusedError."""
     request = request_of(job)
     for name in given - {"holds", "context_changes", "environment"}:
         setattr(request, name, getattr(changes, name))
@@ -166,11 +166,11 @@ def _fields(state: State, job: Job, changes: Changes, given: frozenset[str], wor
 
 
 def _check_consumables(state: State, job: Job, hard: dict[str, str]) -> None:
-    """Consumables that running tasks hold cannot change (SO-43). Raises Refused."""
+    """Consumables that running tasks hold cannot change (SO-43). Raises RefusedError."""
     for name in sorted({*job.hard, *hard}):
         entry = state.complexes.get(name)
         if entry is not None and entry.is_consumable and job.hard.get(name) != hard.get(name):
-            raise Refused(f'denied: job {job.id} is running, its request of the consumable "{name}" cannot change')
+            raise RefusedError(f'denied: job {job.id} is running, its request of the consumable "{name}" cannot change')
 
 
 def _context(context: dict[str, str], changes: list[tuple[Any, str, str]]) -> dict[str, str]:

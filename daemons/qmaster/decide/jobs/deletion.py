@@ -17,7 +17,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.rules.ends import ended_without_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, DeleteJobs
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import OrphansAbandoned
@@ -37,7 +37,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         return decision.refuse(f'denied: "{caller.user}" must be operator to delete jobs by force (-f)')
     try:
         selection = select_jobs(state, request.targets, request.tasks, request.users, caller.user)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
     forced = _forced(state, request, operator)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.notifications.accounting import killed_end, record
 from daemons.qmaster.selection import predecessors
@@ -26,7 +26,7 @@ def dependency_fields(
     state: State, request: Submit, owner: str, changed: Collection[str], world: World, job: Job | None = None
 ) -> dict[str, Any]:
     """Fields of `Job` that follow from the lists. `job`: the job to change; its other lists stay as they were resolved. Raises
-    Refused."""
+    RefusedError."""
     fields: dict[str, Any] = {}
     if "hold_jid_ad" in changed:
         fields["array_predecessors"] = tuple(_arrays(state, request, owner, world))
@@ -61,7 +61,7 @@ def _resolve_predecessors(state: State, requested: Iterable[str], owner: str, wo
     try:
         return predecessors(state, requested, owner, world.looked_up)
     except ValueError as error:
-        raise Refused(f"job rejected: {error}") from None
+        raise RefusedError(f"job rejected: {error}") from None
 
 
 def _conditions(
@@ -72,10 +72,10 @@ def _conditions(
         if item.isdecimal() and int(item) not in state.jobs:
             succeeded = world.outcome(int(item))
             if succeeded is None:
-                raise Refused(f"job rejected: -hold_jid_{how}: job {item} is unknown, and so is how it ended")
+                raise RefusedError(f"job rejected: -hold_jid_{how}: job {item} is unknown, and so is how it ended")
             if succeeded != (how == "ok"):
                 ended = "succeeded" if succeeded else "failed"
-                raise Refused(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")
+                raise RefusedError(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")
     return dict.fromkeys(_resolve_predecessors(state, requested, owner, world), how)
 
 
@@ -84,16 +84,16 @@ def _arrays(state: State, request: Submit, owner: str, world: World) -> list[int
     if not request.hold_jid_ad:
         return []
     if not request.tasks:
-        raise Refused("job rejected: -hold_jid_ad is for array jobs (-t)")
+        raise RefusedError("job rejected: -hold_jid_ad is for array jobs (-t)")
     own = request.tasks.partition(":")[0]
     arrays = _resolve_predecessors(state, request.hold_jid_ad, owner, world)
     for other_id in arrays:
         other = state.jobs[other_id]
         if not other.is_array:
-            raise Refused(f"job rejected: -hold_jid_ad is for array jobs (-t), job {other_id} is none")
+            raise RefusedError(f"job rejected: -hold_jid_ad is for array jobs (-t), job {other_id} is none")
         if other.task_range is not None and own != "{}-{}".format(*other.task_range):
             text = f"{own} is not the range {other.task_range[0]}-{other.task_range[1]} of job {other_id}"
-            raise Refused(f"job rejected: an array must have the same range of tasks as the arrays of -hold_jid_ad, {text}")
+            raise RefusedError(f"job rejected: an array must have the same range of tasks as the arrays of -hold_jid_ad, {text}")
     return arrays
 
 
@@ -104,7 +104,7 @@ def _check_circle(state: State, job: Job, others: list[int]) -> None:
     while ahead:
         number = ahead.pop()
         if number == job.id:
-            raise Refused(f"denied: job {job.id} would wait for itself")
+            raise RefusedError(f"denied: job {job.id} would wait for itself")
         if number not in seen and number in state.jobs:
             seen.add(number)
             ahead += (*state.jobs[number].predecessors, *state.jobs[number].array_predecessors)

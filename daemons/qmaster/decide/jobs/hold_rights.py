@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_manager, is_operator
 from gridengine.protocols.gdi.requests import Caller
@@ -29,8 +29,8 @@ def hold_kinds(codes: Iterable[str]) -> Hold:
 
 
 def check_hold_rights(state: State, caller: Caller, world: World, kinds: Hold, verb: str, status: int = 1) -> None:
-    """Whether the caller may set, or remove, holds of these kinds on a job of their own. Raises Refused."""
+    """Whether the caller may set, or remove, holds of these kinds on a job of their own. Raises RefusedError."""
     if kinds & Hold.SYSTEM and not is_manager(state, caller, world.admin_user):
-        raise Refused(f'denied: "{caller.user}" must be manager to {verb} manager hold', status)
+        raise RefusedError(f'denied: "{caller.user}" must be manager to {verb} manager hold', status)
     if kinds & Hold.OPERATOR and not is_operator(state, caller, world.admin_user):
-        raise Refused(f'denied: "{caller.user}" must be operator to {verb} operator hold', status)
+        raise RefusedError(f'denied: "{caller.user}" must be operator to {verb} operator hold', status)

@@ -6,12 +6,12 @@ for each task whose holds change. Source: qhold(1), qrls(1); O for texts and exi
 
 from __future__ import annotations
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.hold_rights import EXIT_RIGHTS, HOLD_CODES, check_hold_rights, hold_kinds
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Answer, Caller, HoldJobs
 from gridengine.state.dependencies import unfinished
 from gridengine.state.jobs import Hold, Job
@@ -35,7 +35,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
         return decision.refuse(f'denied: unknown hold list "{request.holds}"', 7)
     try:
         selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
-    except SyntaxFault as fault:
+    except InvalidValueError as fault:
         return decision.refuse(f"denied: {fault}")
     running: list[str] = []
     codes = request.holds.upper() if request.release else request.holds
@@ -50,7 +50,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
                 changed = change_holds(state, selected, codes, caller, world, EXIT_RIGHTS)
                 decision += changed
                 running += [selected.job.label()] if not request.release and _holds_running(selected.job, changed) else []
-            except Refused as refusal:
+            except RefusedError as refusal:
                 decision.answer.error(refusal.text, refusal.status, refusal.hint)
     if running:
         jobs = f"job {', '.join(running[:MAX_NAMED_JOBS])}{' and others' if running[MAX_NAMED_JOBS:] else ''}"
@@ -63,7 +63,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
 def change_holds(
     state: State, selected: Selected, codes: str, caller: Caller, world: World, status: int = 1
 ) -> Decision:
-    """Set (u s o), clear (U S O) or clear all (n) holds of tasks of a job. Raises Refused with this exit status."""
+    """Set (u s o), clear (U S O) or clear all (n) holds of tasks of a job. Raises RefusedError with this exit status."""
     job = selected.job
     tasks = unfinished(job) if selected.tasks is None else unfinished(job) & selected.tasks
     every = Hold.USER | Hold.OPERATOR | Hold.SYSTEM

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
 from daemons.qmaster.decide.jobs.dependencies import dependency_fields
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservations.jobs import check_reservation
 from daemons.qmaster.decision import World
-from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions, on_unique_hosts
+from daemons.qmaster.selection import NoSuchQueueError, check_queue_expressions, on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
 from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
@@ -46,7 +46,7 @@ def job_fields(
     state: State, request: Submit, owner: Caller, given: Collection[str], world: World, job: Job | None = None
 ) -> dict[str, Any]:
     """Fields of `Job` for the `given` fields of the request; the other fields of the request are only read. `job`: the job to
-    change. Name, tasks, holds and environment are not included. Raises Refused."""
+    change. Name, tasks, holds and environment are not included. Raises RefusedError."""
     fields = {name: getattr(request, name) for name in REQUEST_FIELDS if name in given}
     for name in PATHS:
         if name in given:
@@ -67,13 +67,13 @@ def job_fields(
     if "allocation_rule" in given and request.allocation_rule:
         fields["allocation_rule"] = _rule(request)
     if request.master_queues and not (request.pe or request.allocation_rule):
-        raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
+        raise RefusedError("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
     if "pe" in given and request.pe:
         check_pe(state, request.pe)
     if not _CHECKPOINTING.isdisjoint(given):
         _check_checkpointing(state, request, given, job)
     if not LOWEST_PRIORITY <= request.priority <= HIGHEST_PRIORITY:
-        raise Refused(f"denied: priority {request.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
+        raise RefusedError(f"denied: priority {request.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
     if "ar" in given:
         fields["ar_time"] = 0.0
     if request.ar and not _OF_RESERVATION.isdisjoint(given):
@@ -85,67 +85,67 @@ def job_fields(
 
 
 def _on_known_hosts(paths: Iterable[PathOnHost], world: World) -> tuple[PathOnHost, ...]:
-    """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises Refused."""
+    """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises RefusedError."""
     resolved = []
     for name, path in paths:
         unique = world.resolve_host(name) if name else ""
         if unique is None:
-            raise Refused(f'can\'t resolve hostname "{name}"')
+            raise RefusedError(f'can\'t resolve hostname "{name}"')
         resolved.append((unique, path))
     return tuple(resolved)
 
 
 def check_mail_list(addresses: Iterable[str]) -> None:
-    """The values of -M (SO-19). Raises Refused."""
+    """The values of -M (SO-19). Raises RefusedError."""
     for address in addresses:
         try:
             check_mail_address(address)
-        except SyntaxFault as fault:
-            raise Refused(f"job rejected: -M: {fault}") from None
+        except InvalidValueError as fault:
+            raise RefusedError(f"job rejected: -M: {fault}") from None
 
 
 def _check_checkpointing(state: State, request: Submit, given: Collection[str], job: Job | None) -> None:
-    """The environment exists; -c needs an environment, but `-c n` excludes it (SO-7, O). Raises Refused."""
+    """The environment exists; -c needs an environment, but `-c n` excludes it (SO-7, O). Raises RefusedError."""
     name = request.checkpoint if "checkpoint" in given or job is None else job.checkpoint
     when = request.checkpoint_when if "checkpoint_when" in given or job is None else job.checkpoint_when
     check_ckpt(state, name)
     if name and when == "n":
-        raise Refused('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
+        raise RefusedError('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
     if not checkpointing.is_occasion(when):
-        raise Refused(f'job rejected: -c: "{when}" is neither letters of nsmxr nor an interval')
+        raise RefusedError(f'job rejected: -c: "{when}" is neither letters of nsmxr nor an interval')
     if when and when != "n" and not name:
-        raise Refused("job rejected: -c is for jobs with a checkpointing environment (-ckpt) only")
+        raise RefusedError("job rejected: -c is for jobs with a checkpointing environment (-ckpt) only")
 
 
 def _rule(request: Submit) -> str:
-    """The rule of -alloc (AR-126). Raises Refused."""
+    """The rule of -alloc (AR-126). Raises RefusedError."""
     try:
         rule = check_allocation_rule(request.allocation_rule)
         parse_slot_ranges(request.pe_range)
-    except SyntaxFault as fault:
-        raise Refused(f"job rejected: the allocation rule (-alloc) is wrong: {fault}") from None
+    except InvalidValueError as fault:
+        raise RefusedError(f"job rejected: the allocation rule (-alloc) is wrong: {fault}") from None
     return rule
 
 
 def _slot_ranges(text: str) -> str:
-    """A slot range as it is kept and shown: open ends filled in, in ascending order. Raises Refused."""
+    """A slot range as it is kept and shown: open ends filled in, in ascending order. Raises RefusedError."""
     try:
         return format_slot_ranges(parse_slot_ranges(text))
-    except SyntaxFault as fault:
-        raise Refused(f"job rejected: the slot range is wrong: {fault}") from None
+    except InvalidValueError as fault:
+        raise RefusedError(f"job rejected: the slot range is wrong: {fault}") from None
 
 
 def _check_kind(request: Submit, given: Collection[str], job: Job | None) -> None:
-    """Options that are valid for some jobs only. Raises Refused."""
+    """Options that are valid for some jobs only. Raises RefusedError."""
     if "task_concurrency" in given and request.task_concurrency and not (request.tasks if job is None else job.is_array):
-        raise Refused("job rejected: a limit of running tasks (-tc) is for array jobs (-t) only")
+        raise RefusedError("job rejected: a limit of running tasks (-tc) is for array jobs (-t) only")
 
 
 def requested_resources(state: State, requests: list[str], soft: bool, world: World) -> dict[str, str]:
-    """The requests of -l with times in seconds, as they are shown and accounted. Raises Refused."""
+    """The requests of -l with times in seconds, as they are shown and accounted. Raises RefusedError."""
     resources = named_resources(state, requests, soft)
     if "slots" in resources:
-        raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
+        raise RefusedError("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
     for name, value in resources.items():
         if state.complexes[name].type == "TIME":
             seconds = parse_time(value)
@@ -156,48 +156,48 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
 
 
 def known_host(state: State, world: World, name: str) -> str:
-    """The unique name of a host, "" for any. Raises Refused for an unknown host."""
+    """The unique name of a host, "" for any. Raises RefusedError for an unknown host."""
     if not name or state.has("exec_host", name):
         return name
     unique = world.resolve_host(name)
     if unique is None:
-        raise Refused(f'can\'t resolve hostname "{name}"')
+        raise RefusedError(f'can\'t resolve hostname "{name}"')
     return unique if state.has("exec_host", unique) else name
 
 
 def check_job_name(name: str) -> None:
-    """SB-9: as `check_object_name`, and no leading digit. Raises Refused."""
+    """SB-9: as `check_object_name`, and no leading digit. Raises RefusedError."""
     if name[:1].isdecimal():
-        raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+        raise RefusedError(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
     check_object_name(name)
 
 
 def check_object_name(name: str) -> None:
-    """None of / : @ \\ * ?, nothing that cannot be printed, no keyword, something at all. Source: SB-9; O. Raises Refused."""
+    """None of / : @ \\ * ?, nothing that cannot be printed, no keyword, not empty. Source: SB-9; O. Raises RefusedError."""
     if not name or name.isspace():
-        raise Refused('denied: "" is not a valid object name (must not be empty)')
+        raise RefusedError('denied: "" is not a valid object name (must not be empty)')
     if name.upper() in _KEYWORDS:
-        raise Refused(f'denied: "{name}" is not a valid object name (it is a keyword)')
+        raise RefusedError(f'denied: "{name}" is not a valid object name (it is a keyword)')
     for char in name:
         if char in "/:@\\*?" or not char.isprintable():
             shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
             shown_character = char if char.isprintable() else repr(char)[1:-1]
-            raise Refused(f'denied: "{shown}" is not a valid object name (must not contain {shown_character})')
+            raise RefusedError(f'denied: "{shown}" is not a valid object name (must not contain {shown_character})')
 
 
 def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
-    """The tasks of -t, and first, last and step as they were given. `most`: max_aj_tasks, 0 for no limit. Raises Refused.
+    """The tasks of -t, and first, last and step as they were given. `most`: max_aj_tasks, 0 for no limit. Raises RefusedError.
 
     A list such as 2,4,6 is taken if it is one progression. Source: SO-36, AJ-2; O.
     """
     try:
         tasks = Ranges.parse(text)
-    except SyntaxFault as fault:
-        raise Refused(f'job rejected: task range "{text}": {fault}') from None
+    except InvalidValueError as fault:
+        raise RefusedError(f'job rejected: task range "{text}": {fault}') from None
     if len(tasks.runs) != 1:
-        raise Refused(f'job rejected: task range "{text}" must be of the form first-last:step')
+        raise RefusedError(f'job rejected: task range "{text}" must be of the form first-last:step')
     if most and len(tasks) > most:
-        raise Refused(f"job rejected: you tried to submit a job with more than {most} tasks (max_aj_tasks)")
+        raise RefusedError(f"job rejected: you tried to submit a job with more than {most} tasks (max_aj_tasks)")
     first, _, rest = text.replace(" ", "").partition("-")
     last, _, step = rest.partition(":")
     if first.isdecimal() and last.isdecimal():
@@ -206,7 +206,7 @@ def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
 
 
 def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, str]:
-    """`name=value` requests by full name; a BOOL without a value is TRUE, an empty request is skipped. Raises Refused."""
+    """`name=value` requests by full name; a BOOL without a value is TRUE, an empty request is skipped. Raises RefusedError."""
     resources: dict[str, str] = {}
     if not requests:
         return resources
@@ -215,36 +215,37 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
         given, _, value = item.partition("=")
         name = given if state.has("complex", given) else shortcuts.get(given, "")
         if not name:
-            raise Refused(f'unknown resource "{given}"', hint=unknown_resource_hint(given, (*state.kind("complex"), *shortcuts)))
+            hint = unknown_resource_hint(given, (*state.kind("complex"), *shortcuts))
+            raise RefusedError(f'unknown resource "{given}"', hint=hint)
         entry = state.complexes[name]
         if not value and entry.type == "BOOL":
             value = "TRUE"
         if fault := request_fault(entry, value, soft):
-            raise Refused(f"denied: {fault}")
+            raise RefusedError(f"denied: {fault}")
         resources[name] = value
     return resources
 
 
 def check_queues(state: State, expressions: Iterable[str]) -> None:
-    """The values of -q and -masterq. Raises Refused."""
+    """The values of -q and -masterq. Raises RefusedError."""
     try:
         check_queue_expressions(state, expressions)
-    except NoSuchQueue as error:
+    except NoSuchQueueError as error:
         queue, _, domain = str(error).partition("@")
         domains = state.kind("host_group" if domain[:1] == "@" else "exec_host")
         hint = did_you_mean(domain, domains) if queue in state.queues else did_you_mean(queue, state.queues)
-        raise Refused(f'Job was rejected because job requests unknown queue "{error}"', hint=hint) from None
+        raise RefusedError(f'Job was rejected because job requests unknown queue "{error}"', hint=hint) from None
 
 
 def check_pe(state: State, name: str) -> None:
-    """The name of -pe, which may be a pattern. Raises Refused."""
+    """The name of -pe, which may be a pattern. Raises RefusedError."""
     if not matching_pes(state, name):
         hint = did_you_mean(name, state.kind("parallel_environment"))
-        raise Refused(f'job rejected: the requested parallel environment "{name}" does not exist', hint=hint)
+        raise RefusedError(f'job rejected: the requested parallel environment "{name}" does not exist', hint=hint)
 
 
 def check_ckpt(state: State, name: str) -> None:
-    """The name of -ckpt, "" for none. Raises Refused."""
+    """The name of -ckpt, "" for none. Raises RefusedError."""
     if name and not state.has("checkpoint", name):
         hint = did_you_mean(name, state.kind("checkpoint"))
-        raise Refused(f'job rejected: the requested checkpointing environment "{name}" does not exist', hint=hint)
+        raise RefusedError(f'job rejected: the requested checkpointing environment "{name}" does not exist', hint=hint)

@@ -6,10 +6,10 @@ included, except its number, its holds and its past. Source: sge_submit(1) qresu
 
 from __future__ import annotations
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.jobs.job_request import range_text, request_of
 from daemons.qmaster.decide.jobs.submission import accept_job, make_job, next_job_id, script_of
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
 from gridengine.protocols.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
@@ -29,7 +29,7 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
         try:
             original, copied = requested_copy(state, target, request, caller, world)
             job = make_job(state, copied, owner_of(original, caller.host), world, next_job_id(state, last))
-        except Refused as refusal:
+        except RefusedError as refusal:
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
         last = job.id
@@ -40,7 +40,7 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
 def requested_copy(
     state: State, target: str, request: ResubmitJobs, caller: Caller, world: World
 ) -> tuple[Job, Submit]:
-    """A job that the caller may copy, and the request for the copy, without its payload. Raises Refused."""
+    """A job that the caller may copy, and the request for the copy, without its payload. Raises RefusedError."""
     check_hold_rights(state, caller, world, hold_kinds(request.holds), "set")
     original = _original(state, target, request.ended, caller, world)
     copied = request_of(original)
@@ -54,7 +54,7 @@ def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: Worl
     try:
         job = make_job(state, request.submit_request, request.owner, world, next_job_id(state))
         payload = Payload(script_of(request.submit_request), request.submit_request.environment)
-    except Refused as refusal:
+    except RefusedError as refusal:
         return Decision().refuse(refusal.text, EXIT_NOT_COPIED)
     return _accept(state, job, payload, world.now)
 
@@ -68,18 +68,18 @@ def _accept(state: State, job: Job, payload: Payload, now: float) -> Decision:
 
 
 def _original(state: State, target: str, ended: bool, caller: Caller, world: World) -> Job:
-    """The job to copy. An ended job can be copied only if all of its data is still known. Raises Refused."""
+    """The job to copy. An ended job can be copied only if all of its data is still known. Raises RefusedError."""
     head, dot, _ = target.partition(".")
     number = int(head) if head.isdecimal() else 0
     job = state.jobs.get(number) or (state.ended_job(number) if ended else None)
     if job is None and ended and number:
-        raise Refused(f"the script of job {number} is no longer known: that of the last {KEPT_JOBS} ended jobs is kept")
+        raise RefusedError(f"the script of job {number} is no longer known: that of the last {KEPT_JOBS} ended jobs is kept")
     if job is None:
-        raise Refused(f'job "{target}" does not exist')
+        raise RefusedError(f'job "{target}" does not exist')
     if dot:
-        raise Refused("denied: the selected option works only on jobs and not on tasks")
+        raise RefusedError("denied: the selected option works only on jobs and not on tasks")
     if job.owner != caller.user and not is_manager(state, caller, world.admin_user):
-        raise Refused(f"job rejected: {caller.user}@{caller.host} is not allowed to resubmit jobs of user {job.owner}")
+        raise RefusedError(f"job rejected: {caller.user}@{caller.host} is not allowed to resubmit jobs of user {job.owner}")
     return job
 
 

@@ -13,7 +13,7 @@ from daemons.qmaster.rules.ends import requeued_without_host
 from daemons.qmaster.rules.rerun import rerun_refusal
 from daemons.qmaster.rules.task_ends import goes_behind
 from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, ChangeStates
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceFlagsChanged
@@ -48,7 +48,7 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
                 instances = select_instances(state, on_unique_hosts(state, target, world.resolve_host))
             if request.what in ("job", "any") and not instances:
                 jobs = [selected for _, matching in select_jobs(state, [target], request.tasks) for selected in matching]
-        except SyntaxFault:
+        except InvalidValueError:
             pass
         if not instances and not jobs:
             what = "invalid queue" if request.what == "queue" else "invalid queue or job"

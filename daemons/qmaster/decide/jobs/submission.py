@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import posixpath
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.admission import (
     check_limits,
     check_project,
@@ -22,7 +23,6 @@ from daemons.qmaster.decide.jobs.job_fields import ALL, check_job_name, job_fiel
 from daemons.qmaster.decide.jobs.job_request import range_text
 from daemons.qmaster.decide.jobs.validation import verify_job
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from gridengine.protocols.gdi.requests import Caller, Submit
@@ -43,7 +43,7 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
         job = make_job(state, request, caller, world, next_job_id(state))
         script = script_of(request)
         going, decision = verify_job(state, job, request.verify, world)
-    except Refused as refusal:
+    except RefusedError as refusal:
         return Decision().refuse(refusal.text, refusal.status, refusal.hint)
     if not going:
         return decision
@@ -63,7 +63,7 @@ def accept_job(state: State, job: Job, payload: Payload, now: float) -> Decision
 
 
 def make_job(state: State, request: Submit, owner: Caller, world: World, number: int) -> Job:
-    """The job of a request with every name resolved; raises Refused."""
+    """The job of a request with every name resolved; raises RefusedError."""
     configuration = state.configuration()
     check_user(state, configuration, owner)
     check_limits(state, configuration, owner)
@@ -107,43 +107,43 @@ def next_job_id(state: State, taken: int = 0) -> int:
 
 
 def check_rights(state: State, request: Submit, caller: Caller, world: World) -> None:
-    """The rights for a request: submit hosts, -p, -ot, -dl, holds (SO-11, SO-13, SO-25, SO-27). Raises Refused."""
+    """The rights for a request: submit hosts, -p, -ot, -dl, holds (SO-11, SO-13, SO-25, SO-27). Raises RefusedError."""
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
-        raise Refused(not_submit_host(caller))
+        raise RefusedError(not_submit_host(caller))
     operator = is_operator(state, caller, world.admin_user)
     if request.priority > 0 and not operator:
-        raise Refused("job rejected: a positive priority (-p) requires operator privileges")
+        raise RefusedError("job rejected: a positive priority (-p) requires operator privileges")
     if request.override_tickets and not operator:
-        raise Refused(f'denied: "{caller.user}" must be operator to give override tickets (-ot)')
+        raise RefusedError(f'denied: "{caller.user}" must be operator to give override tickets (-ot)')
     if request.deadline:
         check_deadline(state, caller)
     check_hold_rights(state, caller, world, hold_kinds(request.holds), "set")
 
 
 def check_deadline(state: State, caller: Caller) -> None:
-    """-dl is for members of deadlineusers (SO-11). Raises Refused."""
+    """-dl is for members of deadlineusers (SO-11). Raises RefusedError."""
     userset = state.usersets.get("deadlineusers")
     if userset is None or userset.entries.isdisjoint((caller.user, f"@{caller.group}")):
-        raise Refused(f'job rejected: the user "{caller.user}" is not a deadline initiation user (deadlineusers)')
+        raise RefusedError(f'job rejected: the user "{caller.user}" is not a deadline initiation user (deadlineusers)')
 
 
 def script_of(request: Submit) -> bytes | None:
-    """The script as bytes, None for a program. Raises Refused."""
+    """The script as bytes, None for a program. Raises RefusedError."""
     if request.binary:
         return None
     if request.script is None:
-        raise Refused("denied: a script or a command is needed")
+        raise RefusedError("denied: a script or a command is needed")
     if request.script_encoding == "base64":
         try:
             script = base64.b64decode(request.script, validate=True)
         except ValueError:
-            raise Refused("denied: the script arrived damaged") from None
+            raise RefusedError("denied: the script arrived damaged") from None
     else:
         script = request.script.encode()
     if not script:
-        raise Refused("job rejected: the script is empty")
+        raise RefusedError("job rejected: the script is empty")
     if b"\0" in script:
-        raise Refused("denied: the script contains NUL bytes; submit it with -b y if it is a program")
+        raise RefusedError("denied: the script contains NUL bytes; submit it with -b y if it is a program")
     return script
 
 

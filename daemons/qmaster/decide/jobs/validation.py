@@ -6,7 +6,7 @@ for texts and exit codes.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decision import Decision, World
 from gridengine.placement.verify import Verifier, verification
 from gridengine.state.jobs import Job
@@ -16,7 +16,7 @@ from gridengine.state.state import State
 def verify_job(state: State, job: Job, mode: str, world: World) -> tuple[bool, Decision]:
     """Whether to carry out the request, and its answer so far; False for the modes v and p, which only report.
 
-    Raises Refused for e.
+    Raises RefusedError for e.
     """
     decision = Decision()
     mode = mode or ("e" if job.ar else "n")  # AR-89
@@ -31,7 +31,7 @@ def verify_job(state: State, job: Job, mode: str, world: World) -> tuple[bool, D
         decision.answer.status = 0 if fits else 1
         return False, decision
     if not fits and mode == "e":
-        raise Refused("\n".join(["error: no suitable queues", *texts[:-1]]))
+        raise RefusedError("\n".join(["error: no suitable queues", *texts[:-1]]))
     if not fits:
         decision.answer.warning("warning: no suitable queues")
     return True, decision

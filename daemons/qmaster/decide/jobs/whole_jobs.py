@@ -6,9 +6,9 @@ are valid separately may form a job that no scheduler can handle, and that would
 
 from __future__ import annotations
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_request import request_of
-from daemons.qmaster.decide.refused import Refused
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.requests import Request
 from gridengine.protocols.gdi.bounds import BoundsFault, check
@@ -18,18 +18,18 @@ from gridengine.state.state import State
 
 
 def check_whole_job(state: State, job: Job) -> None:
-    """Raises Refused for a job whose placement request cannot be built, or that exceeds the bounds of a request."""
+    """Raises RefusedError for a job whose placement request cannot be built, or that exceeds the bounds of a request."""
     check_slots(job.pe, job.allocation_rule, job.pe_range)
     try:
         Request.of(PlacementConfig.of(state), job)
         check(request_of(job), Submit)
-    except (SyntaxFault, BoundsFault) as fault:
-        raise Refused(f"job rejected: {fault}") from None
+    except (InvalidValueError, BoundsFault) as fault:
+        raise RefusedError(f"job rejected: {fault}") from None
 
 
 def check_slots(pe: str, rule: str, slot_range: str) -> None:
-    """A PE or a rule of -alloc needs a number of slots; other requests must not have a number of slots. Raises Refused."""
+    """A PE or a rule of -alloc needs a number of slots; other requests must not have a number of slots. Raises RefusedError."""
     if (pe or rule) and not slot_range:
-        raise Refused(f'job rejected: the slot range (pe_range) is missing: "{pe or rule}" needs a number of slots')
+        raise RefusedError(f'job rejected: the slot range (pe_range) is missing: "{pe or rule}" needs a number of slots')
     if slot_range and not (pe or rule):
-        raise Refused(f'job rejected: the slot range "{slot_range}" (pe_range) is for a PE or a rule (-pe, -alloc) only')
+        raise RefusedError(f'job rejected: the slot range "{slot_range}" (pe_range) is for a PE or a rule (-pe, -alloc) only')

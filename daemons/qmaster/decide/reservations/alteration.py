@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.whole_jobs import check_slots
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservations.deletion import no_match_text, not_owner, select_reservations
 from daemons.qmaster.decide.reservations.granting import NO_SUITABLE_QUEUES
 from daemons.qmaster.decide.reservations.requests import draft, may_reserve
@@ -71,7 +71,7 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
             apply(state, decision.events[-1])
         try:
             changes = _changes(state, state.reservations[reservation.id], requested, given, world)
-        except Refused as refusal:
+        except RefusedError as refusal:
             return decision.refuse(refusal.text, refusal.status, refusal.hint)
         decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))
         decision.answer.info(f"modified advance_reservation {reservation.id}{_changed_nouns(changes)}")
@@ -87,9 +87,9 @@ def _changed_nouns(changes: ReservationChanges) -> str:
 def _changes(
     state: State, reservation: AdvanceReservation, request: Reserve, given: frozenset[str], world: World
 ) -> ReservationChanges:
-    """The fields that change. Raises Refused."""
+    """The fields that change. Raises RefusedError."""
     if reservation.ending:
-        raise Refused(f"denied: advance_reservation {reservation.id} is no longer available")
+        raise RefusedError(f"denied: advance_reservation {reservation.id} is no longer available")
     changed = _draft_change(state, reservation, request, given, world)
     if not PLACEMENT_FIELDS.isdisjoint(given):
         _grant_instances(state, reservation, changed, world)
@@ -98,17 +98,17 @@ def _changes(
 
 
 def _grant_instances(state: State, reservation: AdvanceReservation, changed: AdvanceReservation, world: World) -> None:
-    """Grant instances to the changed reservation. Raises Refused."""
+    """Grant instances to the changed reservation. Raises RefusedError."""
     timeline = Timeline(state, world.now, without=reservation.id, planned=True)
     granting = Granting(PlacementConfig.of(state), timeline, _from_now(changed, world.now), world.zone)
     if granting.still_fits(reservation.granted, reservation.granted_pe, changed.pe_range):
         changed.granted, changed.granted_pe = reservation.granted, reservation.granted_pe
     elif reservation.started:
-        raise Refused(f"denied: advance_reservation {reservation.id} has started and cannot be moved")
+        raise RefusedError(f"denied: advance_reservation {reservation.id} has started and cannot be moved")
     else:
         changed.granted, changed.granted_pe = granting.place()
     if not changed.granted:
-        raise Refused(NO_SUITABLE_QUEUES)
+        raise RefusedError(NO_SUITABLE_QUEUES)
     changed.resources = charges(state, as_job(changed))
     _check_use(state, reservation, changed)
 
@@ -121,7 +121,7 @@ def _from_now(changed: AdvanceReservation, now: float) -> AdvanceReservation:
 def _draft_change(
     state: State, reservation: AdvanceReservation, request: Reserve, given: frozenset[str], world: World
 ) -> AdvanceReservation:
-    """The reservation with the given fields, after the checks of a new reservation. Raises Refused."""
+    """The reservation with the given fields, after the checks of a new reservation. Raises RefusedError."""
     start, end = _window(reservation, request, given, world.now)
     owner = Caller(reservation.owner, 0, reservation.group, 0, world.master_host)
     probe = msgspec.structs.replace(request, start_time=max(start, float(int(world.now))), end_time=end, duration=0.0)
@@ -136,31 +136,31 @@ def _draft_change(
 
 
 def _window(reservation: AdvanceReservation, request: Reserve, given: frozenset[str], now: float) -> tuple[float, float]:
-    """-a moves the window, -e and -d change its end; two of them fix start and end. Raises Refused."""
+    """-a moves the window, -e and -d change its end; two of them fix start and end. Raises RefusedError."""
     start, end = reservation.start_time, reservation.end_time
     if "start_time" in given and request.start_time != start:
         if reservation.started:
-            raise Refused(f"denied: advance_reservation {reservation.id} has started, its start time cannot change")
+            raise RefusedError(f"denied: advance_reservation {reservation.id} has started, its start time cannot change")
         start, end = request.start_time, request.start_time + (end - start)
         if start < int(now):
-            raise Refused("start time is in the past")
+            raise RefusedError("start time is in the past")
     if "duration" in given:
         end = start + request.duration
     if "end_time" in given:
         if "duration" in given and request.end_time != end:
-            raise Refused("difference between end and start time does not correspond to duration")
+            raise RefusedError("difference between end and start time does not correspond to duration")
         end = request.end_time
     if end <= now:
-        raise Refused("end time is in the past")
+        raise RefusedError("end time is in the past")
     if start >= end:
-        raise Refused("start time is later than end time")
+        raise RefusedError("start time is later than end time")
     return start, end
 
 
 def _check_use(state: State, reservation: AdvanceReservation, changed: AdvanceReservation) -> None:
-    """Resources in use by its running jobs must remain reserved. Raises Refused."""
+    """Resources in use by its running jobs must remain reserved. Raises RefusedError."""
     held = Bookings()
     held.book(bookings_of(changed.granted, state.amounts(changed.resources), changed.granted_pe))
     for holder, name, amount in state.reserved.used[reservation.id].entries():
         if holder.kind == "instance" and amount > held.of(holder, name) + ROUNDING:
-            raise Refused(f"denied: running jobs use {amount:g} of {name} of advance_reservation {reservation.id}")
+            raise RefusedError(f"denied: running jobs use {amount:g} of {name} of advance_reservation {reservation.id}")

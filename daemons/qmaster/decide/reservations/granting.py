@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.admission import EXIT_LIMIT
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservations.reports import find_windows, moment_text, refusal_lines, report
 from daemons.qmaster.decide.reservations.requests import draft, may_reserve, next_ar_id
 from daemons.qmaster.decide.reservations.series import occurrences
@@ -37,13 +37,13 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         reservation = draft(state, request, caller, world)
         starts = [reservation.start_time]
         if request.rule and (request.latest or request.find):
-            raise Refused("denied: the times of a series (-recur) are fixed: -latest and -find are for single reservations")
+            raise RefusedError("denied: the times of a series (-recur) are fixed: -latest and -find are for single reservations")
         if request.rule:
             starts = occurrences(request.rule, starts[0], reservation.end_time - starts[0], world.zone)
         _check_limit(state, len(starts))
         if request.latest and request.latest < reservation.start_time:
-            raise Refused("latest start time is earlier than start time")
-    except Refused as refusal:
+            raise RefusedError("latest start time is earlier than start time")
+    except RefusedError as refusal:
         return decision.refuse(refusal.text, refusal.status, refusal.hint)
     if request.master_queues and not (request.pe or request.allocation_rule):
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
@@ -139,14 +139,14 @@ def granting_events(reservation: AdvanceReservation, now: float) -> list[AnyEven
 
 def _check_rights(state: State, caller: Caller, world: World) -> None:
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
-        raise Refused(not_submit_host(caller))
+        raise RefusedError(not_submit_host(caller))
     if not may_reserve(state, caller, world):
-        raise Refused(f'denied: "{caller.user}" must be manager, operator or in userset "arusers"')
+        raise RefusedError(f'denied: "{caller.user}" must be manager, operator or in userset "arusers"')
 
 
 def _check_limit(state: State, more: int) -> None:
-    """AR-31. Raises Refused."""
+    """AR-31. Raises RefusedError."""
     limit = state.configuration().max_advance_reservations
     if limit and len(state.reservations) + more > limit:
         text = f"denied: the limit of {limit} advance reservations (max_advance_reservations) is reached"
-        raise Refused(text, EXIT_LIMIT)
+        raise RefusedError(text, EXIT_LIMIT)

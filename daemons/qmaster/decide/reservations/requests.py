@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_fields import (
     check_ckpt,
     check_job_name,
@@ -18,12 +19,11 @@ from daemons.qmaster.decide.jobs.job_fields import (
     requested_resources,
 )
 from daemons.qmaster.decide.jobs.whole_jobs import check_slots
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, Reserve
 from gridengine.protocols.gdi.reservation_request import RESERVATION_FIELDS
 from gridengine.state.reservations import AdvanceReservation
@@ -42,7 +42,7 @@ def may_reserve(state: State, caller: Caller, world: World) -> bool:
 
 
 def draft(state: State, request: Reserve, caller: Caller, world: World) -> AdvanceReservation:
-    """The reservation of a request, without grants. Raises Refused."""
+    """The reservation of a request, without grants. Raises RefusedError."""
     if request.name:
         check_job_name(request.name)
     check_object_name(request.account)
@@ -77,53 +77,53 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
 
 
 def _allocation_rule(request: Reserve) -> str:
-    """The rule of -alloc (AR-126). Raises Refused."""
+    """The rule of -alloc (AR-126). Raises RefusedError."""
     if not request.allocation_rule:
         return ""
     try:
         return check_allocation_rule(request.allocation_rule)
-    except SyntaxFault as fault:
-        raise Refused(f"denied: the allocation rule (-alloc) is wrong: {fault}") from None
+    except InvalidValueError as fault:
+        raise RefusedError(f"denied: the allocation rule (-alloc) is wrong: {fault}") from None
 
 
 def _check_slots(request: Reserve) -> None:
-    """The slots of -pe or -alloc (AR-19). Raises Refused."""
+    """The slots of -pe or -alloc (AR-19). Raises RefusedError."""
     check_slots(request.pe, request.allocation_rule, request.pe_range)
     if not request.pe_range:
         return
     try:
         parse_slot_ranges(request.pe_range)
-    except SyntaxFault as fault:
-        raise Refused(f"denied: the number of slots (-pe, -alloc) is wrong: {fault}") from None
+    except InvalidValueError as fault:
+        raise RefusedError(f"denied: the number of slots (-pe, -alloc) is wrong: {fault}") from None
 
 
 def time_window(start: float, end: float, duration: float, now: float) -> tuple[float, float]:
-    """Start and end (epoch s) from the given values of the three, 0 if not given. Raises Refused. Source: AR-1 … AR-7."""
+    """Start and end (epoch s) from the given values of the three, 0 if not given. Raises RefusedError. Source: AR-1 … AR-7."""
     if not end and not duration:
-        raise Refused('missing value for "end time or duration" in advance reservation request')
+        raise RefusedError('missing value for "end time or duration" in advance reservation request')
     this_second = float(int(now))
     if start and end and duration and end - start != duration:
-        raise Refused("difference between end and start time does not correspond to duration")
+        raise RefusedError("difference between end and start time does not correspond to duration")
     start = start or (end - duration if end and duration else this_second)
     if start < this_second:
-        raise Refused("start time is in the past")
+        raise RefusedError("start time is in the past")
     end = end or start + duration
     if end <= this_second:
-        raise Refused("end time is in the past")
+        raise RefusedError("end time is in the past")
     if start >= end:
-        raise Refused("start time is later than end time")
+        raise RefusedError("start time is later than end time")
     return start, end
 
 
 def access(state: State, users: Iterable[str], caller: str) -> tuple[list[str], list[str]]:
-    """Allowed and denied users and @lists of -u; an empty list allows the owner alone. Raises Refused (AR-21, AR-22)."""
+    """Allowed and denied users and @lists of -u; an empty list allows the owner alone. Raises RefusedError (AR-21, AR-22)."""
     allowed: list[str] = []
     denied: list[str] = []
     for item in users:
         name = item.removeprefix("!")
         name = caller if name == "$user" else name
         if name.startswith("@") and not state.has("userset", name[1:]):
-            raise Refused(f'Userset "{name[1:]}" does not exist')
+            raise RefusedError(f'Userset "{name[1:]}" does not exist')
         kept = denied if item.startswith("!") else allowed
         if name and name not in kept:
             kept.append(name)

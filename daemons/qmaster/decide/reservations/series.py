@@ -12,7 +12,8 @@ from itertools import islice, pairwise
 
 from dateutil.rrule import HOURLY, rrule, rrulestr
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
+from gridengine.errors import GridEngineError
 
 _MOMENT = "%Y%m%dT%H%M%S"
 MAX_OCCURRENCES = 366
@@ -24,31 +25,31 @@ MOST_EXAMINED = 20_000
 
 
 def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[float]:
-    """The starts (epoch s) of a rule such as `FREQ=WEEKLY;COUNT=4` from `start` on. Raises Refused.
+    """The starts (epoch s) of a rule such as `FREQ=WEEKLY;COUNT=4` from `start` on. Raises RefusedError.
 
     A rule counts in local time, so that nine o'clock stays nine o'clock when the clocks change.
     """
     if "COUNT" not in rule.upper() and "UNTIL" not in rule.upper():
-        raise Refused(f'denied: the rule "{rule}" must have COUNT or UNTIL: a series has an end')
+        raise RefusedError(f'denied: the rule "{rule}" must have COUNT or UNTIL: a series has an end')
     first = datetime.fromtimestamp(start, zone).replace(tzinfo=None)
     try:
         moments = _moments(_in_local_time(rule, zone), first)
-    except _Unending:
-        raise Refused(f'denied: the rule "{rule}" has occurrences more than ten years ahead, or none') from None
+    except _UnendingSeriesError:
+        raise RefusedError(f'denied: the rule "{rule}" has occurrences more than ten years ahead, or none') from None
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
-        raise Refused(f'denied: "{rule}" is not a recurrence rule: {error}') from None
+        raise RefusedError(f'denied: "{rule}" is not a recurrence rule: {error}') from None
     if not moments:
-        raise Refused(f'denied: the rule "{rule}" has no occurrence')
+        raise RefusedError(f'denied: the rule "{rule}" has no occurrence')
     if len(moments) > MAX_OCCURRENCES:
-        raise Refused(f'denied: the rule "{rule}" has more than {MAX_OCCURRENCES} occurrences')
+        raise RefusedError(f'denied: the rule "{rule}" has more than {MAX_OCCURRENCES} occurrences')
     # a time in the hour that summer time skips becomes the one an hour later: two occurrences at one time are one
     starts = list(dict.fromkeys(moment.replace(tzinfo=zone).timestamp() for moment in moments))
     if any(later - earlier < duration for earlier, later in pairwise(starts)):
-        raise Refused(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
+        raise RefusedError(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
     return starts
 
 
-class _Unending(Exception):
+class _UnendingSeriesError(GridEngineError):
     """The search for occurrences exceeded its bounds."""
 
 
@@ -61,12 +62,12 @@ class _Examined(tuple[int, ...]):
     def __contains__(self, month: object) -> bool:
         self.left -= 1
         if self.left < 0:
-            raise _Unending
+            raise _UnendingSeriesError
         return super().__contains__(month)
 
 
 def _moments(rule: str, first: datetime) -> list[datetime]:
-    """The moments of a rule from `first` on, at most MAX_OCCURRENCES + 1. Raises _Unending and the exceptions of the library."""
+    """The moments of a rule from `first` on, at most MAX_OCCURRENCES + 1. Raises _UnendingSeriesError, and as the library."""
     parsed = rrulestr(rule, dtstart=first)
     if not isinstance(parsed, rrule) or ":" in rule.removeprefix("RRULE:"):
         raise ValueError("it is more than one rule")
@@ -76,10 +77,10 @@ def _moments(rule: str, first: datetime) -> list[datetime]:
     moments = []
     for moment in islice(parsed, MAX_OCCURRENCES + 1):
         if moment > first + HORIZON:
-            raise _Unending
+            raise _UnendingSeriesError
         moments.append(moment)
     if not parsed._until and len(moments) < min(parsed._count, MAX_OCCURRENCES + 1):  # type: ignore[attr-defined]
-        raise _Unending
+        raise _UnendingSeriesError
     return moments
 
 

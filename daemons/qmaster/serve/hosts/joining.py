@@ -19,7 +19,7 @@ import msgspec
 
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.join_request import decode_join
 from gridengine.protocols.gdi.requests import Answer, malformed
 from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, join_directory, parse_token, read_record, read_records
@@ -65,7 +65,7 @@ class JoinRequests:
             return malformed("join", error)
         try:
             token = parse_token(request.token)
-        except SyntaxFault as fault:
+        except InvalidValueError as fault:
             return Answer(1, [("error", f"denied: {fault}")])
         known = read_record(self._directory, token.number)
         if known is None or not known.accepts(token, time.time()):

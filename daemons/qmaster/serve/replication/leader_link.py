@@ -15,6 +15,7 @@ from daemons.runtime.cell import Cell
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile
 from daemons.runtime.peers import Peers
+from gridengine.errors import UnavailableError
 
 LEASE, PARTICIPANT_SOCKET = "lease", "seat.sock"
 """In `run_dir`: see `LeaseFile` and daemons/qmaster/shadow/participant.py."""
@@ -23,17 +24,17 @@ _AGREE_S = 8.0
 _COPY_S = 3600.0
 
 
-class AgreementError(Exception):
+class AgreementError(UnavailableError):
     """No majority of the voters has confirmed a list; the text is the reason."""
 
 
 def leader_link(cell: Cell, host: str) -> LeaderLink | None:
-    """The link to the participant of this host; None where the qmaster needs no lease. Raises CellFault, OSError."""
+    """The link to the participant of this host; None where the qmaster needs no lease. Raises CellError, OSError."""
     return LeaderLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.listed_masters() else None
 
 
 class LeaderLink:
-    """Belongs to the event loop that uses it first. Raises CellFault without keys, OSError without the lease file."""
+    """Belongs to the event loop that uses it first. Raises CellError without keys, OSError without the lease file."""
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._keys = cell, own_keys(cell, host)
@@ -51,7 +52,7 @@ class LeaderLink:
     async def post(
         self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Send a request to a shadow; return HTTP status and answer. Raises PeerAway."""
+        """Send a request to a shadow; return HTTP status and answer. Raises PeerUnreachableError."""
         if self._peers is None:
             self._peers = Peers(self._cell, self._keys)
         return await self._peers.call(host, name, body, headers, _COPY_S if name == "copy" else 10.0)

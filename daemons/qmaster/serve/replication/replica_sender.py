@@ -20,6 +20,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.file_tree import read_tree
 from daemons.qmaster.spooling.patches import POSITION, RecentPatches, encode_frames
 from daemons.qmaster.spooling.spool_file import SpoolPosition
+from gridengine.errors import RefusalError
 
 MOST_BYTES = 4 * 2**20
 """Maximum size of the patches in one request, unless it has only one patch."""
@@ -34,7 +35,7 @@ Post = Callable[[str, str, bytes | AsyncIterable[bytes], Mapping[str, str]], Awa
 """(host, request, body, headers) -> HTTP status and answer. Has its own timeout; raises if there is no answer."""
 
 
-class ReplicaRefusedError(Exception):
+class ReplicaRefusedError(RefusalError):
     """A shadow has refused a request; the text is the reason."""
 
 

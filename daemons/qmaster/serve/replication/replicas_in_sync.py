@@ -24,7 +24,7 @@ from daemons.qmaster.serve.replication.replica_sender import Post, ReplicaSender
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError
-from daemons.runtime.cell import CellFault
+from daemons.runtime.cell import CellError
 from gridengine.protocols.lease import VoterSets, choose_voters
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
 
 
 class Replication:
-    """`listed()`: the candidate hosts, as the cell's file names them now; raises CellFault. `is_leader()`: whether this host is
+    """`listed()`: the candidate hosts, as the cell's file names them now; raises CellError. `is_leader()`: whether this host is
     the leader. `on_progress` is called when more may be announced than before."""
 
     def __init__(
@@ -160,7 +160,7 @@ class Replication:
 
     def _update_senders(self) -> None:
         """Keep a sender for each host that is listed now. A removed host keeps its sender until the voters have it off their
-        list. Raises CellFault."""
+        list. Raises CellError."""
         others = [host for host in self._listed() if host != self._own]
         self._candidate_hosts = [self._own, *others]
         for host in others:
@@ -192,7 +192,7 @@ class Replication:
         now = self._record_position()
         try:
             self._update_senders()
-        except CellFault as error:
+        except CellError as error:
             self._log_once("the candidate hosts are unchanged", error)
         late = {host for host in self._awaited if host not in self._candidate_hosts or self._is_late(host, now)}
         for host in late & self._joining.keys():

@@ -31,7 +31,7 @@ class AccountingReading:
         self._one_at_a_time = asyncio.Lock()
 
     async def answer(self, master: Master, body: Body, caller: Caller) -> Answer:
-        """The answer to one search, or to its next page. Raises SyntaxFault."""
+        """The answer to one search, or to its next page. Raises InvalidValueError."""
         record_filter(body)
         if not master.spool.accounted.holds_more_than(AT_ONCE, body):
             return accounting(master, body, caller)

@@ -43,7 +43,7 @@ from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
 from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import BODIES, decode_body
 from gridengine.protocols.gdi.requests import (
     REQUESTS,
@@ -99,7 +99,7 @@ class Requests:
             if key and endpoint.kind == "decides":
                 return await self._answer_once(endpoint.answered, name, request, caller, key)
             return await endpoint.answered(self, name, request, caller)
-        except SyntaxFault as fault:  # of a pattern or a range: all are resolved before anything is changed
+        except InvalidValueError as fault:  # of a pattern or a range: all are resolved before anything is changed
             return Answer(1, [("error", f"denied: {fault}")])
 
     @property
@@ -170,7 +170,7 @@ class Requests:
         return (await self._decide(name, request, caller, await self._look_up(request), receipt)).answer
 
     async def _look_up(self, request: RequestBody) -> dict[str, list[int]]:
-        """Resolve the names and patterns of predecessors while other requests are served. Raises SyntaxFault."""
+        """Resolve the names and patterns of predecessors while other requests are served. Raises InvalidValueError."""
         numbers: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
             async for some in self._round_robin.of(look_up_predecessors(self.master.state, request)):
@@ -226,7 +226,7 @@ class Requests:
         return Answer(data={each: await self._dry_run_one(each, fields, caller) for each, fields in body.items()})
 
     async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
-        """Raises SyntaxFault."""
+        """Raises InvalidValueError."""
         if ENDPOINTS[name].kind != "decides":
             return Answer(1, [("error", f"denied: there is no dry run of {name}")])
         try:

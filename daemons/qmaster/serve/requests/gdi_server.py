@@ -138,7 +138,7 @@ class GdiServer:
             if name in self._streams:
                 return await self._streams[name](request, body, caller)
             answer = await self._handle(name, body, caller, idempotency.key_of(request.headers))
-        except idempotency.MalformedKey as fault:
+        except idempotency.MalformedKeyError as fault:
             answer = Answer(1, [("error", str(fault))])
         except Exception:
             _log.exception("request %s of %s@%s failed", name, caller.user, caller.host)

@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from daemons.runtime import children, identity
-from gridengine.errors import SyntaxFault, plain_fault
-from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
+from gridengine.errors import InvalidValueError, plain_fault
+from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierError, verifier_path
 from gridengine.protocols.gdi.bounds import check
 from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from gridengine.state.configured.configuration import HostConfiguration
@@ -53,7 +53,7 @@ class ServerVerifier:
                 talk = await self._verdict(body, caller, next_id())
                 outcome = msgspec.convert(talk.outcome(), Submit)
                 check(outcome, Submit)
-            except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
+            except (VerifierError, InvalidValueError, OSError, msgspec.ValidationError) as fault:
                 reason = plain_fault(fault)
                 _log.error("the job of %s was not verified: %s", caller.user, reason)
                 return Answer(1, [("error", f"job rejected: the job submission verifier failed: {reason}")])
@@ -82,7 +82,7 @@ class ServerVerifier:
                 await self.stop()
                 reason = f"no verdict within {timeout_s:g} s (jsv_timeout)" if isinstance(error, TimeoutError) else "it ended"
                 if attempt == 2:
-                    raise VerifierFault(reason) from None
+                    raise VerifierError(reason) from None
                 _log.warning("the verifier is started again: %s", reason)
             except BaseException:
                 # its next output would be taken for an answer about another job
@@ -101,7 +101,7 @@ class ServerVerifier:
             try:
                 line = await process.stdout.readline()
             except ValueError:
-                raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes") from None
+                raise VerifierError(f"a line is longer than {LINE_LIMIT} bytes") from None
             if not line:
                 raise EOFError
             lines = talk.receive(line.decode("utf-8", "surrogateescape"))

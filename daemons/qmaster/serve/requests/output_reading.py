@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.protocols.delivery import OutputRequest, OutputTail, decode_output_tail, encode
 from gridengine.protocols.gdi.requests import Answer, Caller
@@ -72,7 +72,7 @@ class OutputReading:
         """`{"task", "host", "path", "size", "from", "text"}`: `size` of the file in bytes, of which `text` begins at `from`."""
         try:
             location = self._locate(state, body["job"], body.get("task", 0), caller)
-        except Refused as refusal:
+        except RefusedError as refusal:
             return _refused(refusal.text)
         requested = OutputRequest(location.key, location.owner, body.get("stream", "stdout"), body.get("bytes", MAX_BYTES))
         host = state.hosts.get(location.host)
@@ -85,7 +85,7 @@ class OutputReading:
         return Answer(data={"task": location.key.task, "host": location.host, **fields})
 
     def _locate(self, state: State, number: int, requested: int, caller: Caller) -> _TaskLocation:
-        """The location of a running or ended task. Raises Refused."""
+        """The location of a running or ended task. Raises RefusedError."""
         job = state.jobs.get(number)
         task = _running_task(job, requested) if job is not None else None
         if job is not None and task is not None:
@@ -95,12 +95,12 @@ class OutputReading:
         elif job is not None:
             location = _TaskLocation(job.owner, "", TaskKey(job.id, 0, 0))
         else:
-            raise Refused(f"denied: job {number} does not exist")
+            raise RefusedError(f"denied: job {number} does not exist")
         if location.owner != caller.user:
             # as with sessions: a manager may end the job, but its output is its owner's
-            raise Refused(f'denied: job {number} belongs to "{location.owner}", not to "{caller.user}"')
+            raise RefusedError(f'denied: job {number} belongs to "{location.owner}", not to "{caller.user}"')
         if not location.host:
-            raise Refused(f"denied: {f'task {requested} of ' if requested else ''}job {number} does not run")
+            raise RefusedError(f"denied: {f'task {requested} of ' if requested else ''}job {number} does not run")
         return location
 
     def _last_record(self, number: int, task: int) -> AccountingRecord | None:

@@ -14,7 +14,7 @@ from typing import Any
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.serve.requests.service_callbacks import TryPortsCall
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell, CellError
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.state import State
 
@@ -45,7 +45,7 @@ class PortProbes:
         requested = sorted(ours.intersection(ports))
         try:
             address = await asyncio.get_running_loop().run_in_executor(None, cell.address, host)
-        except CellFault:
+        except CellError:
             return {"answers": [], "refused": [], "silent": requested}
         outcomes = await asyncio.gather(*(_probe(address, port) for port in requested))
         by_outcome: dict[str, list[int]] = {"answers": [], "refused": [], "silent": []}

@@ -23,7 +23,7 @@ SLICE = {"explain_job": 20, "job_detail": 100}
 def split_reading(state: State, name: str, body: Body) -> Iterator[Body | None]:
     """Bodies that together read the same as this body; None where nothing is read but other requests may be served.
 
-    Raises SyntaxFault, before the first body.
+    Raises InvalidValueError, before the first body.
     """
     kind, selected = _kind_and_selection(name, body)
     targets = list(dict.fromkeys(selected.get("jobs", ())))

@@ -15,7 +15,7 @@ import msgspec
 
 from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
 from daemons.qmaster.selection import Unmatched, match_jobs, select_instances, select_jobs, user_matches
-from gridengine.errors import SyntaxFault
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.state.state import State
 
@@ -68,7 +68,7 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
 
 def look_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
     """Numbers of the jobs of these users that match a name or pattern, some names at a time, none at first: many callers
-    must not match even a few names in one round. Raises SyntaxFault.
+    must not match even a few names in one round. Raises InvalidValueError.
     """
     yield []
     owned = state.jobs_of(lambda owner, group: user_matches(owner, users))
@@ -89,7 +89,7 @@ def is_little_work(state: State, tokens: Iterable[str]) -> bool:
 def look_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
     """The job numbers for the names and patterns of -hold_jid and its relatives, of all users.
 
-    None where other requests may be served; {} at once if all of it is little work. Raises SyntaxFault.
+    None where other requests may be served; {} at once if all of it is little work. Raises InvalidValueError.
     """
     if isinstance(request, AlterJobs):
         lists = [request.changes.get(each, ()) for each in DEPENDENCIES]
@@ -117,7 +117,7 @@ def _malformed(request: Divided) -> bool:
         return False
     try:
         select_jobs(State(), request.targets, request.tasks)
-    except SyntaxFault:
+    except InvalidValueError:
         return True
     return False
 
@@ -140,5 +140,5 @@ def _means_queues(state: State, request: Divided, target: str) -> bool:
     try:
         match_jobs((), target, [])
         return request.what == "queue" or request.what == "any" and bool(select_instances(state, target))
-    except SyntaxFault:
+    except InvalidValueError:
         return True

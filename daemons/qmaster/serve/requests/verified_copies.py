@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_request import with_payload
 from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
 from daemons.qmaster.decide.jobs.submission import next_job_id
-from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
@@ -50,7 +50,7 @@ async def _copy(
 ) -> Answer:
     try:
         original, copy = requested_copy(master.state, one.targets[0], one, caller, master.world())
-    except Refused as refusal:
+    except RefusedError as refusal:
         return Answer(EXIT_NOT_COPIED, [("error", refusal.text)])
     copy = with_payload(copy, master.payload(original.id))
     owner = owner_of(original, caller.host)

@@ -2,7 +2,8 @@
 
 Raised anywhere in `clients.admin`, caught in `__main__`.
 """
+from gridengine.errors import UserError
 
 
-class Refusal(Exception):
+class AdminError(UserError):
     """A request that cannot be fulfilled; the text names the fault and its location."""
