@@ -82,7 +82,7 @@ def run_guarded(name: str, command: "Command", arguments: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # no traceback reaches a user
         from gridengine.terminal.standard_output import handle_write_error, is_write_error
 
         if isinstance(error, OSError) and is_write_error(error):

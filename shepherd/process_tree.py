@@ -48,7 +48,7 @@ def end_on_failure() -> Iterator[None]:
     """End this shepherd at once if the block fails; its launcher then ends the rest of the task."""
     try:
         yield
-    except BaseException:
+    except BaseException:  # a second shepherd must never run on
         os._exit(1)
 
 

@@ -99,7 +99,7 @@ def findings_of(check: Callable[..., Iterator[Finding]], *arguments: object) -> 
         yield from check(*arguments)
     except AdminError as refusal:
         yield Finding(str(refusal), "correct that; then run gridengine doctor again")
-    except Exception as error:
+    except Exception as error:  # a broken check must not hide the others
         subject = check.__name__.removeprefix("check_").replace("_", " ")
         yield Finding(
             f"the check of {subject} failed: {type(error).__name__}: {plain_fault(error)}",

@@ -137,7 +137,7 @@ def _answer_and_exit(
         text = json.dumps([str(fault), fault.transient]).encode()
     except MemoryError:
         text = json.dumps([limits.resources_message, False]).encode()
-    except BaseException as error:
+    except BaseException as error:  # the answer of a process that must not return
         text = json.dumps([f"the query failed: {type(error).__name__}", False]).encode()
     finally:
         with suppress(BaseException):

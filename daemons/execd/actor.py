@@ -139,7 +139,7 @@ class ExecdActor:
             return await self._carry_out(instruction, batch)
         except (NotReadyError, TimeoutError) as reason:
             return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
-        except Exception as error:
+        except Exception as error:  # one instruction must not fail its batch
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())
             return Acknowledgement(False, EARLY, f"{type(error).__name__}: {error}")
 

@@ -61,7 +61,7 @@ class Cluster:
     token: str
 
 
-class _Refused(NoQmasterError):
+class _HelloRefusedError(NoQmasterError):
     """The qmaster has answered, and it refuses this host."""
 
     def __init__(self, text: str) -> None:
@@ -219,7 +219,7 @@ class ExecdSupervisor:
                 longest_s = _LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S
                 wait_s = backoff_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
                 self._log_change(str(error))
-                if isinstance(error, _Refused):
+                if isinstance(error, _HelloRefusedError):
                     self._note_message(str(error))
             try:
                 async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
@@ -246,12 +246,12 @@ class ExecdSupervisor:
                 self._renewal.begin()
             if welcome["status"] != 0:
                 reason = "; ".join(text for _, text in welcome["answers"]) or "the qmaster refused this host"
-                raise _Refused(reason)
+                raise _HelloRefusedError(reason)
             data = welcome["data"]
             if refusal := join_cell(self._spool, str(data.get("cell_id", ""))):
-                raise _Refused(refusal)
+                raise _HelloRefusedError(refusal)
             if refusal := incompatibility_reason(self._host, PROTOCOL, int(data.get("protocol", 0))):
-                raise _Refused(refusal)
+                raise _HelloRefusedError(refusal)
             if "files" in data and not await self._master_or_shadow_here():
                 await asyncio.to_thread(self._copy.take, data["files"])
             self._pace_s = float(data.get("hello_s", _HELLO_S))

@@ -115,7 +115,7 @@ def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]],
 
 
 def read_outcomes(directory: Path, name: str, location: TaskLocation) -> list[Any]:
-    """The outcomes of a chunk's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, UnsafeFileError, TaskFailed."""
+    """The outcomes of a chunk's calls: results, or `Raised`. Raises FileNotFoundError, UnsafeFileError, TaskFailed."""
     worker.check_private(directory)
     path = directory / f"{name}.result"
     outcomes: list[Any] = []

@@ -126,7 +126,7 @@ class GridMap(Iterator[T]):
             if not future.done():
                 raise
             outcomes = [Raised(TimeoutError())]
-        except BaseException as error:
+        except BaseException as error:  # of the user's function
             if not future.done():
                 raise
             outcomes = [Raised(error)] * size

@@ -158,7 +158,7 @@ class TaskArrays:
             fault = error
         except asyncio.CancelledError:
             return
-        except Exception as error:
+        except Exception as error:  # its futures must not wait forever
             fault = f"internal error: {type(error).__name__}: {error}"
         finally:
             array.stop_timers()

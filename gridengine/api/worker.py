@@ -138,7 +138,7 @@ def dump(value: object, file: "BinaryIO", most: int) -> None:
         file.seek(begin)
         file.truncate()
         raise
-    except Exception:
+    except Exception:  # pickling by reference failed, whatever the reason
         file.seek(begin)
         file.truncate()
         from cloudpickle import dump as dump_by_value
@@ -152,7 +152,7 @@ def outcome(function: "Callable[..., Any]", args: "tuple[Any, ...]", kwargs: "di
         return True, function(*args, **kwargs)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:
+    except BaseException as error:  # of the user's function
         return _failed(error)
 
 
@@ -176,7 +176,7 @@ def write_outcomes(file: "BinaryIO", function: "Callable[..., Any]", calls: "Any
             outcome_record = ("text", "too large", str(error))
         except OSError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the user's pickling
             is_result = outcome_record[0] is True
             what = f"a result of type {type(outcome_record[1]).__name__}" if is_result else f"the exception {outcome_record[2]}"
             outcome_record = ("text", "no pickle", f"{what} cannot be pickled: {error}")
@@ -194,7 +194,7 @@ def run_chunk(directory: str, name: str, array: "Description", function_blob: by
     def make(file: "BinaryIO") -> None:
         try:
             function, calls = pickle.loads(function_blob), pickle.loads(calls_blob)
-        except Exception as error:
+        except Exception as error:  # of the user's modules
             pickle.dump(("text", "no call", _failed(error)[2]), file, 5)
             return
         write_outcomes(file, function, calls, array["most"])

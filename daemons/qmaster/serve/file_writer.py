@@ -55,7 +55,7 @@ class FileWriter:
             work, then = order
             try:
                 result = work()
-            except Exception:
+            except Exception:  # the thread serves later work
                 _log.exception("a file could not be written")
                 result = None
             with suppress(RuntimeError):  # the loop is closed: the process ends

@@ -23,7 +23,7 @@ from gridengine.values.topology import BindingRequest
 KB, MB = 1024, 1024 * 1024
 
 
-class BoundsFault(msgspec.ValidationError):
+class BoundsError(msgspec.ValidationError):
     """A field that is out of its bounds; `str(fault)` begins with the field's name."""
 
 
@@ -162,11 +162,11 @@ Attributes = Annotated[dict[Name, Attribute], Items(1000, 4 * MB)]
 # --- the check -------------------------------------------------------------------------------------------
 
 Check = Callable[[Any, str], None]
-"""(value, name of the field): raises BoundsFault."""
+"""(value, name of the field): raises BoundsError."""
 
 
 def check(value: Any, of: Any) -> None:
-    """Raise BoundsFault for the first field that is out of its bounds. `of`: the type of the converted value."""
+    """Raise BoundsError for the first field that is out of its bounds. `of`: the type of the converted value."""
     _check_of(of)(value, "")
 
 
@@ -199,7 +199,7 @@ def _bounded(of: Any, bound: Any) -> Check:
 
     def checked(value: Any, where: str) -> None:
         if fault := bound.fault(value):
-            raise BoundsFault(f"{where} {fault}" if where else f"the request {fault}")
+            raise BoundsError(f"{where} {fault}" if where else f"the request {fault}")
         inside(value, where)
 
     inside = _inside(of)
@@ -230,7 +230,7 @@ def _of_fields(of: type) -> Check:
     def checked(value: Any, where: str) -> None:
         for name, field in fields_of(value, checks):
             if name not in checks:
-                raise BoundsFault(f'there is no field "{name[:100]}"')
+                raise BoundsError(f'there is no field "{name[:100]}"')
             # an omitted field is within all bounds, and most fields are omitted
             if field or field == 0:
                 checks[name](field, f"{where}.{name}" if where else name)

@@ -11,7 +11,7 @@ from daemons.qmaster.decide.jobs.job_request import request_of
 from gridengine.errors import InvalidValueError
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.requests import Request
-from gridengine.protocols.gdi.bounds import BoundsFault, check
+from gridengine.protocols.gdi.bounds import BoundsError, check
 from gridengine.protocols.gdi.requests import Submit
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
@@ -23,7 +23,7 @@ def check_whole_job(state: State, job: Job) -> None:
     try:
         Request.of(PlacementConfig.of(state), job)
         check(request_of(job), Submit)
-    except (InvalidValueError, BoundsFault) as fault:
+    except (InvalidValueError, BoundsError) as fault:
         raise RefusedError(f"job rejected: {fault}") from None
 
 

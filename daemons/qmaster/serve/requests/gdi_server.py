@@ -140,7 +140,7 @@ class GdiServer:
             answer = await self._handle(name, body, caller, idempotency.key_of(request.headers))
         except idempotency.MalformedKeyError as fault:
             answer = Answer(1, [("error", str(fault))])
-        except Exception:
+        except Exception:  # no traceback reaches a user
             _log.exception("request %s of %s@%s failed", name, caller.user, caller.host)
             answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])
         return answer if isinstance(answer, web.StreamResponse) else _reply(answer)
