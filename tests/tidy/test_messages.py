@@ -16,7 +16,7 @@ def test_each_text_of_the_commands_was_read() -> None:
 def test_sentences_are_found_wherever_they_are_said() -> None:
     code = '''
 answer.error(f"job {number} is not there", hint="say qstat to see all" if known else "")
-raise Refusal("this cannot be done") from None
+raise AdminError("this cannot be done") from None
 print("not one of these texts")
 print_error(other("a text within a call"), "two words")
 decision.answer.info("one two three\\n")

@@ -43,7 +43,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 
 def test_what_is_not_there_is_seen() -> None:
-    text = "`daemons/nobody/nothing` [x](nowhere.md) adr/9999\n\n    make haste\n`gridengine/units` `make test`"
+    text = "`daemons/nobody/nothing` [x](nowhere.md) adr/9999\n\n    make haste\n`gridengine/kinds` `make test`"
     assert list(faults_of(ROOT / "docs/x.md", text)) == ["daemons/nobody/nothing", "nowhere.md", "adr/9999", "make haste"]
 
 
