@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from daemons.dbwriter import records, writer_statistics
-from daemons.dbwriter.accounting_import import FileImport, ImportedFile
 from daemons.dbwriter.checkpoints import read_checkpoint, write_checkpoint
 from daemons.dbwriter.database import Database, DatabaseError, transaction
 from daemons.dbwriter.derived import derive, interval_start
+from daemons.dbwriter.file_import import FileImport, ImportedFile
 from daemons.dbwriter.loader import Loader
 from daemons.dbwriter.retention import delete_expired
 from daemons.dbwriter.rotated_file import Chunk, Position, RotatedFile

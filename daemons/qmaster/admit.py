@@ -15,8 +15,8 @@ from gridengine.placement.charges import charges
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.placement_request import CategoryKey, Request, category_key
 from gridengine.placement.quotas import bookings_of
-from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
 from gridengine.protocols.orders import JobFault, Orders, StartOrder

@@ -24,8 +24,8 @@ from gridengine.placement.match import (
     soft_violations,
     unknown_resources,
 )
+from gridengine.placement.placement_request import Demand, Request
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.requests import Demand, Request
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.bookings import CLUSTER

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
-from gridengine.placement.requests import Request
+from gridengine.placement.placement_request import Request
 from gridengine.state.configured.objects import ParallelEnvironment
 
 _log = logging.getLogger(__name__)

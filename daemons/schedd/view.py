@@ -15,8 +15,8 @@ from daemons.schedd.reserved import AnyCategory, ReservedCategory
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
+from gridengine.placement.placement_request import CategoryKey, category_key
 from gridengine.placement.quotas import quota_attributes
-from gridengine.placement.requests import CategoryKey, category_key
 from gridengine.state.affected import Affected
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job

@@ -24,8 +24,8 @@ from gridengine.placement.match import (
     use_refusal,
 )
 from gridengine.placement.natural_order import natural_order
+from gridengine.placement.placement_request import Request
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import Request
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import WindowUse

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
+from gridengine.placement.placement_request import Demand, Request
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason, ReservedFor
-from gridengine.placement.requests import Demand, Request
 from gridengine.placement.values import Offer, Value, slots_in
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
 from gridengine.state.queues import InstanceConfig, QueueInstance

@@ -10,9 +10,9 @@ from datetime import tzinfo
 
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.expected_start import run_time_limit
+from gridengine.placement.placement_request import Request
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import Request
 from gridengine.placement.values import format_value
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder
 from gridengine.state.jobs import Job, Task

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.parallel import HostCapacity
+from gridengine.placement.placement_request import Request
 from gridengine.placement.reasons import Exceeded, Reason
-from gridengine.placement.requests import Request
 from gridengine.placement.resources import host_available
 from gridengine.placement.values import Value, slots_in, typed_value
 from gridengine.state import bookings

@@ -11,8 +11,8 @@ from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import soft_violations, static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
+from gridengine.placement.placement_request import Request
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import Request
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.reservations import AdvanceReservation

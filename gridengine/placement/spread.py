@@ -14,9 +14,9 @@ from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import free_slots, master_lacks, use_refusal
 from gridengine.placement.parallel import HostCapacity, allocate, largest_count, max_slots_by_rule, smallest_count
+from gridengine.placement.placement_request import Request
 from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import Request
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant

@@ -16,8 +16,8 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
+from gridengine.placement.placement_request import CategoryKey, Request, category_key
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import place_reserved, reservation_waits, reserved_request
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline

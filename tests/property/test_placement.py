@@ -18,8 +18,8 @@ from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
+from gridengine.placement.placement_request import Request
 from gridengine.placement.quotas import bookings_of, limit_value, rule_name, rule_of
-from gridengine.placement.requests import Request
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
 from gridengine.protocols.orders import Orders

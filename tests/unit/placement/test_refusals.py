@@ -7,7 +7,7 @@ import pytest
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import soft_violations
-from gridengine.placement.requests import Request
+from gridengine.placement.placement_request import Request
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationGranted
 from gridengine.state.reservations import AdvanceReservation, JobReservation

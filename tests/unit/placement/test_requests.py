@@ -8,8 +8,8 @@ import pytest
 
 from gridengine.placement import quotas
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.placement_request import Request
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.requests import Request
 from tests.builders import Cluster
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.requests import Request
+from gridengine.placement.placement_request import Request
 from gridengine.placement.spread import Candidates, grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gridengine.placement.config_snapshot import PlacementConfig
-from gridengine.placement.requests import Request
+from gridengine.placement.placement_request import Request
 from gridengine.placement.urgency import (
     LARGEST,
     assumed_slots,

@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.config.complexes import value_of
 from gridengine.errors import InvalidValueError
-from gridengine.placement.requests import Demand, request_fault
+from gridengine.placement.placement_request import Demand, request_fault
 from gridengine.placement.values import Value, format_value, reported_value, request_text, requested_amount, stricter, typed_value
 from gridengine.state.configured.objects import ComplexEntry
 

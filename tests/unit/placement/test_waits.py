@@ -8,7 +8,7 @@ import pytest
 
 from gridengine.placement.charges import charges
 from gridengine.placement.expected_start import expected_start
-from gridengine.placement.requests import category_key
+from gridengine.placement.placement_request import category_key
 from gridengine.placement.verify import verification
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet

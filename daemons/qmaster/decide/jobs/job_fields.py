@@ -20,7 +20,7 @@ from daemons.qmaster.selection import NoSuchQueueError, check_queue_expressions,
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import InvalidValueError
 from gridengine.placement.parallel import matching_pes
-from gridengine.placement.requests import request_fault
+from gridengine.placement.placement_request import request_fault
 from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
 from gridengine.protocols.gdi.requests import Caller, Submit
 from gridengine.state import checkpointing

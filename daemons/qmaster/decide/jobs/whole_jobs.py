@@ -10,7 +10,7 @@ from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_request import request_of
 from gridengine.errors import InvalidValueError
 from gridengine.placement.config_snapshot import PlacementConfig
-from gridengine.placement.requests import Request
+from gridengine.placement.placement_request import Request
 from gridengine.protocols.gdi.bounds import BoundsError, check
 from gridengine.protocols.gdi.requests import Submit
 from gridengine.state.jobs import Job

@@ -16,7 +16,7 @@ from daemons.qmaster.rules.memberships import membership_changes
 from gridengine.kinds import title
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
-from gridengine.placement.requests import category_key
+from gridengine.placement.placement_request import category_key
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
