@@ -324,7 +324,7 @@ def test_what_somebody_else_could_have_written_is_not_read(tmp_path: Path) -> No
     place = tmp_path / "calls"
     place.mkdir(mode=0o770)
     place.chmod(0o770)
-    with pytest.raises(worker.Unsafe, match="with the mode 0700"):
+    with pytest.raises(worker.UnsafeFileError, match="with the mode 0700"):
         worker.check_private(place)
     (tmp_path / "link").symlink_to("/etc/hostname")
     with pytest.raises(OSError):
@@ -332,7 +332,7 @@ def test_what_somebody_else_could_have_written_is_not_read(tmp_path: Path) -> No
     if os.geteuid() == 0:
         (tmp_path / "theirs").write_text("x")
         os.chown(tmp_path / "theirs", 12345, 12345)
-        with pytest.raises(worker.Unsafe, match="is not yours"):
+        with pytest.raises(worker.UnsafeFileError, match="is not yours"):
             worker.open_own(tmp_path / "theirs")
     done = subprocess.run(
         [sys.executable, "-P", worker.__file__, str(place)], env={"SGE_TASK_ID": "1"}, capture_output=True, text=True

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.program import Failure
+from clients.program import CommandError
 from clients.verifiers import verify_request
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from gridengine.options.option import OptionError
@@ -213,7 +213,7 @@ def test_whatever_a_verifier_leaves_in_its_pipes_a_command_ends(
 ) -> None:
     monkeypatch.setenv("SGE_JSV_TIMEOUT", str(timeout_s))
     request = submission() | {"context": {f"name{number}": "x" * 1000 for number in range(200)}}
-    with pytest.raises(Failure, match=text):
+    with pytest.raises(CommandError, match=text):
         verify_request("qsub", request, [(4, str(script(body.format(left))))])
 
 
@@ -300,7 +300,7 @@ def test_verifiers_of_the_client(
     request = verify_request("qsub", submission(), [(0, path), (4, path)])
     assert request["name"] == "x-red-red"
     assert capsys.readouterr().out.count("seen by") == 2
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(CommandError) as failure:
         verify_request("qsub", submission("later"), [(4, path)])
     assert (failure.value.text, failure.value.status) == ("Unable to run job: not now\nExiting.", 1)
     with pytest.raises(OptionError) as missing:
@@ -310,8 +310,8 @@ def test_verifiers_of_the_client(
         verify_request("qsub", submission(), [(4, f"script:bob@{path}")])
     assert verify_request("qsub", submission(), [(0, "none")]) == submission()
     assert missing.value.text == f'JSV "{tmp_path}/none" is either not a file or not executable'
-    with pytest.raises(Failure, match="ended before its verdict"):
+    with pytest.raises(CommandError, match="ended before its verdict"):
         verify_request("qsub", submission(), [(4, str(script("exit 1")))])
     monkeypatch.setenv("SGE_JSV_TIMEOUT", "1")
-    with pytest.raises(Failure, match="does not answer"):
+    with pytest.raises(CommandError, match="does not answer"):
         verify_request("qsub", submission(), [(4, str(script("sleep 60")))])
