@@ -13,6 +13,7 @@ from clients.admin.errors import AdminError
 from clients.admin.program import app
 from clients.program import show_version
 from gridengine.errors import plain_fault
+from gridengine.extensions import MissingLibraryError
 from gridengine.terminal.standard_output import is_write_error, with_output_check
 
 _REASONS = {
@@ -33,7 +34,7 @@ def main() -> int:
         return _show_version()
     try:
         return app(arguments, standalone_mode=False) or 0
-    except AdminError as refusal:
+    except (AdminError, MissingLibraryError) as refusal:
         return _give_up(str(refusal))
     except TyperException as error:
         return _give_up(f"{plain_reason(error.format_message())} (gridengine --help explains)")

@@ -34,6 +34,9 @@ from clients.admin.local_daemons import (
 from clients.admin.systemd_units import write_units
 from clients.admin.token_input import read_token
 from clients.admin.uninstall import uninstall
+from gridengine.extensions import missing_libraries, require_libraries
+
+_DATABASE = "An accounting database, in a file beside the spool (sge_dbwriter). Default: if its libraries are installed."
 
 
 def init(
@@ -64,9 +67,7 @@ def init(
     alias: Annotated[
         list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
     ] = None,
-    database: Annotated[
-        bool, typer.Option("--arco/--no-arco", help="An accounting database, in a file beside the spool (sge_dbwriter).")
-    ] = True,
+    database: Annotated[bool | None, typer.Option("--arco/--no-arco", help=_DATABASE)] = None,
     memory: Annotated[
         str, typer.Option(help="Count memory of exec hosts (h_vmem): total (of this machine), or a size for each.")
     ] = "",
@@ -87,13 +88,23 @@ def init(
             slots,
             load_thresholds,
             alias or [],
-            database,
+            _with_database(database),
             memory,
         )
     )
     installation = find_installation()
     create_cell(plan, installation, utc_now())
     _print_next_steps(plan, memory, installation)
+
+
+def _with_database(requested: bool | None) -> bool:
+    """Whether the new cell gets a database. MissingLibraryError: the user requests one, and a library is missing."""
+    if requested:
+        require_libraries("arco")
+    if requested is None and (missing := missing_libraries("arco")):
+        typer.echo(f"no accounting database: {missing}")
+        return False
+    return requested is not False
 
 
 def _print_next_steps(plan: CellPlan, memory: str, installation: Installation) -> None:

@@ -32,6 +32,7 @@ from clients.admin.free_ports import free_cell_ports, free_ports
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop, web_of
 from clients.admin.progress import Progress
+from gridengine.extensions import require_libraries
 from gridengine.protocols import web
 
 MASTER = "demo0"
@@ -262,4 +263,6 @@ def demo(
     pages: Annotated[bool, typer.Option("--web", help="With its pages for a browser; it runs until Ctrl-C then.")] = False,
 ) -> None:
     """Run a throw-away cell of three exec hosts on this machine, show its jobs, and leave nothing behind."""
+    if pages:
+        require_libraries("web")
     run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=8 if pages else 7), pages)

@@ -24,7 +24,7 @@ COMMANDS = {
     "restore": ("backup", "restore"),
     "top": ("top", "top"),
     "upgrade": ("upgrade", "upgrade"),
-    "import-sge": ("import_sge", "import_sge"),
+    "import-sge": ("import_sge.command", "import_sge"),
     "ray": ("clusters.commands", "ray"),
     "dask": ("clusters.commands", "dask"),
     "init": ("cell_commands", "init"),

@@ -19,22 +19,27 @@ from clients.admin.installation import find_installation
 from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.socket_request import NoReplyError, ask
+from gridengine.extensions import require_libraries
 from gridengine.protocols import web
 
 
 def start_server(cell: InstalledCell) -> None:
-    """Start the web server on this host if it does not run. AdminError: it cannot start, or the caller may not start it."""
+    """Start the web server on this host if it does not run. AdminError: it cannot start, or the caller may not start it.
+    MissingLibraryError.
+    """
     daemon = web_of(cell)
     if process_of(daemon) is not None or _answers(cell):
         return
     _require_owner(cell)
+    require_libraries("web")
     with Progress(Console(soft_wrap=True)).step(f"starting {daemon}"):
         start(daemon, cell, find_installation())
 
 
 def become_server(cell: InstalledCell) -> NoReturn:
-    """Replace this process by the web server of this host. AdminError: the caller may not start it."""
+    """Replace this process by the web server of this host. AdminError: the caller may not start it. MissingLibraryError."""
     _require_owner(cell)
+    require_libraries("web")
     program = find_installation().program(WEB)
     os.execve(program, [program, "--foreground"], {**os.environ, **cell.environment()})
 

@@ -29,6 +29,7 @@ from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_
 from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
+from gridengine.extensions import missing_libraries
 from gridengine.protocols import arco
 from gridengine.terminal.standard_output import with_output_check
 
@@ -42,6 +43,8 @@ def serve(
     once: Annotated[bool, typer.Option("--once", help="Write all present records, then exit.")] = False,
 ) -> None:
     """Write the reporting file of the cell that SGE_ROOT and SGE_CELL name into its database. SIGTERM ends it."""
+    if missing := missing_libraries("arco"):
+        _exit_with_error(missing)
     os.umask(UMASK)
     try:
         cell = read_cell()

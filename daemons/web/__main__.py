@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,10 +23,13 @@ from daemons.runtime.listener import open_tcp_socket, open_unix_socket
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
-from daemons.web.server import WebServer, tls_context
 from daemons.web.settings import read_settings
+from gridengine.extensions import missing_libraries
 from gridengine.protocols import web
 from gridengine.terminal.standard_output import with_output_check
+
+if TYPE_CHECKING:
+    from daemons.web.server import WebServer
 
 PROGRAM = "sge_web"
 _log = logging.getLogger(__name__)
@@ -36,6 +39,10 @@ def serve(
     foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
 ) -> None:
     """Serve the pages of the cell that SGE_ROOT and SGE_CELL name. SIGTERM ends it."""
+    if missing := missing_libraries("web"):
+        _exit_with_error(missing)
+    from daemons.web.server import WebServer, tls_context  # loads these libraries
+
     os.umask(UMASK)
     try:
         cell = read_cell()

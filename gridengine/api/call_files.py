@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from gridengine.api import worker
 from gridengine.api.task_faults import NotPicklable, OtherPython, RemoteTraceback, ResultTooLarge, TaskFailed
+from gridengine.extensions import missing_libraries
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments."""
@@ -55,7 +56,7 @@ class PrivateDirectory:
 
 def no_cloudpickle() -> str:
     """Instructions for a Python without the library: the cell's own Python has it."""
-    text = f"functions are sent to jobs with the library cloudpickle, which {sys.executable} lacks: pip install cloudpickle"
+    text = f"functions are sent to jobs by cloudpickle: {missing_libraries('api')}"
     prefix = next((parent.parent for parent in Path(__file__).resolve().parents if parent.name == "releases"), None)
     own = sorted(prefix.glob("libraries/*/bin/python3")) if prefix is not None else []
     return f"{text}, or use the Python of this installation, {own[-1]}" if own else text

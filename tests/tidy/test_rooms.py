@@ -13,24 +13,33 @@ from tests.tidy.sources import ROOT, Source, table_of
 
 PROGRAMS = ("gridengine", "daemons", "shepherd", "clients")
 
+#: files of the core that load modules by name: why
+LOADERS = {
+    "clients/admin/program.py": "the one place where the core finds extensions: sub-commands, loaded on their call",
+    "clients/configure/__init__.py": "modules of that package",
+    "daemons/runtime/lazy_modules.py": "libraries",
+    "daemons/runtime/ray_session.py": "the class of an actor",
+}
+
 
 class Room(NamedTuple):
-    """A row of the table. `libraries`: the files that may import each, none for all."""
+    """A row of the table. `part`: core or extension; `libraries`: the files that may import each, none for all."""
 
+    part: str
     rooms: frozenset[str]
     libraries: dict[str, frozenset[str]]
 
 
 def _row(cells: list[str]) -> tuple[str, Room]:
-    name, rooms, libraries = cells
+    name, part, rooms, libraries = cells
     allowed = {}
     for words in filter(None, libraries.split(", ")):
         library, _, files = words.partition(" in ")
         allowed[library] = frozenset(file.strip("`") for file in files.split())
-    return name.strip("`"), Room(frozenset(each.strip("`") for each in rooms.split(", ") if each), allowed)
+    return name.strip("`"), Room(part, frozenset(each.strip("`") for each in rooms.split(", ") if each), allowed)
 
 
-TABLE = dict(_row(cells) for cells in table_of("docs/architecture.md", "room", "imports", "libraries"))
+TABLE = dict(_row(cells) for cells in table_of("docs/architecture.md", "room", "part", "imports", "libraries"))
 
 
 def room_of(path: str) -> str:
@@ -67,6 +76,10 @@ def faults_of(source: Source) -> list[str]:
     return faults
 
 
+def loads_by_name(source: Source) -> bool:
+    """Whether a file imports a function that loads modules by name, or calls the built-in one."""
+    return any(module in ("importlib", "importlib.import_module") for module in _imported(source)) or "__import__(" in source.text
+
 
 def test_rooms_import_what_their_rows_allow() -> None:
     assert [fault for source in Source.of(*PROGRAMS) for fault in faults_of(source)] == []
@@ -82,6 +95,9 @@ def test_rooms_import_what_their_rows_allow() -> None:
         ("daemons/qmaster/serve/actor.py", "import ray", None),
         ("gridengine/values/units.py", "from gridengine.placement.use import Use", "may not import gridengine/placement"),
         ("shepherd/run.py", "import psutil", "shepherd may not import psutil"),
+        ("clients/qsub.py", "def f():\n    from gridengine.api import Cell", "clients may not import gridengine/api"),
+        ("clients/qsub.py", "from gridengine.api.wire import Answer", None),
+        ("clients/admin/doctor.py", "from clients.admin.arco.tables import as_json", "may not import clients/admin/arco"),
     ],
 )
 def test_a_wrong_import_is_seen(path: str, text: str, fault: str | None) -> None:
@@ -91,3 +107,17 @@ def test_a_wrong_import_is_seen(path: str, text: str, fault: str | None) -> None
 
 def test_every_room_of_the_table_is_there() -> None:
     assert [room for room in TABLE if not (ROOT / room).exists()] == []
+
+
+def test_a_room_is_core_or_extension() -> None:
+    assert {name: row.part for name, row in TABLE.items() if row.part not in ("core", "extension")} == {}
+
+
+def test_no_room_of_the_core_may_import_an_extension() -> None:
+    core = {name: row for name, row in TABLE.items() if row.part == "core"}
+    assert [(name, each) for name, row in core.items() for each in row.rooms if TABLE[each].part == "extension"] == []
+
+
+def test_the_core_loads_modules_by_name_in_the_stated_files() -> None:
+    core = (source for source in Source.of(*PROGRAMS) if TABLE[room_of(source.path)].part == "core")
+    assert {source.path for source in core if loads_by_name(source)} == set(LOADERS)

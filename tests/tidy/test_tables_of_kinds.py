@@ -18,7 +18,7 @@ FEWEST = 3
 #: table -> why it stands where it does
 KEPT = {
     "clients/admin/completion.py": "its keys are what arguments of commands are, jobs and files among them",
-    "clients/admin/import_sge_objects.py": "what objects of other versions have otherwise, not what a kind is",
+    "clients/admin/import_sge/objects.py": "what objects of other versions have otherwise, not what a kind is",
     "daemons/qmaster/decide/configuration/complex_settings.py": "which attributes of an object are lists of complexes,"
     " not what its kind is",
     "daemons/web/pages/configuration.py": "nouns of pages, where qconf and the manual have shorter ones",

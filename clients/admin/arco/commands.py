@@ -21,6 +21,7 @@ from clients.admin.arco.prompt import run_prompt
 from clients.admin.arco.tables import as_json, pivot_rows, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
 from clients.admin.errors import AdminError
+from gridengine.extensions import require_libraries
 from gridengine.protocols import arco as contract
 from gridengine.protocols.arco_rows import csv_text
 
@@ -39,6 +40,7 @@ def select_cell(
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
     """Select the cell for all sub-commands."""
+    require_libraries("arco")
     context.obj = DbwriterClient(read_cell(cell_of_environment(root, name)))
 
 

@@ -1,4 +1,4 @@
-"""The wheel and the Debian package, built from this checkout and installed where nothing of the project is.
+"""The wheel, the core alone and the Debian package, built from this checkout and installed where nothing of the project is.
 
 The wheel goes into an empty environment, the package into a host of its own: a copy of this machine's system that lies in
 memory, without what is in /opt, so that what dpkg does there happens nowhere else.
@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.architecture import architecture
+from gridengine.extensions import LIBRARIES
 from tests import needs
 from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run
 
@@ -86,6 +87,27 @@ def test_a_wheel_brings_the_programs(source: Path, tmp_path: Path) -> None:
     assert (environment / "include" / "drmaa.h").exists()
     (tmp_path / "link").symlink_to(environment / "bin" / "qstat")
     assert must([str(tmp_path / "link"), "-help"], cwd=tmp_path, env=outside).startswith("SGE 8.1.9\n")
+
+
+@pytest.mark.apart
+def test_the_core_alone_runs_a_cell(source: Path, tmp_path: Path) -> None:
+    programs = tmp_path / "core" / "bin"
+    must([PYTHON, "-m", "venv", str(programs.parent)])
+    install = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check", "--constraint", "requirements.lock"]
+    must([*install, "--upgrade", "pip"], cwd=source)
+    must([*install, "--no-compile", "."], cwd=source)
+    installed = {name.lower() for name in re.findall(r"^([^=\n]+)==", must([str(programs / "pip"), "freeze"]), re.MULTILINE)}
+    assert "ray" in installed
+    assert installed.isdisjoint(name.partition("[")[0] for libraries in LIBRARIES.values() for name in libraries)
+    outside = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    shown = must([str(programs / "gridengine"), "demo"], cwd=tmp_path, env=outside)
+    assert "all.q@demo3" in shown and "exit_status  0" in shown
+    commands = {"sge_web": "web", "sge_dbwriter": "arco", "gridengine demo --web": "web", "gridengine arco list": "arco"}
+    for command, extension in commands.items():
+        name, *arguments = command.split()
+        done = run([str(programs / name), *arguments], cwd=tmp_path, env=outside)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert done.stderr.startswith(f"{name}: the extension {extension} needs the libraries ")
 
 
 class BareHost:

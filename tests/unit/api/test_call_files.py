@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from gridengine.api.call_files import PrivateDirectory, pickled
-from gridengine.api.task_faults import NotPicklable
+from gridengine.api.call_files import PrivateDirectory
 
 
 def test_a_directory_is_removed_although_a_task_still_makes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,9 +24,3 @@ def test_a_directory_is_removed_although_a_task_still_makes_a_file(tmp_path: Pat
     monkeypatch.setattr(shutil, "rmtree", meets_a_task)
     directory.remove()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_python_without_cloudpickle_gets_an_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(NotPicklable, match="lacks: pip install cloudpickle"):
-        pickled(lambda: 1, "a function")

@@ -1,7 +1,7 @@
 """Import of the accounting file of an old cell: sent to the qmaster page by page, so that qacct finds its jobs.
 
 Owns the pages. The qmaster skips known records, so that an interrupted import can be repeated. The accounting database reads the
-file itself (`gridengine arco import`). Called by `import_sge`. Source: QA-5; adr/0159.
+file itself (`gridengine arco import`). Called by `command`. Source: QA-5; adr/0159.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The configuration of a Grid Engine to import, as texts: from a directory, or from its own qconf.
 
 Owns the files and the options of qconf for each kind of object, and the other data of the old cell. Must not parse the texts:
-`import_sge_objects` does. Called by `import_sge`. Source: util/upgrade_modules/save_sge_config.sh of 8.1.9 (O); qconf(1);
-adr/0159.
+`objects` does. Called by `command`. Source: util/upgrade_modules/save_sge_config.sh of 8.1.9 (O); qconf(1); adr/0159.
 """
 
 from __future__ import annotations

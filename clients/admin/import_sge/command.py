@@ -1,8 +1,7 @@
 """`gridengine import-sge`: import of an existing Grid Engine's configuration and accounting file.
 
-Owns the order of the steps and the output. `import_sge_sources` owns the old texts, `import_sge_objects` their conversion,
-`import_sge_queues` the merge of queues of one host. The qmaster decides which changes are refused. Called by `program`. Source:
-IN-4; adr/0159; docs/moving.md.
+Owns the order of the steps and the output. `sources` owns the old texts, `objects` their conversion, `queues` the merge of queues
+of one host. The qmaster decides which changes are refused. Called by `program`. Source: IN-4; adr/0159; docs/moving.md.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from clients.admin.cell_directory import Objects, changes_between
 from clients.admin.changes import carry_out_changes, plan_changes
 from clients.admin.errors import AdminError
 from clients.admin.host_objects import quota_references, without_host
-from clients.admin.import_sge_accounting import import_accounting, raise_job_numbers
-from clients.admin.import_sge_objects import convert_objects
-from clients.admin.import_sge_queues import merge_queues
-from clients.admin.import_sge_sources import OldCell, read_live, read_saved
+from clients.admin.import_sge.accounting import import_accounting, raise_job_numbers
+from clients.admin.import_sge.objects import convert_objects
+from clients.admin.import_sge.queues import merge_queues
+from clients.admin.import_sge.sources import OldCell, read_live, read_saved
 from clients.admin.local_daemons import has_database
 from clients.admin.qmaster_requests import read_objects, select_cell
 from gridengine.kinds import title

@@ -1,6 +1,6 @@
 """Merge of cluster queues of one host each into one cluster queue, with overrides for hosts with other values.
 
-Owns the choice of queues to merge, and the references to them: subordinate lists and quotas. Pure. Called by `import_sge`.
+Owns the choice of queues to merge, and the references to them: subordinate lists and quotas. Pure. Called by `command`.
 Source: IN-4; adr/0159.
 """
 

@@ -1,7 +1,7 @@
 """Conversion of objects of an old Grid Engine to objects of this system: converted, changed, or rejected.
 
 Owns the differences between the systems, and the remarks on them. Pure, except for a check whether a verifier is a program here.
-Must not contact the qmaster, which validates the result. Called by `import_sge`. Source: adr/0159.
+Must not contact the qmaster, which validates the result. Called by `command`. Source: adr/0159.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from clients.admin.cell_directory import Objects
-from clients.admin.import_sge_sources import OldCell, OldText
+from clients.admin.import_sge.sources import OldCell, OldText
 from gridengine.config import KINDS
 from gridengine.config.scheduler import PARAMETERS
 from gridengine.errors import ConfigError, InvalidValueError
