@@ -19,7 +19,7 @@ from clients.admin.cell import CellFiles
 from clients.admin.errors import AdminError
 from clients.admin.free_ports import free_cell_ports
 from clients.admin.host_consumables import memory_size
-from clients.admin.machine import Machine, this_machine
+from clients.admin.host_resources import Machine, this_machine
 from gridengine.files import bootstrap
 
 #: The registered port of Grid Engine. The second, of sge_execd, is not needed here; the third is Ray's.

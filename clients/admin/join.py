@@ -29,8 +29,8 @@ from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
 from clients.admin.creation import write_settings
 from clients.admin.errors import AdminError
+from clients.admin.host_resources import Machine, this_machine
 from clients.admin.installation import Installation
-from clients.admin.machine import Machine, this_machine
 from clients.admin.new_file import write_new
 from clients.admin.sge_root import provide
 from gridengine.errors import InvalidValueError, UnavailableError

@@ -23,8 +23,8 @@ from daemons.runtime.cell import Cell, CellError, read_cell
 from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, run_until_stopped
 from daemons.runtime.keys import exec_host_keys, install_offered_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release
-from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
 from gridengine.terminal.standard_output import with_output_check
 

@@ -34,8 +34,8 @@ from daemons.runtime.gateway import Gateway
 from daemons.runtime.messages import about
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
 from daemons.runtime.ray_node import RayNode, RayNodeError, worker_spec
+from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release, ray_version
-from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from daemons.runtime.locks import try_lock
+from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import hold_release, own_release
-from daemons.runtime.renewal import Renewal
 from gridengine.errors import GridEngineError
 
 _PR_SET_PDEATHSIG = 1

@@ -21,6 +21,7 @@ from daemons.qmaster.serve.replication.leader_link import LEASE, PARTICIPANT_SOC
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.file_sync import FILES, FileSync
 from daemons.qmaster.shadow.handover import ACCEPT_HANDOVER, TakeoverRequest, find_write_error, hand_over_when_unwritable
+from daemons.qmaster.shadow.lease_renewal import LeaderTerm
 from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.participant_socket import serve_local_requests
 from daemons.qmaster.shadow.promotion import become_leader, own_voter, position, shadow_directory, voters
@@ -28,7 +29,6 @@ from daemons.qmaster.shadow.release_reports import collect_release_reports, rele
 from daemons.qmaster.shadow.replica import Replica
 from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.shadow.shadow_gateway import serve_commands
-from daemons.qmaster.shadow.term import LeaderTerm
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellError
@@ -37,7 +37,7 @@ from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.lease_voter import VOTE_RECORD
 from daemons.runtime.peers import PeerHandler, Peers, PeerUnreachableError, serve_peers
-from daemons.runtime.renewal import Renewal
+from daemons.runtime.reexec import Renewal
 from gridengine.errors import plain_fault
 from gridengine.protocols.lease import LEASE_S, RENEW_S
 

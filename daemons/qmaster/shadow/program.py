@@ -19,7 +19,7 @@ from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import install_offered_keys, own_keys
 from daemons.runtime.peers import wait_for_candidate_hosts
-from daemons.runtime.renewal import Renewal
+from daemons.runtime.reexec import Renewal
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from daemons.runtime.peers import Peers, PeerUnreachableError
+from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release
-from daemons.runtime.renewal import Renewal
 from gridengine.protocols.protocol import PROTOCOL
 
 _RESTART = b"restart"

@@ -12,7 +12,7 @@ from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_client import QmasterClient, read_credentials
-from daemons.runtime.renewal import Renewal
+from daemons.runtime.reexec import Renewal
 from gridengine.errors import plain_fault
 
 _RETRY_S = 1.0

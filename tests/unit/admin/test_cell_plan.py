@@ -11,7 +11,7 @@ import pytest
 from clients.admin.cell_commands import _first_commands
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellOptions, plan_cell
 from clients.admin.errors import AdminError
-from clients.admin.machine import Machine
+from clients.admin.host_resources import Machine
 
 MACHINE = Machine(processors=4, memory=8192, gpus=0)
 

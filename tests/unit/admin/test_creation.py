@@ -16,8 +16,8 @@ from clients.admin.cell_plan import CellOptions, plan_cell
 from clients.admin.certificate import is_key_of, is_signed_by, utc_now
 from clients.admin.creation import create_cell, settings_csh, settings_sh
 from clients.admin.errors import AdminError
+from clients.admin.host_resources import Machine
 from clients.admin.installation import Installation
-from clients.admin.machine import Machine
 from clients.admin.sge_root import library_of, provide
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.configuration import Configuration

@@ -18,9 +18,9 @@ from clients.admin.certificate import is_key_of, is_signed_by, make_request, nam
 from clients.admin.creation import create_cell
 from clients.admin.errors import AdminError
 from clients.admin.host_keys import authority_of
+from clients.admin.host_resources import Machine
 from clients.admin.installation import Installation
 from clients.admin.join import join_cell
-from clients.admin.machine import Machine
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.joining import REPEAT_S, JoinedHost, JoinRecord, JoinToken, encode_record, parse_token, read_record
 from tests.harness import Cell

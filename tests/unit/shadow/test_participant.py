@@ -14,7 +14,7 @@ from daemons.qmaster.shadow.participant import Participant
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import Keys
-from daemons.runtime.renewal import Renewal
+from daemons.runtime.reexec import Renewal
 
 PATIENCE_S = 60.0
 

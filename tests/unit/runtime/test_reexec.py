@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from daemons.runtime import renewal
-from daemons.runtime.renewal import Renewal
+from daemons.runtime import reexec as renewal
+from daemons.runtime.reexec import Renewal
 from tests.unit.played_process import PlayedProcess
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin import machine
+from clients.admin import host_resources as machine
 
 
 @pytest.fixture(autouse=True)
