@@ -18,7 +18,7 @@ from gridengine.protocols.arco_rows import truncate
 
 
 class AnswerLimits(NamedTuple):
-    """Limits of an answer: rows, bytes of the text of all rows, characters of one text (0: no limit)."""
+    """Limits of an answer: `rows`, `bytes` of the text of all rows, characters of one text (`text_length`, 0: no limit)."""
 
     rows: int = arco.ROWS
     bytes: int = arco.ANSWER_BYTES

@@ -34,8 +34,8 @@ class SchemaError(CorruptDataError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a query. `types`: of each column, number text time interval or flag. `rows` are fetched lazily, and the
-    iteration may raise DatabaseError."""
+    """The result of a query. `columns`: their names; `types`: of each column, number text time interval or flag. `rows` are
+    fetched lazily, and the iteration may raise DatabaseError."""
 
     columns: list[str]
     types: list[str]
@@ -44,7 +44,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """Limits of a query: bytes of memory, bytes of temporary files, seconds."""
+    """Limits of a query: bytes of `memory`, bytes of temporary files (`disk`), seconds (`timeout_s`)."""
 
     memory: int
     disk: int

@@ -32,7 +32,8 @@ _JOB_VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """`variable` of an object over an interval, computed by a SELECT of parent, start and value; $1 and $2 are the range."""
+    """`variable` of an `object` over an `interval`, computed by `select`, a SELECT of parent, start and value; $1 and $2 are the
+    range."""
 
     object: str
     interval: str

@@ -19,16 +19,20 @@ MAX_REJECTIONS_SHOWN = 20
 
 @dataclass(slots=True)
 class FileImport:
-    """One file. `state`: waiting, running, done, or the error message; `bytes` of `size` are read."""
+    """One file, `path`. `state`: waiting, running, done, or the error message; `bytes` of `size` are read."""
 
     path: Path
     state: str = "waiting"
     bytes: int = 0
     size: int = 0
+    #: number of records that were new
     records: int = 0
+    #: number of records that the database had already
     known: int = 0
+    #: number of lines that are no records; `rejected`: the first of these, (line number, reason) each
     rejections: int = 0
     rejected: list[tuple[int, str]] = field(default_factory=list)
+    #: the first end of a task in the file, epoch seconds, 0 for none; `end`: the last one
     begin: float = 0.0
     end: float = 0.0
     """Epoch seconds: the first and the last end of a job; derived values of this range are recomputed."""

@@ -42,7 +42,8 @@ class QueryError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a query. `type`: text, number, integer or time; `default` None: the field is mandatory."""
+    """A field of a query. `type`: text, number, integer or time; `label`: for people, "" for none; `default` None: the field
+    is mandatory."""
 
     name: str
     type: str = "text"
@@ -52,7 +53,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`sql` names its fields as `$NAME`; `type`: simple or advanced, `view`: table, pivot or graphic, as ARCo calls them.
+    """`sql` names its `fields` as `$NAME`; `type`: simple or advanced, `view`: table, pivot or graphic, as ARCo calls them.
 
     `pivot`: the columns that become `rows`, `columns` and cells (`values`); `plot`: the client's plot of the answer.
     """

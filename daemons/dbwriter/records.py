@@ -25,7 +25,8 @@ class InvalidRecordError(CorruptDataError):
 
 
 class JobKey(NamedTuple):
-    """A job, task or slave task. Job numbers repeat after years; the time of submission (epoch s) makes the key unique."""
+    """A `job`, `task` or slave task (`pe_task`: its name). Job numbers repeat after years; the time of submission (`submitted`,
+    epoch s) makes the key unique."""
 
     job: int
     task: int
@@ -35,7 +36,7 @@ class JobKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """The fields of a record about the job itself."""
+    """The fields of a record about the job itself. `key`: of the job, task or slave task of the record."""
 
     key: JobKey
     name: str
@@ -49,7 +50,7 @@ class JobFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskUsage:
-    """The usage of a task. `values`: by column of `sge_job_usage` without its prefix; `requests`: variable, value."""
+    """The usage of a task of `job`. `values`: by column of `sge_job_usage` without its prefix; `requests`: variable, value."""
 
     job: JobFacts
     time: float
@@ -59,7 +60,7 @@ class TaskUsage:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """An entry of the job log. Times are epoch seconds."""
+    """An entry of the log of `job`. `event`: its name; `state`: of the job then, since `state_time`. Times are epoch seconds."""
 
     job: JobFacts
     time: int
@@ -73,7 +74,8 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Values of a host, or of a queue instance (`queue`, `host`), at a time: name, text, number, capacity."""
+    """Values of a host, or of a queue instance (`queue`, `host`), at a time. `values`: (name, text, number or None, capacity or
+    None) each."""
 
     queue: str
     host: str
@@ -83,25 +85,32 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A node of the share tree at a time, field by field."""
+    """A node of the share tree at a time. `fields`: in the order of the reporting file, the times in epoch seconds."""
 
     fields: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReservationKey:
+    """An advance reservation: its `number`, and the time when it was `submitted` (epoch s), since numbers repeat after years."""
+
     number: int
     submitted: int
 
 
 @dataclass(frozen=True, slots=True)
 class NewReservation:
+    """A new advance reservation, `key`."""
+
     key: ReservationKey
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReservationAttributes:
+    """The attributes of the advance reservation `key` from a time on. `start`, `end`: epoch s; `resources`: (variable, value)
+    each."""
+
     key: ReservationKey
     time: int
     name: str
@@ -114,6 +123,8 @@ class ReservationAttributes:
 
 @dataclass(frozen=True, slots=True)
 class ReservationEvent:
+    """An entry of the log of the advance reservation `key`. `event`: its name; `state`: code of the reservation."""
+
     key: ReservationKey
     time: int
     state: str
@@ -124,6 +135,8 @@ class ReservationEvent:
 
 @dataclass(frozen=True, slots=True)
 class ReservationUsage:
+    """The slots of a queue instance that the advance reservation `key` held."""
+
     key: ReservationKey
     time: int
     queue: str

@@ -20,7 +20,8 @@ _MONTH, _YEAR = 31, 366
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """The days for which a table of values keeps its rows. `variables`: the rule applies to these only; empty: to all."""
+    """The `days` for which a `table` of values keeps its rows. `prefix`: of its columns. `variables`: the rule applies to these
+    only; empty: to all."""
 
     table: str
     prefix: str

@@ -32,7 +32,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive lines without line ends, and the position after them. `gap`: a message about lost lines, or ""."""
+    """Consecutive `lines` without line ends, and the `position` after them. `gap`: a message about lost lines, or ""."""
 
     lines: list[bytes]
     position: Position

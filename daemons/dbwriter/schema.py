@@ -18,7 +18,7 @@ _DIRECTORY = Path(__file__).parent / "schema"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the schema, and the SQL that upgrades the previous version to it."""
+    """Version `id` of the schema, and the SQL (`sql`) that upgrades the previous version to it."""
 
     id: int
     name: str

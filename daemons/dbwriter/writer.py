@@ -48,7 +48,9 @@ Rejected = tuple[int, str, str]
 
 @dataclass(slots=True)
 class WriterState:
-    """The status of the writer. `fault`: the error after which it retries, or ""; `unread_bytes`: of the reporting file."""
+    """The status of the writer. `schema`: version of the database, 0 before the first connection; `lines`: number of lines
+    written since the start; `ready`: the database is open. `fault`: the error after which it retries, or ""; `unread_bytes`: of
+    the reporting file."""
 
     schema: int = 0
     lines: int = 0

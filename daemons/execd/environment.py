@@ -39,7 +39,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class TaskPaths:
-    """Paths of this task on this host, and its interpreter."""
+    """Paths of this task on this host (`directory`: of its own files), and its interpreter."""
 
     directory: str
     script: str

@@ -18,7 +18,8 @@ _STREAM_FLAGS = {"stdin": "i", "stdout": "o", "stderr": "e"}
 
 @dataclass(frozen=True, slots=True)
 class StagedStream:
-    """One stream: source or destination of its file, and its temporary path on the execution host."""
+    """One stream: source or destination of its file (`path` on `host`), and its temporary path on the execution host
+    (`tmp_path`)."""
 
     host: str
     path: str

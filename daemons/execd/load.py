@@ -24,8 +24,8 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Measurements of the operating system. Loads as in uptime(1); memory and swap in bytes; cpu in percent of all cores;
-    `topology`: of the processors that are online.
+    """Measurements of the operating system. `load`: of the last 1, 5 and 15 minutes; `memory_total`, `memory_free`, `swap_total`,
+    `swap_free`: bytes; `cpu_percent`: of all cores; `topology`: of the processors that are online.
     """
 
     load: tuple[float, float, float]

@@ -27,7 +27,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """The restraints of one task. `kind`: `set`, `env` or `pe` of -binding; `processors`: the kernel's numbers of its cores.
+    """The restraints of one task. `kind`: `set`, `env` or `pe` of -binding; `cores`: as (socket, core) each, none without a
+    binding; `processors`: the kernel's numbers of its cores; `topology`: of the host with these cores in lower case, "" without a
+    binding.
 
     `cgroups`: None unless USE_CGROUPS is on. `gpus`: numbers of its GPUs.
     """

@@ -42,7 +42,7 @@ _IDLE_S, _ASK_S = 30, 10
 
 
 class Greeting(msgspec.Struct):
-    """A client's first line; its other fields are for the session."""
+    """A client's first line: a `ticket` for the session of `task`. Its other fields are for the session."""
 
     task: TaskKey
     ticket: str

@@ -26,7 +26,8 @@ PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
 @dataclass(frozen=True, slots=True)
 class HostSite:
-    """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs.
+    """One exec host. `root`, `cell`: SGE_ROOT and SGE_CELL; `spool`: the host's spool directory; `architecture`: of its programs.
+    `inherited`: the environment in which the daemon was started; `binary_path`: its programs.
 
     `process_share`: the number of processes that one job, or one user, may have unless H_MAXPROC is set.
     """

@@ -20,7 +20,8 @@ _TILDE = re.compile(r"~([^/]*)")
 
 @dataclass(frozen=True, slots=True)
 class StandardFiles:
-    """Absolute paths; a directory gets the default name added when it is opened. `stderr` None: merged (-j y)."""
+    """Absolute paths; a directory gets the default name (`default_stdout`, `default_stderr`; `default_pe_stdout`,
+    `default_pe_stderr` of the procedures of a PE) added when it is opened. `stderr` None: merged (-j y)."""
 
     stdin: str
     stdout: str

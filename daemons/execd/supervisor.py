@@ -54,7 +54,8 @@ _LAUNCHER_STOP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The Ray cluster of the cell, as named by the qmaster; a new `session` is a new cluster, with another token."""
+    """The Ray cluster of the cell, as named by the qmaster; a new `session` is a new cluster, with another `token`. `head`:
+    "ADDRESS:PORT"."""
 
     session: str
     head: str

@@ -22,7 +22,8 @@ from gridengine.values.topology import Core
 
 
 class TaskRecord(Struct, omit_defaults=True):
-    """Key of the task, the submit time of its job as it was at its start, its cores and GPUs on the host, and its origin."""
+    """A task of this host, `key`. `submitted`: submit time of its job as it was at its start, epoch s. `cores`: (socket, core)
+    each; `gpus`: their numbers; `confinement`: as in `Started`; `origin`: its job and dispatch."""
 
     key: TaskKey
     submitted: float = 0.0

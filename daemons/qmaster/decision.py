@@ -30,6 +30,7 @@ class World(Struct):
     now: float
     #: unique name of a host, None if there is none of this name
     resolve_host: Callable[[str], str | None]
+    #: name of the host of this master
     master_host: str = ""
     admin_user: str = "root"
     #: the time zone of calendars and of times in texts
@@ -56,10 +57,11 @@ Record = tuple[str, list[object]]
 
 
 class Decision(Struct):
-    """Answer and events of one request; a decision without events changes nothing. `world`: the facts of its moment.
+    """The `answer` and the `events` of one request; a decision without events changes nothing. `world`: the facts of its moment.
 
-    `records`: records of the reporting file that no event causes. `receipt`: the key under which the answer is remembered.
-    `why`: job and task -> the reason why this attempt ended or will end, as a text for the log that is not stored.
+    `payloads`: new scripts and environments, by job number; `refused`: the request was refused, and the events are dropped.
+    `records`: records of the reporting file that no event causes. `receipt`: the key under which the answer is remembered. `why`:
+    job and task -> the reason why this attempt ended or will end, as a text for the log that is not stored.
     """
 
     answer: Answer = field(default_factory=Answer)

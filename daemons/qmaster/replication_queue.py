@@ -14,8 +14,8 @@ from daemons.qmaster.spooling.spool import Spool, Transaction
 
 
 class WrittenBatch(NamedTuple):
-    """The transactions written by one flush. `commit`: the commit of the spool that completes them; `rows`: the last rows for the
-    accounting and the reporting file."""
+    """The `transactions` written by one flush. `commit`: the commit of the spool that completes them; `rows`: the last rows for
+    the accounting and the reporting file."""
 
     commit: int
     revision: int

@@ -24,7 +24,7 @@ class NoSuchQueueError(RefusalError):
 
 
 class Selected(Struct):
-    """One selected job, and its selected tasks (None for all)."""
+    """One selected `job`, and its selected tasks (None for all)."""
 
     job: Job
     tasks: Ranges | None = None
@@ -35,7 +35,7 @@ class Unmatched(str):
 
 
 class Selection(Struct):
-    """The outcome for a list of targets, in the order given: each target with its matches, if any."""
+    """The outcome for a list of targets, in the order given. `found`: each target with its matches, if any."""
 
     found: list[tuple[str, list[Selected]]] = field(default_factory=list)
 

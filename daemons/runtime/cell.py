@@ -38,13 +38,13 @@ USUAL_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The settings of one cell. Ports are TCP ports (`execd_port` 0: a free port of `ray_ports`, which is a first and a
-    last port).
+    """The settings of one cell. `root`: SGE_ROOT; `limits`: of requests and connections. Ports are TCP ports (`execd_port` 0: a
+    free port of `ray_ports`, which is a first and a last port).
 
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
     backups that are kept, 0 for none. `shadow_port`: where candidate hosts and voters reach each other; `answers_wait_for`: how
-    many shadow hosts must have a transaction before it is acknowledged (`none`, `one`, `majority`).
-    `json_log`: daemons write `messages.json` beside `messages` (docs/formats/messages.md).
+    many shadow hosts must have a transaction before it is acknowledged (`none`, `one`, `majority`). `json_log`: daemons write
+    `messages.json` beside `messages` (docs/formats/messages.md).
     """
 
     root: Path

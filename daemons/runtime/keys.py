@@ -20,7 +20,8 @@ from gridengine.errors import plain_fault
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of one daemon. `authority`: the certificate of the trusted authority; `make`: the command that makes keys."""
+    """The keys of one daemon, in `directory`. `authority`: the certificate of the trusted authority; `make`: the command that
+    makes keys."""
 
     directory: Path
     authority: Path

@@ -19,7 +19,8 @@ from gridengine.files.bootstrap import PORT_BLOCK
 
 @dataclass(slots=True)
 class PortBlock:
-    """The ports of a Ray node; `release` them when the node has ended. The kernel does so for a process that dies."""
+    """The ports of a Ray node: `node_manager` and `object_manager` of the raylet, `workers` of its actors. `lock`: descriptor of
+    the locked file that reserves them; `release` them when the node has ended. The kernel does so for a process that dies."""
 
     node_manager: int
     object_manager: int

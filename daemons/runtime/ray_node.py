@@ -77,10 +77,11 @@ class RayNodeError(UnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """The specification of a node. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
+    """The specification of a node. `address`: at which other nodes reach it. `port` is the head's; a worker node has `head`
+    ("ADDRESS:PORT") instead.
 
-    `directory` is private to the node and emptied at its start; Ray makes it and its contents accessible to all users, so
-    its parent must not be. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
+    `directory` is private to the node and emptied at its start; Ray makes it and its contents accessible to all users, so its
+    parent must not be. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
     """
 
     name: str
@@ -99,7 +100,8 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """A node that is up: Ray's session (new with every head), the head's "ADDRESS:PORT", the node's id."""
+    """A node that is up. `session`: Ray's, new with every head; `head`: "ADDRESS:PORT" of the head; `node_id`: Ray's id of the
+    node."""
 
     session: str
     head: str

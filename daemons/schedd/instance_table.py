@@ -56,7 +56,8 @@ class InstanceRow:
 
 
 class InstanceGroup(NamedTuple):
-    """Rows of one cluster queue with equal configuration; `kinds`: the same rows by kind of host."""
+    """Rows of one cluster queue with equal configuration (`config`), and its `capacity`; `kinds`: the same rows by kind of host.
+    """
 
     queue: str
     config: InstanceConfig

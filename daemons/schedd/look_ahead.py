@@ -35,7 +35,7 @@ costly."""
 
 
 class Fit(NamedTuple):
-    """Grants that are free from `start` (epoch s) for the whole run time of a job."""
+    """Grants (`granted`) that are free from `start` (epoch s) for the whole run time of a job."""
 
     start: float
     granted: list[Grant]
@@ -43,7 +43,7 @@ class Fit(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """The reservation of a pending task."""
+    """The reservation of a pending task. `fit`: its grants and their start."""
 
     job_id: int
     task_id: int

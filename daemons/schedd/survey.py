@@ -40,8 +40,9 @@ REPORT_MORE_S = 0.1
 
 @dataclass(slots=True)
 class Survey:
-    """The active jobs, the pending jobs in order, and the priorities to report. `looks`: the number of examined jobs.
-    Fields with the names of fields of `Orders` go there."""
+    """The `active` jobs, the `pending` jobs in order, and the `priorities` to report. `reserves`: a pending job may get a
+    reservation. `looks`: the number of examined jobs. `tickets`, `give_up`, `faults`, `next_time`: as in `Orders`, where they go.
+    """
 
     active: list[Active] = field(default_factory=list)
     pending: Iterable[Pending] = ()

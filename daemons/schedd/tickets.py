@@ -26,7 +26,8 @@ SCOPES = ("user", "project", "department", "job")
 
 
 class TicketHolder(NamedTuple):
-    """A job in the policies: its number of running tasks, and whether another task may start. At least one of both holds."""
+    """A `job` in the policies: its number of `running` tasks, and whether another task may start (`is_pending`). At least one of
+    both holds."""
 
     job: Job
     running: int

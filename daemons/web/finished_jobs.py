@@ -23,7 +23,8 @@ _SIGNAL_OFFSET = 128
 
 
 class FinishedTask(NamedTuple):
-    """The last attempt of a task. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`: bytes; `signal`: cause of the end, or 0.
+    """The last attempt of the task `id`, 0 for a job that is not an array. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`:
+    bytes; `signal`: cause of the end, or 0.
 
     `outcome`: a text; `failed`: code of sge_status(5), 0 for none; `failed_text`: the meaning of this code.
     """
@@ -49,7 +50,9 @@ class FinishedTask(NamedTuple):
 
 
 class FinishedRecord(NamedTuple):
-    """A finished job. `tasks`: all that ran, failed tasks first; `attempts`: total number of their runs.
+    """A finished job, `id`. `tasks`: all that ran, failed tasks first; `attempts`: total number of their runs; `failed_tasks`:
+    number of failed tasks. `array`: it has numbered tasks; `requested`: its requests as in the accounting record; `notes`:
+    descriptive fields by label; `finished`: always true, for readers of the JSON form.
 
     `resubmittable`: the qmaster still has the submission of the job. Only then `command`, `cwd`, `stdout` and `stderr` (the
     values of -o and -e) are known.

@@ -32,7 +32,8 @@ GROUPS: dict[str, Callable[[str], bool]] = {
 
 
 class JobRow(NamedTuple):
-    """A running task, or pending tasks of a job with the same reason. `time`: start, else submission, epoch s.
+    """A running task, or pending tasks of a job with the same reason. `id`: number of the job; `state`: state codes; `places`:
+    queue instances. `time`: start, else submission, epoch s.
 
     A finished job has `end_time`, and `failed`: whether the job or one of its tasks failed.
     """
@@ -56,7 +57,8 @@ class JobRow(NamedTuple):
 
 
 class JobFilter(NamedTuple):
-    """A filter and an order, from the address of the page; "" for all. Values may have wildcards."""
+    """A filter and an order, from the address of the page; "" for all. Values may have wildcards. `state`: a name of `GROUPS`;
+    `find`: a text to search for; `sort`: a column of `JobRow`, with `-` in front in reverse order."""
 
     state: str = ""
     find: str = ""
@@ -82,7 +84,7 @@ class JobFilter(NamedTuple):
 
 
 class SelectedRows(NamedTuple):
-    """The selected rows, in order, and the number of rows in each group, regardless of the selected state.
+    """The selected rows, in order, and the number of rows in each group (`counts`), regardless of the selected state.
 
     `rows` may be a view, which is valid until the next await.
     """

@@ -20,7 +20,7 @@ _LEVELS = ("C", "E", "W", "I")
 
 
 class Message(NamedTuple):
-    """A line. `time`: as written; `level`: I, W, E or C, "" for other lines, such as the text of a crash."""
+    """A line. `time`, `thread`: as written; `level`: I, W, E or C, "" for other lines, such as the text of a crash."""
 
     time: str
     thread: str

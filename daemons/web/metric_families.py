@@ -187,7 +187,8 @@ def reservations(state: State) -> Iterator[Metric]:
 
 
 class SpoolFigures(NamedTuple):
-    """The disk of the qmaster's spool in bytes, and when the last daily backup was made (epoch s, 0 for none)."""
+    """The disk of the qmaster's spool (`free` bytes of `size`), and when the last daily backup was made (`backup`, epoch s, 0 for
+    none)."""
 
     free: int
     size: int

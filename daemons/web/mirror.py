@@ -30,7 +30,7 @@ _PAUSE_S = 0.5
 
 
 class MirroredChange(NamedTuple):
-    """A transaction that was just applied.
+    """A transaction that was just applied, and what its events affected (`affected`).
 
     `whole`: the complete state was replaced; then `events` is empty.
     """

@@ -20,8 +20,8 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """`names`: of the server, for browsers; links have the first name. `certificate`, `key`: files of a certificate that browsers
-    trust; None: other hosts get the certificate of this host."""
+    """`address`, `port`: at which the server listens; `names`: of the server, for browsers; links have the first name.
+    `certificate`, `key`: files of a certificate that browsers trust; None: other hosts get the certificate of this host."""
 
     address: str
     port: int

@@ -21,7 +21,8 @@ _SERVED = frozenset((".css", ".js", ".svg", ".txt"))
 
 
 class StaticFile(NamedTuple):
-    """A file in the form of the answer. `tag`: the beginning of its hash."""
+    """A file in the form of the answer: `body`, and `compressed` with gzip. `content_type`: of HTTP. `tag`: the beginning of its
+    hash."""
 
     content_type: str
     body: bytes

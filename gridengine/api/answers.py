@@ -28,7 +28,7 @@ class StreamEnded(GridError):
 
 
 class SubmittedJob(NamedTuple):
-    """A submitted job. `tasks`: the task numbers of an array as ranges, otherwise ""."""
+    """A submitted job. `id`: its number. `tasks`: the task numbers of an array as ranges, otherwise ""."""
 
     id: int
     name: str
@@ -51,7 +51,8 @@ class JobEnd(NamedTuple):
 
 
 class ListedJob(NamedTuple):
-    """A row of the job list. `state`: state codes of qstat; `time`: epoch s of the start, of the submission while pending.
+    """A row of the job list. `id`: number of the job. `state`: state codes of qstat; `time`: epoch s of the start, of the
+    submission while pending.
 
     `instances`: granted (queue instance, slots), the master's first, () while pending; `tasks`: task number, or the pending
     ranges, of an array job, otherwise "".
@@ -69,7 +70,8 @@ class ListedJob(NamedTuple):
 
 
 class CellEvent(NamedTuple):
-    """An event. `type`, `action`: see docs/gdi.md; `name`: of the object; `data`: the object after the event."""
+    """An event. `number`: increases with each event. `type`, `action`: see docs/gdi.md; `name`: of the object; `data`: the object
+    after the event."""
 
     number: int
     type: str

@@ -129,7 +129,7 @@ def read_outcomes(directory: Path, name: str, location: TaskLocation) -> list[An
 
 
 class Raised(NamedTuple):
-    """An exception that a call raised."""
+    """`error`: an exception that a call raised."""
 
     error: BaseException
 

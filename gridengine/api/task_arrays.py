@@ -35,7 +35,8 @@ _LOG_CHARACTERS = 2000
 
 
 class ArrayOptions(NamedTuple):
-    """The common options of all arrays of an executor. `job`: fields of a job; `host_patience`: s for which a host may be lost.
+    """The common options of all arrays of an executor. `python`: path of the interpreter on the hosts; `most_bytes`: maximum size
+    of the results of a task, or of a chunk. `job`: fields of a job; `host_patience`: s for which a host may be lost.
 
     `retry_on`: exceptions of functions after which a chunk is retried.
     """

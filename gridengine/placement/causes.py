@@ -58,8 +58,8 @@ _TEXTS = {
 
 
 class Cause(Struct, omit_defaults=True):
-    """A kind of cause: a sentence, some of its reasons, and their number; `holders`: some of the tasks that hold the
-    missing resource, and their number."""
+    """A kind of cause: a sentence, some of its `reasons`, and their number `count`; `holders`: some of the tasks that hold the
+    missing resource, and their number `holder_count`."""
 
     kind: str
     text: str

@@ -23,7 +23,8 @@ from gridengine.values.instance_name import host_of
 
 
 class Explanation(Struct, omit_defaults=True):
-    """`change.now`: the job could start at once. `expected_start`: epoch s, 0 if unknown."""
+    """`causes`: why the job waits, by kind. `change`: the smallest change with which it could start, None for none; `change.now`:
+    the job could start at once. `expected_start`: epoch s, 0 if unknown."""
 
     causes: list[Cause]
     change: Change | None = None

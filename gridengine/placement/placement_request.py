@@ -72,6 +72,7 @@ class Request:
     project: str
     exempt: bool
     """Resource quotas do not apply."""
+    #: -now y
     immediate: bool
     hard: tuple[Demand, ...]
     """Hard requests, without hostname and without the requests of the master alone."""
@@ -79,6 +80,7 @@ class Request:
     """Requests for JOB consumables; for a parallel job only the master's instance must satisfy them (CX-38)."""
     soft: tuple[Demand, ...]
     hosts: tuple[Demand, ...]
+    #: names of the hard requests, `hostname` among them
     names: frozenset[str]
     consumed: dict[str, tuple[float, bool]]
     """Name -> (amount, booked once a job), without slots."""
@@ -96,6 +98,7 @@ class Request:
     """The rule of -alloc, or ""."""
     parallel: bool
     """The job may use several slots."""
+    #: accepted numbers of slots, as (first, last) each, one slot for a job that is not parallel
     slot_ranges: SlotRanges
     checkpoint: str
     duration: float

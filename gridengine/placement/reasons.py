@@ -81,8 +81,8 @@ DETAILED_TEXTS = {
 
 
 class Violation(NamedTuple):
-    """A reached threshold: complex name, codes of level and source such as `hl` ("" without a value), the value as printed
-    or "", the threshold as configured, the fulfilled relation."""
+    """A reached threshold of the complex `name`. `codes`: level and source such as `hl`, "" without a value; `value`: as printed,
+    or ""; `threshold`: as configured; `relop`: the fulfilled relation."""
 
     name: str
     codes: str
@@ -97,8 +97,8 @@ class Violation(NamedTuple):
 
 
 class Exceeded(NamedTuple):
-    """A limit of a resource quota rule: its consumers, the rule as `set/rule`, the used amount (None for a fixed
-    attribute)."""
+    """A limit of a resource quota rule: its `consumers`, the `rule` as `set/rule`, `entry` of its complex, the `limit`, the
+    `used` amount (None for a fixed attribute)."""
 
     consumers: str
     rule: str
@@ -113,7 +113,8 @@ class Exceeded(NamedTuple):
 
 
 class ReservedFor(NamedTuple):
-    """Resources reserved for `label`, a job or reservation: until when, in seconds from now, or from when on if not begun."""
+    """Resources reserved for `label`, a job or reservation. `seconds` from now: until the end if `has_begun`, otherwise until the
+    begin."""
 
     label: str
     has_begun: bool
@@ -125,11 +126,11 @@ class ReservedFor(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A refusal: a code of TEXTS and its details, as far as the code uses them.
+    """A refusal: a `code` of TEXTS and its details, as far as the code uses them.
 
-    place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: the available
-    amount, as data; asked: the requests of -l as they begin a sentence; other: the user, PE, project, calendar or last
-    error of an instance that causes the refusal; number: of attempts, tasks, slots, or of a reservation.
+    `place`: queue, queue instance, host or PE that refuses; `level`: g, h or q; `resource`: complex name; `left`: the available
+    amount, as data; `asked`: the requests of -l as they begin a sentence; `other`: the user, PE, project, calendar or last error
+    of an instance that causes the refusal; `number`: of attempts, tasks, slots, or of a reservation.
     """
 
     code: str

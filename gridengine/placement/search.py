@@ -22,7 +22,7 @@ _CALENDAR_CHANGES = 20
 
 
 class FreeWindow(NamedTuple):
-    """A free window and the grants in it. Times: epoch seconds."""
+    """A free window from `start` to `end`, epoch seconds, and the grants in it (`granted`)."""
 
     start: float
     end: float

@@ -19,8 +19,9 @@ AMOUNTS = ("cpu", "mem", "io", "ltcpu", "ltmem", "ltio")
 
 
 class ShareNode(NamedTuple):
-    """A node of the tree, or a user below a `default` leaf. `paths`: of its jobs in the tree of the policy. `level`, `total`: its
-    fraction of its parent and of the whole tree, by shares, 0..1."""
+    """A node of the tree, or a user below a `default` leaf. `shares`: relative to the nodes beside it; `is_leaf`: no nodes are
+    below it. `paths`: of its jobs in the tree of the policy. `level`, `total`: its fraction of its parent and of the whole tree,
+    by shares, 0..1."""
 
     name: str
     paths: list[Path]
@@ -33,8 +34,9 @@ class ShareNode(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Figures of a node at one moment. `long_target`, `short_target`, `actual`: fractions of the whole, 0..1, by shares alone,
-    with compensation for past usage, and of the usage. `usage`: `used`, weighted, including all nodes below it."""
+    """Figures of a node at one moment. `jobs`: number of its active jobs. `long_target`, `short_target`, `actual`: fractions of
+    the whole, 0..1, by shares alone, with compensation for past usage, and of the usage. `usage`: `used`, weighted, including all
+    nodes below it."""
 
     jobs: int
     long_target: float

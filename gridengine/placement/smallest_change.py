@@ -25,7 +25,7 @@ _CHANGEABLE = ("hard_queues", "pe_range", "checkpoint", "project", "master_queue
 
 
 class Change(Struct, omit_defaults=True):
-    """The smallest change that lets the job start: sentences, and the options of qalter for it ("" if there are none)."""
+    """The smallest change that lets the job start: `texts`: sentences; `options`: of qalter for it ("" if there are none)."""
 
     texts: list[str]
     options: str = ""

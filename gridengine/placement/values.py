@@ -123,7 +123,7 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
 
 
 class Offer(NamedTuple):
-    """The available value of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
+    """The available `value` of the attribute `entry`. `level`: g, h or q; `source`: l, L (scaled or corrected load), c, f."""
 
     entry: ComplexEntry
     value: Value

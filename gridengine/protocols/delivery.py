@@ -28,43 +28,49 @@ Of a host: the life of its actor, and the number of the batch of reports.
 
 
 class Start(Struct, tag="start", omit_defaults=True):
-    """Run a task. `job` without its pending ranges and tasks. `script`: the job has a script, which is in the batch
-    (`Batch.scripts`) unless it was sent to the host before; False for binaries.
+    """Run a task."""
 
-    `queue`: execution attributes of the master's queue instance. `pe_name`: "" for serial tasks; `pe_start`, `pe_stop`: command
-    lines of the PE. `processors`: that attribute of the granted instances that have it (QC-12).
-    `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
-    `checkpoint`: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`;
-    `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
-    `slave`: command of a slave task; the last number of `key` is then the slave's, and `queue` belongs to its own instance.
-    `gpus`: number of GPUs of the task on the host, its slave tasks included.
-    `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
-    """
-
+    #: of the task; its last number is the slave's for a slave task
     key: TaskKey
+    #: without its pending ranges and tasks
     job: Job
+    #: the grants of the task, its master's first
     granted: list[Grant]
+    #: execution attributes of the master's queue instance; for a slave task of its own instance
     queue: Execution
     environment: dict[str, str]
+    #: the job has a script, which is in the batch (`Batch.scripts`) unless it was sent to the host before; False for binaries
     script: bool = False
+    #: "" for serial tasks
     pe_name: str = ""
+    #: command lines of the PE, None for none
     pe_start: str | None = None
+    #: as `pe_start`
     pe_stop: str | None = None
+    #: RESTARTED of the job: 0 at first, 2 with a checkpoint made by commands, otherwise 1 (EN-4)
     restarted: int = 0
+    #: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`
     checkpoint: CheckpointInterface | None = None
     checkpoint_interval_s: float = 0.0
+    #: process id in the checkpoint to start from, 0 for none
     checkpoint_pid: int = 0
+    #: command of a slave task, None for other tasks
     slave: SlaveTask | None = None
+    #: of the dispatch
     time: float = 0.0
     submit_time: float = 0.0
+    #: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none
     time_limit: float = 0.0
+    #: that attribute of the granted instances that have it (QC-12)
     processors: dict[str, str] = field(default_factory=dict)
+    #: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5)
     per_job_limits: list[str] = field(default_factory=list)
+    #: number of GPUs of the task on the host, its slave tasks included
     gpus: int = 0
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):
-    """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it, `migrate` saves and
+    """Carry out `command` on the running task `key`: `run` resumes it, `suspend` stops it, `kill` ends it, `migrate` saves and
     ends it so that it can go on elsewhere (CK-4). `end` is `kill`, but also ends the methods that run after the job.
     """
 
@@ -73,20 +79,20 @@ class Signal(Struct, tag="signal", omit_defaults=True):
 
 
 class Renice(Struct, tag="renice"):
-    """Give all processes of a running task this nice value (PR-10)."""
+    """Give all processes of the running task `key` the nice value `nice` (PR-10)."""
 
     key: TaskKey
     nice: int
 
 
 class Forget(Struct, tag="forget"):
-    """The qmaster has everything about the end of this attempt, or does not know it: remove its files, kill its processes."""
+    """The qmaster has the end of the attempt `key`, or does not know it: remove its files, kill its processes."""
 
     key: TaskKey
 
 
 class Configure(Struct, tag="configure"):
-    """The configuration in force on the host: global values overlaid by local values (sge_conf(5)).
+    """`configuration`: in force on the host, texts by attribute: global values overlaid by local values (sge_conf(5)).
 
     Load is reported as it is measured: `load_scaling` is applied where a value is used (LS-5).
     """
@@ -117,44 +123,47 @@ class Acknowledgement(Struct, omit_defaults=True):
 
 
 class Started(Struct, tag="started", omit_defaults=True):
+    """The shepherd of the task `key` runs. `confinement`: cores and memory limit that the host gave the task, None for none."""
+
     key: TaskKey
     time: float
     confinement: Confinement | None = None
 
 
 class Ended(Struct, tag="ended", omit_defaults=True):
-    """A task has ended. `failed` as in sge_status(5), `signal`: the signal that ended the job, 0 for none.
-
-    `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
-    are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
-    `host_faults`: faults because of which the task could not be started (`Acknowledgement`). `method`: the prolog, pe_start,
-    pe_stop or epilog that failed, "" for the job itself. `fault`: its cause, `job` (its own data or limits) or `host` (no
-    capacity at the moment), "" where `failed` alone decides.
-    """
+    """The task `key` has ended. Rules for exit statuses 99 and 100 (`shepherd_exit`) are already in `exit_status`."""
 
     key: TaskKey
+    #: as in sge_status(5)
     failed: int = 0
     exit_status: int = 0
+    #: number of the signal that ended the job, 0 for none
     signal: int = 0
     reason: str = ""
     start_time: float = 0.0
     end_time: float = 0.0
+    #: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record
     usage: dict[str, float] = field(default_factory=dict)
+    #: process id of the job in a checkpoint that was made, 0 for none
     checkpoint: int = 0
+    #: faults because of which the task could not be started (`Acknowledgement`)
     host_faults: list[str] = field(default_factory=list)
+    #: the prolog, pe_start, pe_stop or epilog that failed, "" for the job itself
     method: str = ""
+    #: its cause: `job` (its own data or limits) or `host` (no capacity at the moment), "" where `failed` alone decides
     fault: Literal["", "job", "host"] = ""
 
 
 class HostFaults(Struct, tag="faults", omit_defaults=True):
-    """All faults of the host now: why it cannot start tasks. Reported when they change, and after a restart."""
+    """`faults`: all faults of the host now, a text each: why it cannot start tasks. Reported when they change, and after a
+    restart."""
 
     faults: list[str] = field(default_factory=list)
 
 
 class Load(Struct, tag="load", omit_defaults=True):
-    """A load report: only changed values; `full`: all values that it does not name have ceased. `incarnation`: changes with
-    every boot.
+    """A load report. `values`: name -> text, only changed values; `removed`: names of values that have ceased; `full`: all values
+    that it does not name have ceased. `incarnation`: changes with every boot.
 
     `others`: values that load sensors of the host report for other hosts or the cluster ("global"), host -> values;
     `others_removed`: names of values that the sensors no longer report. `full` counts for them, too. Source: LS-3.
@@ -170,12 +179,14 @@ class Load(Struct, tag="load", omit_defaults=True):
 
 
 class UsageReport(Struct, tag="usage"):
+    """The usage so far of the running task `key`. `usage`: of all its processes on the host."""
+
     key: TaskKey
     usage: Usage
 
 
 class Checkpointed(Struct, tag="checkpointed"):
-    """A checkpoint of a running task exists now; `pid`: of the job's process in it."""
+    """A checkpoint of the running task `key` exists now; `pid`: of the job's process in it."""
 
     key: TaskKey
     pid: int
@@ -184,7 +195,8 @@ class Checkpointed(Struct, tag="checkpointed"):
 class Origin(Struct, omit_defaults=True):
     """Job and dispatch of a task on a host, from its start instruction: by these a master recognises or adopts the task.
 
-    `submit_time`: of its job, as it was first; `time`: of its dispatch. `owner` "": not known (a start by an earlier version).
+    `submit_time`: of its job, as it was first; `time`: of its dispatch; `granted`: its grants. `owner` "": not known (a start by
+    an earlier version).
     """
 
     owner: str = ""
@@ -199,9 +211,10 @@ class Origin(Struct, omit_defaults=True):
 
 
 class Inventory(Struct, tag="inventory", omit_defaults=True):
-    """Every task that has a directory on the host; sent after any restart of the execd or the qmaster.
+    """`keys`: every task that has a directory on the host; sent after any restart of the execd or the qmaster.
 
-    `origins`: of each task, in the same order; fewer when they are not known.
+    `incarnation`: of the host, changes with every boot. `origins`: of each task, in the same order; fewer when they are not
+    known.
     """
 
     keys: list[TaskKey]
@@ -213,22 +226,22 @@ Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inve
 
 
 class Verdict(Struct, omit_defaults=True):
-    """Answer to one report, in order. `forget`: tasks whose files (and processes) are to be removed now.
+    """Answer to one report, in order."""
 
-    `orphans`: tasks that this master does not know; the host keeps them, and reports their ends again to a master that does.
-    On the wire they are `strays`.
-    `unknown_hosts`: hosts of a load report that are no exec hosts.
-    """
-
+    #: the report is recorded; False if the host has to send it again
     ok: bool = True
+    #: tasks whose files (and processes) are to be removed now
     forget: list[TaskKey] = field(default_factory=list)
+    #: tasks that this master does not know; the host keeps them, and reports their ends again to a master that does
     orphans: list[TaskKey] = field(default_factory=list, name="strays")
+    #: hosts of a load report that are no exec hosts
     unknown_hosts: list[str] = field(default_factory=list)
 
 
 class OutputRequest(Struct):
-    """A request to a task's host for the end of the task's output. `owner`: the task's owner must be this user; `max_bytes`: the
-    most that is read (`most` on the wire). The attempt 0 is the last attempt of a task that has ended.
+    """A request to a task's host for the end of the task's output, of the file `stream`. `key`: of the task. `owner`: the task's
+    owner must be this user; `max_bytes`: the most that is read (`most` on the wire). The attempt 0 is the last attempt of a task
+    that has ended.
     """
 
     key: TaskKey
@@ -238,8 +251,8 @@ class OutputRequest(Struct):
 
 
 class OutputTail(Struct, omit_defaults=True):
-    """The end of a file. `size`: of the file in bytes; `text` begins at byte `begin`. `fault`: the reason for which there is no
-    text, else "".
+    """The end of the file `path`. `size`: of the file in bytes; `text` begins at byte `begin`. `fault`: the reason for which
+    there is no text, else "".
     """
 
     path: str = ""
@@ -250,12 +263,13 @@ class OutputTail(Struct, omit_defaults=True):
 
 
 class Batch(Struct, omit_defaults=True):
-    """The content of one Ray call, in either direction.
+    """The content of one Ray call, in either direction: `instructions` and `verdicts` to a host, `acknowledgements` and `reports`
+    from it. The verdicts are in the order of the reports.
 
     `master`: the stamp of this message of the qmaster, or in reports the stamp of the last message that the host has obeyed;
     `host`: the stamp of the host's reports. `refused`: the response to a batch that came too late, of which nothing was carried
-    out; its `master` or `host` is the stamp of the later batch that was accepted before.
-    `scripts`: job -> script, for jobs to be started whose scripts the host is not known to have.
+    out; its `master` or `host` is the stamp of the later batch that was accepted before. `scripts`: job -> script, for jobs to be
+    started whose scripts the host is not known to have.
     """
 
     instructions: list[Instruction] = field(default_factory=list)

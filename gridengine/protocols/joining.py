@@ -25,7 +25,8 @@ _NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
 
 
 class JoinToken(NamedTuple):
-    """`number`: its identifier, not secret; `fingerprint`: SHA-256 of the certificate that the host requires of the master."""
+    """`number`: its identifier, not secret; `secret`: random bytes that prove the token; `fingerprint`: SHA-256 of the
+    certificate that the host requires of the master."""
 
     number: str
     secret: bytes
@@ -72,9 +73,9 @@ class JoinedHost(NamedTuple):
 
 
 class JoinRecord(NamedTuple):
-    """The master's record of a token. `until`: epoch s; `hosts`: the only hosts that may join, () for any host without keys;
-    `joined`: the hosts that have; `placing`: roles, queues, host groups and memory of such a host, as the administrator
-    specified; `most`: how many hosts may join."""
+    """The master's record of a token. `number`: as in the token; `digest`: SHA-256 of its secret. `until`: epoch s; `hosts`: the
+    only hosts that may join, () for any host without keys; `joined`: the hosts that have; `placing`: roles, queues, host groups
+    and memory of such a host, as the administrator specified; `most`: how many hosts may join."""
 
     number: str
     digest: str

@@ -42,7 +42,7 @@ VoterSets = tuple[frozenset[str], ...]
 
 
 class VoteRecord(Struct, frozen=True, omit_defaults=True):
-    """The durable state of a voter.
+    """The durable state of a voter. `epoch`: number of the last grant; `holder`: the host that has it.
 
     `in_sync`: hosts that have every acknowledged change, () if no list was received. `closed`: the master was stopped on purpose.
     `candidacy_id`, `version`: as in the granted request.
@@ -57,7 +57,8 @@ class VoteRecord(Struct, frozen=True, omit_defaults=True):
 
 
 class VoteRequest(Struct, frozen=True, omit_defaults=True):
-    """Grant the lease to `host`. `position`: (incarnation, commit) of its spool. `force`: an administrator has ordered it.
+    """Grant the lease to `host` in the term `epoch`. `position`: (incarnation, commit) of its spool. `force`: an administrator
+    has ordered it.
 
     `version`: 0 before the election; afterwards the voter stores `in_sync` and `close`, and this counts their changes.
     `candidacy_id`: random, unique to this candidacy. `release`: end the grant; the next one goes to `successor`, or to any host
@@ -77,8 +78,8 @@ class VoteRequest(Struct, frozen=True, omit_defaults=True):
 
 
 class VoteResponse(Struct, frozen=True, omit_defaults=True):
-    """The response to a request. `epoch`, `holder`: the current grant; `granted_s`: its remaining seconds; `reason`: why the
-    request was refused, for people."""
+    """The response to a request: `granted` or refused. `epoch`, `holder`: the current grant; `granted_s`: its remaining seconds;
+    `reason`: why the request was refused, for people."""
 
     granted: bool
     epoch: int

@@ -44,13 +44,13 @@ class Measures(Struct):
 
 
 class WholeState(Struct, tag=True, tag_field="line"):
-    """The present state (`State.snapshot`): the first line. Later lines apply to it."""
+    """The present `state` (`State.snapshot`): the first line. Later lines apply to it."""
 
     state: Raw
 
 
 class Committed(Struct, tag=True, tag_field="line"):
-    """A transaction that is on disk, of `user` on `host` ("" for the qmaster itself); events in the form of `encode_events`."""
+    """A transaction that is on disk, of `user` on `host` ("" for the qmaster itself); `events` in the form of `encode_events`."""
 
     revision: int
     time: float
@@ -60,7 +60,8 @@ class Committed(Struct, tag=True, tag_field="line"):
 
 
 class Heartbeat(Struct, tag="Beat", tag_field="line"):
-    """All transactions until `time`, epoch s of the qmaster's clock, have been sent. `Beat` on the wire."""
+    """All transactions until `time`, epoch s of the qmaster's clock, have been sent. `Beat` on the wire. `measures`: durations
+    until now."""
 
     time: float
     measures: Measures

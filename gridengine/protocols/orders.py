@@ -17,7 +17,8 @@ from gridengine.state.reservations import JobReservation
 
 
 class StartOrder(Struct, array_like=True):
-    """Start a task with these grants. `version`: of the job when the scheduler read it; `attempt`: the new attempt."""
+    """Start a task. `granted`: its grants, the master's first. `version`: of the job when the scheduler read it; `attempt`: the
+    new attempt."""
 
     job_id: int
     task_id: int
@@ -28,7 +29,7 @@ class StartOrder(Struct, array_like=True):
 
 
 class SuspendOrder(Struct, array_like=True):
-    """Suspend or resume one task because of a suspend threshold (QC-8)."""
+    """Suspend one task, or resume it if `suspended` is false, because of a suspend threshold (QC-8)."""
 
     job_id: int
     task_id: int
@@ -74,7 +75,9 @@ class Orders(Struct, omit_defaults=True):
 
     #: revision of the state on which it was computed
     revision: int
+    #: tasks to start, in order of their dispatch
     starts: list[StartOrder] = field(default_factory=list)
+    #: tasks to suspend or resume
     suspends: list[SuspendOrder] = field(default_factory=list)
     #: as `tickets`: as in `PrioritiesSet`, only for jobs with changed values; all numbers are finite
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
@@ -93,6 +96,7 @@ class Orders(Struct, omit_defaults=True):
     run_log: list[str] = field(default_factory=list)
     #: a summary of the run for the qmaster's messages, if the scheduler's params contain PROFILE (SC-11)
     profile: str = ""
+    #: duration of the cycle
     seconds: float = 0.0
 
 

@@ -55,7 +55,8 @@ class Program:
 class StreamPaths:
     """Paths, already expanded. `stdout`/`stderr` may be directories: then `default_stdout`/`default_stderr` names the file in it.
 
-    `merge`: errors go where the output goes. `pe_…`: paths of the procedures of a parallel environment.
+    `merge`: errors go where the output goes. `pe_stdout`, `pe_stderr`, `default_pe_stdout`, `default_pe_stderr`: the same for the
+    procedures of a parallel environment.
     """
 
     stdout: str
@@ -72,7 +73,8 @@ class StreamPaths:
 
 @dataclass(kw_only=True)
 class Methods:
-    """Each is a command line, with or without a `user@` prefix, or None."""
+    """`pe_start`, `pe_stop`: start_proc_args and stop_proc_args. Each is a command line, with or without a `user@` prefix, or
+    None."""
 
     prolog: str | None = None
     epilog: str | None = None
@@ -85,8 +87,9 @@ class Methods:
 
 @dataclass(kw_only=True)
 class Checkpointing:
-    """`ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: codes of `s m x r`; `ckpt_pid`: process id in
-    the checkpoint to start from, 0 for none.
+    """`ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: codes of `s m x r`; `ckpt_pid`: process id in the
+    checkpoint to start from, 0 for none. `ckpt_signal`: name of the signal that the job gets instead of a command, None for none.
+    `ckpt_interval_s`: seconds between checkpoints of `m`.
     """
 
     ckpt_interface: str = ""
@@ -150,42 +153,48 @@ class Interactive:
 
 @dataclass(kw_only=True)
 class TaskConfig(Program, StreamPaths, Methods, Checkpointing, Rules, Confines, Interactive):
-    """The whole configuration of a task for its shepherd. Times in seconds, sizes in bytes.
-
-    `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for other tasks. `limits`: by names of
-    queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits`: names of limits
-    (as `h_vmem`) that the slots do not multiply. `slots`: on this host.
-    `environment`: complete; `method_environment`: the whole environment of methods that run as another user, except that user's
-    own variables. `variables`: for `$host`, `$job_id` ... in methods. `tmpdir`: made and removed by the shepherd.
-    `notify_s`: None unless the job requested notification; `queue_notify_s`: the queue's, for the pause between s_rt's
-    warning and the end (RL-3).
-    """
+    """The whole configuration of a task for its shepherd. Times in seconds, sizes in bytes."""
 
     job_id: int
     owner: str
     cwd: str
     task_id: int = 1
     attempt: int = 0
+    #: number of a slave task, 0 for other tasks
     slave: int = 0
     job_name: str = ""
     uid: int | None = None
     gid: int | None = None
+    #: the supplementary group ids, None for the groups that the owner has on the host
     groups: list[int] | None = None
     group_name: str = ""
     queue: str = ""
     host: str = ""
+    #: SGE_CELL
     cell: str = "default"
+    #: SGE_ROOT
     root: str = ""
+    #: complete
     environment: dict[str, str] = field(default_factory=dict)
+    #: the whole environment of methods that run as another user, except that user's own variables
     method_environment: dict[str, str] = field(default_factory=dict)
+    #: made and removed by the shepherd
     tmpdir: str | None = None
+    #: by names of queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY
     limits: dict[str, Number | None] = field(default_factory=dict)
+    #: names of limits (as `h_vmem`) that the slots do not multiply
     per_job_limits: list[str] = field(default_factory=list)
+    #: on this host
     slots: int = 1
+    #: nice value of the job at its start
     nice: int = 0
+    #: of the job and its methods
     umask: int = 0o022
+    #: None unless the job requested notification
     notify_s: Number | None = None
+    #: the queue's, for the pause between s_rt's warning and the end (RL-3)
     queue_notify_s: Number = 60
+    #: for `$host`, `$job_id` ... in methods
     variables: dict[str, str] = field(default_factory=dict)
 
 

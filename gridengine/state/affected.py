@@ -44,6 +44,7 @@ class Affected(Struct):
     heard: dict[str, set[str]] = field(default_factory=dict)
     #: hosts that report again, and hosts that are lost
     returned: set[str] = field(default_factory=set)
+    #: hosts that no longer report
     lost: set[str] = field(default_factory=set)
     #: advance reservations with a changed window or changed grants
     reservations: set[int] = field(default_factory=set)
@@ -269,7 +270,7 @@ def _reservation_released(
 
 
 class Row(NamedTuple):
-    """The objects that an event affects, and whether a pending job may start because of the event."""
+    """`note` adds the objects that an event affects; `may_start_jobs`: whether a pending job may start because of the event."""
 
     note: Callable[[Affected, State, Any], None]
     may_start_jobs: bool = True

@@ -9,7 +9,7 @@ from gridengine.values.task_key import TaskKey
 
 
 class OrphanTask(Struct, omit_defaults=True):
-    """A task on a host that is unknown to the cell. `owner` "" and `submit_time` 0 (of its job, epoch s): not known."""
+    """A task `key` on a host that is unknown to the cell. `owner` "" and `submit_time` 0 (of its job, epoch s): not known."""
 
     key: TaskKey
     owner: str = ""
@@ -35,6 +35,7 @@ class Host(Struct, omit_defaults=True):
     up: bool = False
     #: epoch seconds by the qmaster's clock, as `lost_at`; moved when that clock is set (`ClockStepped`)
     last_heard: float = 0.0
+    #: when it was lost the last time, 0 if never
     lost_at: float = 0.0
     #: load values as reported (text, GE's names; LS-1); for a host that is not up only the static values
     load: dict[str, str] = field(default_factory=dict)

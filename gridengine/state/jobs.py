@@ -33,7 +33,7 @@ class Hold(IntFlag):
 
 
 class Grant(Struct, array_like=True):
-    """Slots of one queue instance given to a task. The first of a task's grants is its master's."""
+    """Slots of one queue instance (`instance`: its name) given to a task. The first of a task's grants is its master's."""
 
     instance: str
     slots: int
@@ -48,7 +48,7 @@ class Grant(Struct, array_like=True):
 
 
 class Usage(Struct, omit_defaults=True):
-    """Online usage of a running task: cpu s, mem GB s, io GB, iow s, vmem and maxvmem bytes."""
+    """Online usage of a running task: cpu s, mem GB s, io GB, iow s, `vmem` and `maxvmem` bytes."""
 
     cpu: float = 0.0
     mem: float = 0.0
@@ -77,26 +77,35 @@ PAUSES_S = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
 class Task(Struct, omit_defaults=True):
     """A task that has left the pending ranges of its job. Ended tasks are not kept."""
 
+    #: its number in its job
     id: int
     #: `pending`: again, rescheduled or in error; `transferring`: sent to a host that has not acknowledged it
     status: Literal["pending", "transferring", "running"] = "pending"
     attempt: int = 0
+    #: its grants, the master's first; empty while it is pending
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
     #: the last command that the host confirmed; the desired one follows from the state (`gridengine.state.desired_command`)
     applied: Literal["", "run", "suspend", "unsure", "migrate", "kill", "end"] = ""
+    #: it is suspended by a user (qmod -sj), by suspend thresholds, and by a slot-wise subordinate list
     suspended: bool = False
+    #: suspend thresholds of its queue suspend it (QC-8)
     threshold_suspended: bool = False
+    #: a slot-wise subordinate list suspends it (SU-7)
     subordinated: bool = False
+    #: the user who requested its deletion, "" without a request; then `ended_by_operator`: without the epilog and similar steps
     deleted_by: str = ""
     ended_by_operator: bool = False
+    #: it is to become pending again when its host reports its end
     rescheduling: bool = False
+    #: number of attempts that were restarts: state code R, RESTARTED
     restarts: int = 0
     #: reason of its error state, "" if it is not in error
     error: str = ""
     #: reason why its last attempt failed, until the next attempt begins
     mishap: str = ""
+    #: usage of its present attempt so far, without slave tasks; None while unknown
     usage: Usage | None = None
     #: its usage when -clearusage last set its owner's usage to zero
     cleared: Usage | None = None
@@ -106,6 +115,7 @@ class Task(Struct, omit_defaults=True):
     requeued_at: float = 0.0
     #: number of attempts in a row that ended within SHORT_TRY_S
     short_tries: int = 0
+    #: cores and memory limit that its host gave it, None for none or while it is not running
     confinement: Confinement | None = None
     #: process id of the job in its last checkpoint, 0 without a checkpoint
     checkpoint: int = 0
@@ -120,6 +130,7 @@ class Task(Struct, omit_defaults=True):
     #: the desired nice value (`gridengine.state.niceness`), since `nice_time` (epoch s)
     nice: int | None = None
     nice_time: float = 0.0
+    #: the nice value that its host has confirmed, None for none
     nice_applied: int | None = None
     #: hard requests at the time of dispatch: charged until the task ends
     resources: dict[str, str] = field(default_factory=dict)
@@ -146,7 +157,7 @@ class Task(Struct, omit_defaults=True):
 
 
 class Tickets(NamedTuple):
-    """Tickets of a job by policy. Source: sge_priority(5)."""
+    """Tickets of a job by policy: `override`, `functional` and `share` (share tree). Source: sge_priority(5)."""
 
     override: float = 0.0
     functional: float = 0.0
@@ -157,8 +168,8 @@ NO_TICKETS = Tickets()
 
 
 class Job(JobRequest, omit_defaults=True):
-    """A submitted job: its requests, its owner and its progress. Times are epoch seconds. Field names follow sge_submit(1) and
-    `qstat -j`.
+    """A submitted job: its requests, its owner and its progress. `id`: its number. `submit_host`: from which it was submitted.
+    Times are epoch seconds. Other field names follow sge_submit(1) and `qstat -j`.
     """
 
     id: int
@@ -177,13 +188,17 @@ class Job(JobRequest, omit_defaults=True):
     #: resource requests by full complex name
     hard: dict[str, str] = field(default_factory=dict)
     soft: dict[str, str] = field(default_factory=dict)
-    #: the tasks of -t; first, last and step as submitted
+    #: the tasks of -t
     array: Ranges | None = None
+    #: first, last and step of -t as submitted, None for a job that is not an array
     task_range: tuple[int, int, int] | None = None
     #: all predecessors; `conditions`: the required outcome, for predecessors that have a condition (DP-2, ADR 0020)
     predecessors: tuple[int, ...] = ()
+    #: -hold_jid as the user gave it: numbers, names or patterns
     predecessors_requested: tuple[str, ...] = ()
+    #: predecessors of -hold_jid_ad: task by task
     array_predecessors: tuple[int, ...] = ()
+    #: -hold_jid_ad as the user gave it
     array_predecessors_requested: tuple[str, ...] = ()
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
     #: reason why the job can never run, "" if it can
@@ -270,7 +285,8 @@ KEPT_JOBS = 100
 
 
 class FinishedJob(Struct, omit_defaults=True):
-    """The record of an ended job for `qstat -s z` and dependencies; the last `finished_jobs` are kept."""
+    """The record of the ended job `id` for `qstat -s z` and dependencies; the last `finished_jobs` are kept. `unsuccessful`: one
+    of its tasks did not succeed."""
 
     id: int
     name: str

@@ -14,7 +14,8 @@ from gridengine.values.units import parse_bool
 
 
 class InstanceConfig(Struct, frozen=True):
-    """Typed view of a resolved queue configuration; `text` holds every attribute as printed.
+    """Typed view of a resolved queue configuration; `text` holds every attribute as printed. `batch`, `interactive`: parts of
+    qtype. `execution`: the attributes that a host needs for a task. `subordinates`: subordinate_list.
 
     Source: queue_conf(5), statements QC-1 … QC-43.
     """
@@ -64,6 +65,7 @@ class QueueInstance(Struct, omit_defaults=True):
     orphaned: bool = False
     #: E: the reasons
     errors: list[str] = field(default_factory=list)
+    #: incremented with each change of a flag or an error
     version: int = 0
     #: the last configuration of an orphaned instance, still used for the jobs and reservations in it (AR-80)
     last_text: dict[str, str] = field(default_factory=dict)

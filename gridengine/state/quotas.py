@@ -31,15 +31,15 @@ class Claimant(NamedTuple):
 
 
 class Bucket(Holder, frozen=True, cache_hash=True):
-    """The unit of counting of a rule: `name` is the name of its set, then the position of the rule in it (from 0), and the
-    consumers that expanded filters count separately, in the order of SCOPES, "" for all other consumers."""
+    """The unit of counting of a rule: `name` is the name of its set, then `number`, the position of the rule in it (from 0), and
+    the `consumers` that expanded filters count separately, in the order of SCOPES, "" for all other consumers."""
 
     number: int
     consumers: tuple[str, ...]
 
 
 class QuotaSet(NamedTuple):
-    """An enabled set: rules in order."""
+    """An enabled set: `rules` in order."""
 
     name: str
     rules: tuple[Rule, ...]

@@ -18,7 +18,7 @@ from gridengine.state.jobs import Grant
 
 
 class AdvanceReservation(ReservationRequest, omit_defaults=True):
-    """A granted reservation: its requests, its grants and its state. Times are epoch seconds."""
+    """A granted reservation: its requests, its grants (`granted`) and its state. `id`: its number. Times are epoch seconds."""
 
     id: int
     owner: str
@@ -31,6 +31,7 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
     immediate: bool = False
     #: users and `@lists` of -u
     allowed: list[str] = field(default_factory=list)
+    #: users and `@lists` of -u with `!` in front
     denied: list[str] = field(default_factory=list)
     granted: list[Grant] = field(default_factory=list)
     granted_pe: str = ""

@@ -27,7 +27,8 @@ _MEMORY = ("h_vmem", "s_vmem")
 
 
 class ShareUsage(Struct, omit_defaults=True):
-    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB; `lt…`: totals without decay."""
+    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB; `ltcpu`, `ltmem`, `ltio`: totals
+    without decay."""
 
     time: float = 0.0
     cpu: float = 0.0

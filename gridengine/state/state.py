@@ -49,7 +49,10 @@ Attributes = dict[str, str]
 
 
 class Snapshot(Struct, omit_defaults=True):
-    """The primary data, as spooled and as sent to a mirror. `jobs`: empty if they are sent in parts (`encode_jobs`)."""
+    """The primary data, as spooled and as sent to a mirror. `next_job_id`, `next_ar_id`: numbers of the next job and reservation,
+    if they are free. `objects`: kind -> name -> attribute texts. `instances`, `hosts`: by name; `reservations`: by number.
+    `finished`: the last ended jobs, oldest first. `rule_members`: host group -> hosts that match its rule. `share_usage`: user ->
+    project -> usage of ended tasks. `jobs`: empty if they are sent in parts (`encode_jobs`)."""
 
     revision: int = 0
     next_job_id: int = 1
@@ -65,8 +68,8 @@ class Snapshot(Struct, omit_defaults=True):
 
 
 class UnreconciledChanges(Struct):
-    """Configuration changes that the queue instances do not reflect yet: host groups, and the named queues. `quotas`: the use
-    under resource quotas has to be counted again."""
+    """Configuration changes that the queue instances do not reflect yet: host groups (`groups`), and the queues named in
+    `queues`. `quotas`: the use under resource quotas has to be counted again."""
 
     groups: bool = False
     queues: set[str] = field(default_factory=set)

@@ -46,8 +46,8 @@ NUMBER: /[0-9]{1,9}/
 
 
 class CalendarEntry(NamedTuple):
-    """Days, hours and the state in them. days: (first, last) dates of the year field, both included; weekdays: 0 is
-    Monday; hours: (start, end) in seconds of the day, end excluded. None stands for all."""
+    """Days, hours and the `state` in them: on, off or suspended. `days`: (first, last) dates of the year field, both included;
+    `weekdays`: 0 is Monday; `hours`: (start, end) in seconds of the day, end excluded. None stands for all."""
 
     days: tuple[tuple[date, date], ...] | None
     weekdays: frozenset[int] | None

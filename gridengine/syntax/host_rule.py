@@ -52,7 +52,7 @@ ValueOf = Callable[[str, str], Value]
 
 
 class Comparison(NamedTuple):
-    """One comparison. relop: =, !=, <, <=, > or >=."""
+    """One comparison of the load value `name` with `value`. `relop`: =, !=, <, <=, > or >=."""
 
     name: str
     relop: str

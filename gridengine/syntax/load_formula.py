@@ -20,7 +20,7 @@ _SIGNS = re.compile(r"(?<![0-9.][eE])([+-])")
 
 
 class Term(NamedTuple):
-    """weight times the value of `name`, or the weight alone if the name is "". text: as written."""
+    """`weight` times the value of `name`, or the weight alone if the name is "". `text`: as written."""
 
     name: str
     weight: float
@@ -28,7 +28,7 @@ class Term(NamedTuple):
 
 
 class LoadFormula(NamedTuple):
-    """A sum of terms."""
+    """A sum of `terms`. `text`: as written."""
 
     terms: tuple[Term, ...]
     text: str

@@ -44,7 +44,8 @@ _RULE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*", re.ASCII)
 
 
 class Filter(NamedTuple):
-    """The names that a rule applies to. expanded: the limit counts for each of them, not for all together."""
+    """The names that a rule applies to: those `included`, without those `excluded`. `expanded`: the limit counts for each of
+    them, not for all together."""
 
     included: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -56,7 +57,7 @@ class Filter(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. filters: by scope; a missing scope applies to all; limits: text by attribute."""
+    """One rule. `filters`: by scope; a missing scope applies to all; `limits`: text by attribute."""
 
     name: str
     filters: dict[str, Filter]

@@ -31,7 +31,8 @@ class ShareTreeError(InvalidValueError):
 
 
 class Node(NamedTuple):
-    """One node with the nodes below it. type: USER or PROJECT, the kind of object that a leaf refers to."""
+    """One node. `shares`: relative to the nodes beside it; `children`: the nodes below it; `type`: USER or PROJECT, the kind of
+    object that a leaf refers to."""
 
     name: str
     type: int = USER

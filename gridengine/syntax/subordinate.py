@@ -17,8 +17,8 @@ from gridengine.values.units import parse_number
 
 
 class Subordinate(NamedTuple):
-    """One subordinate queue. threshold: slots of the superordinate instance that trigger its suspension, 0 for all
-    of them (queue-wise only); seq_no: higher is suspended first; action: `sr` shortest, `lr` longest run time first."""
+    """One subordinate queue. `threshold`: slots of the superordinate instance that trigger its suspension, 0 for all of them
+    (queue-wise only); `seq_no`: higher is suspended first; `action`: `sr` shortest, `lr` longest run time first."""
 
     queue: str
     threshold: int = 0
@@ -27,7 +27,7 @@ class Subordinate(NamedTuple):
 
 
 class SubordinateList(NamedTuple):
-    """slots: the threshold of a slot-wise list, 0 for a queue-wise list."""
+    """`queues`: in the order of the list. `slots`: the threshold of a slot-wise list, 0 for a queue-wise list."""
 
     slots: int
     queues: tuple[Subordinate, ...]

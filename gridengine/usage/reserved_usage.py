@@ -14,7 +14,7 @@ _GIGABYTE = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The part of the host that a task has: slots, and bytes of memory if it has a limit on them (h_vmem, else s_vmem)."""
+    """The part of the host that a task has: slots, and bytes of `memory` if it has a limit on them (h_vmem, else s_vmem)."""
 
     slots: int
     memory: float | None

@@ -61,7 +61,8 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class BindingRequest:
-    """A request by `-binding`. `kind`: `set`, `env` or `pe`. `amount` None: as many cores as slots on the host.
+    """A request by `-binding`. `kind`: `set`, `env` or `pe`. `strategy`: `linear`, `striding` or `explicit`; `step`: distance of
+    the cores of striding. `amount` None: as many cores as slots on the host.
 
     `start`: first core of linear and striding, None for any; `cores`: the cores of explicit.
     """

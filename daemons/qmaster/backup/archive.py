@@ -40,7 +40,7 @@ class BackupError(UserError):
 
 
 class Member(Struct):
-    """A file of a backup. `mode`: its permissions in the cell."""
+    """A file of a backup. `size`: bytes; `sha256`: of its content, hexadecimal. `mode`: its permissions in the cell."""
 
     size: int
     sha256: str
@@ -48,7 +48,9 @@ class Member(Struct):
 
 
 class Manifest(Struct):
-    """The description of a backup. `made`: ISO 8601, UTC; `directories`: their permissions, also for empty directories."""
+    """The description of a backup. `cell_id`: identity of the cell; `root`, `cell`: SGE_ROOT and SGE_CELL; `master_host`: on
+    which the master was; `spool_version`: of the spool; `format`: version of the archive; `members`: its files by name. `made`:
+    ISO 8601, UTC; `directories`: their permissions, also for empty directories."""
 
     cell_id: str
     root: str

@@ -27,7 +27,8 @@ _MOST_FAULTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An unpacked backup. `directory`: of its files; `faults`: sentences about invariants that its state breaks."""
+    """An unpacked backup: its `manifest`, and the `state` in its spool. `directory`: of its files; `faults`: sentences about
+    invariants that its state breaks."""
 
     manifest: Manifest
     directory: Path

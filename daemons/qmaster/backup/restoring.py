@@ -30,7 +30,8 @@ _FIRST = ("act_qmaster", "bootstrap")
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A file or directory that the cell lacks or has with other content. `old`: path of the old file, or None."""
+    """A file or directory that the cell lacks or has with other content. `source`: its path in the unpacked backup; `target`: in
+    the cell; `old`: path of the old file, or None."""
 
     name: str
     source: Path
@@ -40,7 +41,8 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result of a restore or a dry run. `summary`: the contents of the backup as text; `made`: time of the backup."""
+    """The result of a restore or a dry run. `summary`: the contents of the backup as text; `made`: time of the backup. `changes`:
+    what differs in the cell; `completed`: an interrupted restore was completed first."""
 
     summary: str
     made: str

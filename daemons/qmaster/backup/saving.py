@@ -34,7 +34,7 @@ _RESERVE_BYTES = 2**26
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A backup that was made and read back. `summary`: its jobs, queues …, as text; `size`: bytes."""
+    """A backup, `path`, that was made and read back. `summary`: its jobs, queues …, as text; `size`: bytes."""
 
     path: Path
     summary: str

@@ -24,7 +24,8 @@ _SIDES = ("-wal", "-shm")
 
 
 class Plan(Struct):
-    """Names that change in two directories. `stamp`: time of the restore, as in the names of kept files."""
+    """Names that change in two directories: `common` in the common directory of the cell, `spool` in `spool_dir`. `stamp`: time
+    of the restore, as in the names of kept files."""
 
     stamp: str
     common: list[str]

@@ -19,7 +19,8 @@ DAEMON = "qmaster"
 
 
 class Line(NamedTuple):
-    """`time`: epoch s of its transaction; `task`: 0 for an event of the whole job; `event`: its name in the journal."""
+    """`job`: number of the job; `time`: epoch s of its transaction; `task`: 0 for an event of the whole job; `event`: its name in
+    the journal. `cause`: a text for people, "" for none."""
 
     job: int
     time: float

@@ -33,7 +33,8 @@ _NO_TASK, _ONLY_TASK = -1, 0
 
 
 class LogLine(NamedTuple):
-    """The fields of a line of job_log. `state`: a state code as in qstat; `user`, `host`: the origin of the event."""
+    """The fields of a line of job_log. `event`: its name; `task`: number of the task; `state`: a state code as in qstat; `user`,
+    `host`: the origin of the event."""
 
     event: str
     task: int
@@ -44,7 +45,7 @@ class LogLine(NamedTuple):
 
 
 class Occasion(NamedTuple):
-    """The source of records: the state before a transaction, the world then, and the user and host of the request."""
+    """The source of records: the `state` before a transaction, the `world` then, and the user and host of the request."""
 
     state: State
     world: World

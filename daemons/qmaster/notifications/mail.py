@@ -33,7 +33,7 @@ _STOPS = ("suspended", "subordinated", "calendar_suspended")
 
 
 class Mail(Struct, frozen=True):
-    """One mail message. `recipients`: addresses as in -M."""
+    """One mail message: `subject` and `body` as texts. `recipients`: addresses as in -M."""
 
     recipients: tuple[str, ...]
     subject: str

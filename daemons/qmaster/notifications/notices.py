@@ -32,7 +32,8 @@ TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)
 
 
 class Notice(Struct, frozen=True):
-    """One change. `action`: LIST, ADD, MOD, DEL, or SUSPEND_ON_SUB and UNSUSPEND_ON_SUB of an instance."""
+    """One change. `action`: LIST, ADD, MOD, DEL, or SUSPEND_ON_SUB and UNSUSPEND_ON_SUB of an instance. `data`: the object
+    after the change, for LIST all objects, None for none."""
 
     type: str
     action: str

@@ -35,6 +35,8 @@ class Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FailureRule:
+    """The meaning of a failure: the object at `fault`, and `then` what happens to the task."""
+
     fault: Fault
     then: Then
 

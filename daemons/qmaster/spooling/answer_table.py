@@ -25,7 +25,8 @@ AT_ONCE = 500
 
 
 class Receipt(Struct, frozen=True):
-    """The key of an answer. `request`: a digest of the whole request; `part`: a digest of the part that was carried out."""
+    """The key of an answer. `key`: the idempotency key of the request. `request`: a digest of the whole request; `part`: a digest
+    of the part that was carried out."""
 
     user: str
     key: str

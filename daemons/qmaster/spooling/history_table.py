@@ -31,7 +31,7 @@ _LAST_WRITTEN_KEY = "told"
 
 
 class PendingTransaction(NamedTuple):
-    """A transaction whose lines are not in the table yet."""
+    """A transaction of `events` whose lines are not in the table yet."""
 
     revision: int
     time: float

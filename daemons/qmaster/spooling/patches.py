@@ -30,7 +30,7 @@ Listener = Callable[[SpoolPosition, bytes], None]
 
 
 class Patch(NamedTuple):
-    """The change from one commit to the next. `number`: the number of the later commit."""
+    """The change from one commit to the next, a `patchset` of SQLite. `number`: the number of the later commit."""
 
     number: int
     patchset: bytes

@@ -74,7 +74,9 @@ class Transaction(Struct):
     time: float
     user: str
     host: str
+    #: in order; the state after them is the state of the revision
     events: list[AnyEvent]
+    #: new scripts and environments, by job number
     payloads: dict[int, Payload] = field(default_factory=dict)
     #: jobs that have ended
     dropped: list[int] = field(default_factory=list)

@@ -51,7 +51,8 @@ def write_fault(path: Path, error: BaseException) -> SpoolError:
 
 
 class SpoolPosition(NamedTuple):
-    """The position of a spool or replica: equal positions mean equal content. Later positions are greater; (0, 0): unknown."""
+    """The position of a spool or replica: equal positions mean equal content. Later positions are greater; (0, 0): unknown.
+    `incarnation`: of the qmaster that wrote it; `commit`: number of the last commit."""
 
     incarnation: int = 0
     commit: int = 0

@@ -32,7 +32,8 @@ MOST = 50
 
 
 class Login(Struct):
-    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: the token that a session's changes carry.
+    """A session of a browser, or a token of a program. Times are epoch seconds: `made`, last `used`, valid `until`. `digest`: of
+    its secret; `caller`: its user. `csrf`: the token that a session's changes carry.
 
     `scope` (of a token): the permitted requests (`protocols.web`); `label` (of a token): the user's own name for the token;
     `address`: the client of the last use.

@@ -31,7 +31,7 @@ Position = tuple[int, int]
 
 
 class ChangeEvent(NamedTuple):
-    """`name`: its type, or `reset`, `here`; `data`: JSON."""
+    """`position`: (revision, number in the transaction); `name`: its type, or `reset`, `here`; `data`: JSON."""
 
     position: Position
     name: str

@@ -28,7 +28,8 @@ class Call(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """`request`: of the GDI; `body(call)`: its body; `pick(data, call)`: the part of the answer to send, None for not found.
+    """`method`, `path`: of HTTP; `summary`: a text for the description of the API. `request`: of the GDI; `body(call)`: its body;
+    `pick(data, call)`: the part of the answer to send, None for not found.
 
     `takes`: the request whose fields the JSON body has, "" for none; `query`: names and descriptions of query parameters;
     `listed`: the answer is a list, sent in parts.

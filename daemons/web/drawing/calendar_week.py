@@ -16,7 +16,8 @@ _QUARTER = timedelta(minutes=15)
 
 
 class StateSpan(NamedTuple):
-    """Seconds of a day by the clock, without the end, and the state of this span: `on`, `off` or `suspended`."""
+    """Seconds of a day by the clock, from `begin` to `end`, without the end, and the `state` of this span: `on`, `off` or
+    `suspended`."""
 
     begin: int
     end: int
@@ -24,7 +25,8 @@ class StateSpan(NamedTuple):
 
 
 class CalendarDay(NamedTuple):
-    """`skipped`, `repeated`: seconds of the clock that the day lacks, or has twice."""
+    """`day`: its date; `spans`: its states in order. `skipped`, `repeated`: seconds of the clock that the day lacks, or has
+    twice."""
 
     day: date
     spans: list[StateSpan]

@@ -14,7 +14,7 @@ _SWEEPS = 4
 
 
 class GroupBox(NamedTuple):
-    """A group with its position. `hosts`, `groups`: number of its direct members."""
+    """A group with its position (`x`, `y`). `hosts`, `groups`: number of its direct members."""
 
     name: str
     x: int
@@ -24,7 +24,7 @@ class GroupBox(NamedTuple):
 
 
 class GroupLine(NamedTuple):
-    """A line from a group to a member group; `path`: of SVG."""
+    """A line from a group (`holder`) to a member group (`held`); `path`: of SVG."""
 
     holder: str
     held: str
@@ -32,7 +32,7 @@ class GroupLine(NamedTuple):
 
 
 class GroupGraph(NamedTuple):
-    """`width`, `height`: of the whole drawing."""
+    """`boxes`: of all groups; `lines`: between them. `width`, `height`: of the whole drawing."""
 
     boxes: list[GroupBox]
     lines: list[GroupLine]

@@ -20,7 +20,8 @@ _MIN_WIDTH = 3
 
 
 class TimeSpan(NamedTuple):
-    """A span of time, epoch s. `lane`: whether the span has its own lane; other spans lie behind, over the whole row."""
+    """A span of time from `begin` to `end`, epoch s. `tone`: of style.css; `address`: of the page behind it. `lane`: whether the
+    span has its own lane; other spans lie behind, over the whole row."""
 
     begin: float
     end: float
@@ -32,7 +33,7 @@ class TimeSpan(NamedTuple):
 
 
 class TimeBar(NamedTuple):
-    """A span with its position. `fits`: whether the text fits into the bar."""
+    """A `span` with its position (`x`, `y`) and its size (`width`, `height`). `fits`: whether the text fits into the bar."""
 
     span: TimeSpan
     x: float
@@ -43,7 +44,7 @@ class TimeBar(NamedTuple):
 
 
 class TimeRow(NamedTuple):
-    """A row with its position; background bars come first."""
+    """A row with its position (`y`) and `height`. `bars`: background bars come first."""
 
     name: str
     y: int
@@ -52,7 +53,7 @@ class TimeRow(NamedTuple):
 
 
 class TimeTick(NamedTuple):
-    """`day`: whether a day begins here."""
+    """`x`: its position; `day`: whether a day begins here."""
 
     x: float
     text: str
@@ -60,7 +61,8 @@ class TimeTick(NamedTuple):
 
 
 class TimeLine(NamedTuple):
-    """`now`: position of the present, None if outside of the window; `snap`: seconds to which a drag is rounded."""
+    """`rows`: in order; `ticks`: of the axis of time; `width`, `height`: of the whole drawing. `now`: position of the present,
+    None if outside of the window; `snap`: seconds to which a drag is rounded."""
 
     rows: list[TimeRow]
     ticks: list[TimeTick]

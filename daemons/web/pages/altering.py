@@ -29,7 +29,8 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 
 
 class Alterable(NamedTuple):
-    """A type of object that a form alters. `noun`: its name on pages; `path`: of its list; `request`: of the GDI.
+    """A type of object that a form alters. `noun`: its name on pages; `path`: of its list; `request`: of the GDI; `form`: its
+    fields.
 
     `current(visit, number)`: the current values of the fields; raises NotFoundError, NoQmasterError.
     """
@@ -71,7 +72,8 @@ def _replace_ac_by_sc(rows: Rows) -> Rows:
 
 
 class FormChanges(NamedTuple):
-    """The changes in a form. `faults`: errors by field; with faults, `changes` is incomplete."""
+    """The changes in a form. `command`: the command line that makes the same changes. `faults`: errors by field; with faults,
+    `changes` is incomplete."""
 
     command: str
     changes: dict[str, Any]

@@ -29,7 +29,7 @@ _EFFECTS = {
 
 
 class Attempt(NamedTuple):
-    """The qmaster's answers to changes: (level, text) each, and the texts of its refusals.
+    """The qmaster's `answers` to changes: (level, text) each, and the texts of its `refusals`.
 
     `effects`: of an accepted preview, the effects on queue instances: (tone, text, names) each; else None.
     """

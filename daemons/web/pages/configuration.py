@@ -74,7 +74,7 @@ class Subject(NamedTuple):
 
 
 class Match(NamedTuple):
-    """An object with a text in its attributes. `address`: its page."""
+    """An object with a text in its attributes. `noun`: of its kind; `attributes`: the names of these. `address`: its page."""
 
     noun: str
     name: str

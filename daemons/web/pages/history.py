@@ -25,7 +25,7 @@ _LISTED_OBJECTS, _SHOWN_OBJECTS = 8, 200
 
 
 class Altered(NamedTuple):
-    """A changed object: its attributes before and after the change, None if it did not exist."""
+    """A changed object: its attributes `before` and `after` the change, None if it did not exist."""
 
     kind: str
     name: str
@@ -59,7 +59,7 @@ class Altered(NamedTuple):
 
 
 class PastChange(NamedTuple):
-    """A transaction of the history. `time`: epoch s."""
+    """A transaction of the history. `objects`: that it changed. `time`: epoch s."""
 
     revision: int
     time: float

@@ -17,7 +17,7 @@ _MEMORY = ("h_vmem", "s_vmem", "h_rss", "mem_free", "virtual_free", "mem_used")
 
 
 class UsagePlot(NamedTuple):
-    """`times`: epoch s; a line has a value, or None, for each time."""
+    """`times`: epoch s; `lines`: `label` and `values` each, a value, or None, for each time."""
 
     title: str
     times: list[float]
@@ -25,7 +25,7 @@ class UsagePlot(NamedTuple):
 
 
 class ShownUsage(NamedTuple):
-    """`figures`: (resource, requested, current, peak) each."""
+    """`task`: its number; `plots`: over the time of its run; `figures`: (resource, requested, current, peak) each."""
 
     task: int
     figures: list[tuple[str, str, str, str]]

@@ -16,7 +16,8 @@ _SOFT = "soft "
 
 
 class FormField(NamedTuple):
-    """A field. `name`: of the option, with the prefix `soft` for a soft request. `example`: of a value."""
+    """A field for `option`, with a `label` for people. `name`: of the option, with the prefix `soft` for a soft request.
+    `example`: of a value."""
 
     name: str
     label: str
@@ -36,7 +37,7 @@ class FormField(NamedTuple):
 
 
 class FormInput(NamedTuple):
-    """A filled-in form: the arguments of the command line, and errors by field."""
+    """A filled-in form: the `arguments` of the command line, and errors by field (`faults`)."""
 
     arguments: list[str]
     faults: dict[str, str]

@@ -26,7 +26,8 @@ Data = dict[str, Any]
 
 
 class Visit(NamedTuple):
-    """A request for a page. `here`: its path and query; `parts`: of the path, by the names in the page's row."""
+    """A request for a page by `caller`. `shared`: the web server; `csrf`: the token that changes of this session carry; `query`:
+    of the address. `here`: its path and query; `parts`: of the path, by the names in the page's row."""
 
     shared: Web
     caller: Caller
@@ -54,7 +55,8 @@ class Visit(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`path`: as in aiohttp, with `{name}` for a part. `data(visit)`: the template's data. Raises NotFoundError, NoQmasterError.
+    """`path`: as in aiohttp, with `{name}` for a part. `template`: its file. `data(visit)`: the template's data. Raises
+    NotFoundError, NoQmasterError.
 
     `concerns(change)`: whether a change may alter the page; None for a page without live updates.
     """

@@ -39,7 +39,9 @@ _WEIGHTS = {
 
 
 class TreeRow(NamedTuple):
-    """A node of the tree, or a user under its leaf `default`. `depth`: 0 for the root.
+    """A node of the tree, or a user under its leaf `default`. `path`: of names from the root. `shares`: relative to the nodes
+    beside it; `level`, `total`: its fraction of its parent and of the whole tree, by shares, 0..1. `usage`: weighted; `jobs`:
+    number of its active jobs. `depth`: 0 for the root.
 
     `target`, `short`, `actual`: fractions of the total, 0..1. `is_node`: whether the row has shares of its own, to change.
     """

@@ -17,7 +17,7 @@ Plot = Mapping[str, Any]
 
 
 class Lines(NamedTuple):
-    """`times` in epoch s; a line has a value, or None, for each time. `title`: of the plot, with the measured quantity."""
+    """`times` in epoch s; `lines`: each has a value, or None, for each time. `title`: of the plot, with the measured quantity."""
 
     kind: str
     title: str
@@ -26,7 +26,7 @@ class Lines(NamedTuple):
 
 
 class LongBars(NamedTuple):
-    """`bars`: (name, fraction of the longest bar, value) each."""
+    """`of`: the meaning of the names; `unit`: of the values. `bars`: (name, fraction of the longest bar, value) each."""
 
     kind: str
     title: str
@@ -36,7 +36,8 @@ class LongBars(NamedTuple):
 
 
 class Points(NamedTuple):
-    """`points`: (x, y) each, as fractions of the ends of the axes. `diagonal`: the meaning of equal values, "" for none."""
+    """`points`: (x, y) each, as fractions of the ends of the axes (`x_end`, `y_end`). `x_label`: of the first axis. `diagonal`:
+    the meaning of equal values, "" for none."""
 
     kind: str
     title: str

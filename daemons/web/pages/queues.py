@@ -14,7 +14,7 @@ _STATES = ("E", "u", "c", "o", "d", "s", "a", "A", "D", "C", "S")
 
 
 class Setting(NamedTuple):
-    """The value of an attribute on a host. `origin`: the host, a host group, or "" for the default; `between`: the groups that
+    """The `value` of an attribute on a host. `origin`: the host, a host group, or "" for the default; `between`: the groups that
     set different values, so that the default counts."""
 
     value: str

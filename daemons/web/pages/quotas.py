@@ -17,7 +17,9 @@ _FILTERS = {"user": "users", "host": "hosts", "queue": "queues", "project": "pro
 
 
 class QuotaUse(NamedTuple):
-    """A limit with its usage. `part`: the used fraction, 1 for all; None for a limit that is not counted."""
+    """A limit with its usage. `address`: of the page of its set; `filters`: of its rule, for people; `resource`: name of the
+    complex; `used`: amount as text, None for a limit that is not counted. `part`: the used fraction, 1 for all; None for a limit
+    that is not counted."""
 
     rule: str
     address: str

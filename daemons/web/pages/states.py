@@ -13,7 +13,7 @@ from gridengine.values.instance_name import host_of
 
 
 class Badge(NamedTuple):
-    """State codes as the commands print them, a label with their meaning, and a tone of style.css.
+    """State codes as the commands print them (`codes`), a `label` with their meaning, and a `tone` of style.css.
 
     Tones: ok busy wait warn bad off mark.
     """

@@ -89,7 +89,8 @@ FORM = OptionForm("qsub", SUBMIT_OPTIONS, ROWS)
 
 
 class FilledForm(NamedTuple):
-    """A filled-in form. `faults`: errors by field; with faults, `request` is incomplete."""
+    """A filled-in form. `arguments`: of the command line that submits the same job. `faults`: errors by field; with faults,
+    `request` is incomplete."""
 
     arguments: list[str]
     request: dict[str, Any]

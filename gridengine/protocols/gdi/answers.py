@@ -8,7 +8,8 @@ from gridengine.protocols.gdi.shape_faults import shape_fault
 
 
 class Caller(Struct, frozen=True):
-    """The caller, as proved by the kernel of their host; `host` is the unique name of that machine."""
+    """The caller, as proved by the kernel of their host; `host` is the unique name of that machine. `daemon`: the request came
+    from a daemon of the cell."""
 
     user: str
     uid: int
@@ -19,7 +20,8 @@ class Caller(Struct, frozen=True):
 
 
 class Answer(Struct):
-    """The answer to a request: texts by level, exit code of the command, and data."""
+    """The answer to a request. `status`: exit code of the command; `answers`: (level, text) each; `data`: the result of a query,
+    as JSON has it, None for none."""
 
     status: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list)

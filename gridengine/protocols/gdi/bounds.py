@@ -103,7 +103,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class FieldsOf:
-    """A table of some fields of another request, by name."""
+    """A table of some fields of the struct `request`, by name."""
 
     request: type[msgspec.Struct]
 

@@ -108,6 +108,7 @@ class JobRequest(Struct, kw_only=True):
     mail_list: Names = ()
     account: Name = "sge"
     project: Name = ""
+    #: -ac, -dc, -sc: values by name of a variable
     context: Context = field(default_factory=dict)
     #: a note of the user's own, of no effect
     comment: Line = ""

@@ -13,7 +13,7 @@ from gridengine.protocols.gdi.requests import RequestBody
 
 
 class JoinCell(RequestBody):
-    """`join`: presents a token (`gridengine.protocols.joining`). `request`: for a certificate, in PEM form.
+    """`join`: presents `token` (`gridengine.protocols.joining`). `request`: for a certificate, in PEM form.
 
     `processors`, `memory`, `gpus`: the hardware of the host, memory in MB.
     """

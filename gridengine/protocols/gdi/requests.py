@@ -75,9 +75,10 @@ class Submit(RequestBody, JobRequest):
 
 
 class DeleteJobs(RequestBody):
-    """`delete_jobs` (qdel): targets are `ID`, `ID.RANGE`, names or patterns; `tasks` a range for all of them (-t).
+    """`delete_jobs` (qdel): `targets` are `ID`, `ID.RANGE`, names or patterns; `tasks` a range for all of them (-t).
 
-    `users`: only jobs of these users (`*` for all); without targets: all jobs of the users.
+    `users`: only jobs of these users (`*` for all); without targets: all jobs of the users. `force`: an operator deletes the
+    tasks at once, without the hosts; another user those on hosts that do not answer.
     """
 
     targets: Targets = field(default_factory=list)
@@ -87,7 +88,8 @@ class DeleteJobs(RequestBody):
 
 
 class ChangeStates(RequestBody):
-    """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us."""
+    """`change_states` (qmod): `action` on `targets`, jobs or queues by `what`; `any`: of the mixed forms -c -r -s -us. `force`:
+    -f, even where nothing changes, or the host does not answer."""
 
     action: Literal["disable", "enable", "suspend", "unsuspend", "clear", "reschedule"]
     what: Literal["job", "queue", "any"]
@@ -97,7 +99,7 @@ class ChangeStates(RequestBody):
 
 
 class HoldJobs(RequestBody):
-    """`hold_jobs` (qhold, qrls): `holds` characters u, o, s; `release` to remove the holds."""
+    """`hold_jobs` (qhold, qrls): `targets` as in `DeleteJobs`; `holds` characters u, o, s; `release` to remove the holds."""
 
     targets: FewTargets = field(default_factory=list)
     users: Users = field(default_factory=list)
@@ -117,7 +119,7 @@ class Changes(Submit):
 
 
 class AlterJobs(RequestBody):
-    """`alter_jobs` (qalter): `changes` are fields of `Changes` with the new values."""
+    """`alter_jobs` (qalter): `targets` as in `DeleteJobs`; `changes` are fields of `Changes` with the new values."""
 
     targets: FewestTargets
     changes: Annotated[dict[str, Any], FieldsOf(Changes)]
@@ -127,7 +129,7 @@ class AlterJobs(RequestBody):
 
 
 class ResubmitJobs(RequestBody):
-    """`resubmit_jobs` (qresub): copies of jobs, by number; with `ended` also of recently ended jobs. `holds` as in `Submit`."""
+    """`resubmit_jobs` (qresub): copies of the jobs `targets`; `ended`: also of recently ended jobs. `holds`: as in `Submit`."""
 
     targets: FewestTargets
     holds: Name = ""
@@ -135,17 +137,17 @@ class ResubmitJobs(RequestBody):
 
 
 class VerifiedCopy(RequestBody):
-    """A copy of a job of `owner`, as changed by the server's verifier. Made by the qmaster, never taken from the wire."""
+    """`submit_request`: a copy of a job of `owner` changed by the server's verifier. Made by the qmaster, never on the wire."""
 
     submit_request: Submit
     owner: Caller
 
 
 class Reserve(RequestBody, ReservationRequest):
-    """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 if not given.
+    """`reserve` (qrsub): an advance reservation as its options say. Times: epoch s; `duration`: s; 0 if not given.
 
-    `users`: users and `@lists`; a name with `!` in front is denied. `verify` v: a report and no reservation. `latest`: the
-    latest acceptable start. `find`: the number of windows to list, without reserving. `rule`: an RFC 5545 recurrence rule.
+    `users`: users and `@lists`; a name with `!` in front is denied. `verify` v: a report and no reservation. `latest`: the latest
+    acceptable start. `find`: the number of windows to list, without reserving. `rule`: an RFC 5545 recurrence rule.
     """
 
     start_time: Seconds = 0.0
@@ -161,16 +163,16 @@ class Reserve(RequestBody, ReservationRequest):
 
 
 class AlterReservations(RequestBody):
-    """`alter_reservations` (qralter): `changes` are fields of `Reserve` with the new values."""
+    """`alter_reservations` (qralter): `targets` as in `DeleteReservations`; `changes` are fields of `Reserve`."""
 
     targets: FewestTargets
     changes: Annotated[dict[str, Any], FieldsOf(Reserve)]
 
 
 class DeleteReservations(RequestBody):
-    """`delete_reservations` (qrdel): targets are ids, names or patterns; `users` as in `DeleteJobs`.
+    """`delete_reservations` (qrdel): `targets` are ids, names or patterns; `users` as in `DeleteJobs`.
 
-    `series`: with each of them all that are left of its series.
+    `series`: with each of them all that are left of its series. `force`: remove them even if hosts do not answer.
     """
 
     targets: Targets = field(default_factory=list)
@@ -197,11 +199,12 @@ class ConfigureObject(RequestBody):
 
 
 class ConfigureAttributes(RequestBody):
-    """`config_attributes` (qconf -aattr, -dattr, -mattr, -rattr, their file forms, -purge): some attributes of one object,
-    domain or instance, all or none.
+    """`config_attributes` (qconf -aattr, -dattr, -mattr, -rattr, their file forms, -purge): some attributes of one object, domain
+    or instance, all or none.
 
-    `changes`: (attribute, value) in their order. `name`: for a rule of a resource quota set `set/rule`. `purge` takes the
-    tuples of a host or group out of a queue; then an attribute may be `*` and values are ignored.
+    `verb`: what to do with the attributes. `changes`: (attribute, value) in their order. `name`: for a rule of a resource quota
+    set `set/rule`. `purge` takes the tuples of a host or group out of a queue; then an attribute may be `*` and values are
+    ignored.
     """
 
     verb: Literal["add", "delete", "modify", "replace", "purge"]
@@ -211,14 +214,14 @@ class ConfigureAttributes(RequestBody):
 
 
 class ReplaceObjects(RequestBody):
-    """`config_replace` (qconf -Mrqs without a name): these objects instead of all of the kind; entries as in a file."""
+    """`config_replace` (qconf -Mrqs without a name): `objects` instead of all of the kind; entries as in a file."""
 
     kind: Literal["resource_quota"]
     objects: Annotated[list[Entries], Items(1000, 4 * MB)]
 
 
 class ObjectChange(RequestBody):
-    """One object before and after; None if there is none. The stored object must equal `before`."""
+    """Attributes of one object `before` and `after`; None if there is none. The stored object must equal `before`."""
 
     kind: Name
     name: Name
@@ -227,7 +230,7 @@ class ObjectChange(RequestBody):
 
 
 class ChangeObjects(RequestBody):
-    """`config_change` (gridengine config plan, apply, undo): many objects in one transaction, all or nothing.
+    """`config_change` (gridengine config plan, apply, undo): `changes` of many objects in one transaction, all or nothing.
 
     `plan`: nothing changes; the answer lists refusals and the effects on queue instances.
     """
@@ -241,7 +244,7 @@ class ImportAccounting(RequestBody, AccountingImport):
 
 
 class ChangeUsers(RequestBody):
-    """`change_users` (qconf -au, -du): users and `@group`s into or out of access lists; missing lists are made."""
+    """`change_users` (qconf -au, -du): `verb` takes `users` and `@group`s into or out of `lists`; missing lists are made."""
 
     verb: Literal["add", "delete"]
     users: Names
@@ -249,7 +252,7 @@ class ChangeUsers(RequestBody):
 
 
 class ChangeShareTree(RequestBody):
-    """`change_share_tree` (qconf -astnode, -mstnode, -dstnode): nodes as `path=shares`, or `path` for `delete`."""
+    """`change_share_tree` (qconf -astnode, -mstnode, -dstnode): `verb` for nodes `path=shares`, or `path` for `delete`."""
 
     verb: Literal["add", "modify", "delete"]
     nodes: Lines
@@ -267,7 +270,7 @@ class MonitorScheduling(RequestBody):
 
 
 class CleanQueues(RequestBody):
-    """`clean_queues` (qconf -cq): queue expressions; all jobs in these instances are removed."""
+    """`clean_queues` (qconf -cq): `queues` are queue expressions; all jobs in these instances are removed."""
 
     queues: Patterns
 
@@ -281,13 +284,13 @@ class DrainHosts(RequestBody):
 
 
 class KillEventClients(RequestBody):
-    """`kill_event_clients` (qconf -kec): ids of event clients, or `all`."""
+    """`kill_event_clients` (qconf -kec): `clients`: ids of event clients, or `all`."""
 
     clients: Names
 
 
 class Shutdown(RequestBody):
-    """`shutdown` (qconf -km, -ke): `what` is `qmaster`, `scheduler` or `execd`; hosts for the last, `all` for each."""
+    """`shutdown` (qconf -km, -ke): `what` ends; hosts only for `execd`, `all` for each; `kill_jobs`: with their jobs (-kej)."""
 
     what: Literal["qmaster", "execd", "scheduler"]
     hosts: Names = ()
@@ -318,7 +321,7 @@ class StartSlave(RequestBody):
 
 
 class RestartHosts(RequestBody):
-    """`restart_hosts` (gridengine upgrade): exec hosts that are to restart with this release, which they have installed."""
+    """`restart_hosts` (gridengine upgrade): exec hosts that are to restart with `release`, which they have installed."""
 
     hosts: Names = ()
     release: Name = ""
@@ -327,10 +330,10 @@ class RestartHosts(RequestBody):
 class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
-    `session_port`: of interactive jobs. `cell_id`: of the cell that the host joined first. `protocol`, `ray`: see
-    protocols.protocol. `release`: the running release; `installed`: the release of the next start; `refusal`: why the host did
-    not switch to it (adr/0149). `files`, `files_mark`: of the host's copy of the cell's files (adr/0173). 0 or "" means: none,
-    or an earlier release. Later releases may send more fields.
+    `incarnation`, `pid`: of its supervisor. `node_id`: of its Ray node. `session_port`: of interactive jobs. `cell_id`: of the
+    cell that the host joined first. `protocol`, `ray`: see protocols.protocol. `release`: the running release; `installed`: the
+    release of the next start; `refusal`: why the host did not switch to it (adr/0149). `files`, `files_mark`: of the host's copy
+    of the cell's files (adr/0173). 0 or "" means: none, or an earlier release. Later releases may send more fields.
     """
 
     host: Name

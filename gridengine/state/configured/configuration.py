@@ -34,11 +34,7 @@ def _flags(parameters: type[Struct]) -> list[str]:
 
 
 class QmasterParameters(Struct, frozen=True):
-    """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms.
-
-    `monitor_time_s`: between two lines of statistics, 0 for none. `keep_story_s`: how long the history of an ended job is kept,
-    INFINITY: forever. Deviation: KEEP_STORY is ours.
-    """
+    """qmaster_params, by their names in lower case. Deviation: KEEP_STORY is ours."""
 
     disable_auto_rescheduling: bool
     enable_enforce_master_limit: bool
@@ -50,10 +46,15 @@ class QmasterParameters(Struct, frozen=True):
     forbid_reschedule: bool
     old_reschedule_behavior: bool
     old_reschedule_behavior_array_job: bool
+    #: maximum number of event clients
     max_dyn_ec: int
+    #: seconds
     jsv_timeout: float
+    #: milliseconds
     jsv_threshold: float
+    #: how long the history of an ended job is kept, INFINITY: forever
     keep_story_s: float
+    #: between two lines of statistics, 0 for none
     monitor_time_s: float
 
     @classmethod
@@ -75,10 +76,6 @@ class QmasterParameters(Struct, frozen=True):
 class ExecdParameters(Struct, frozen=True):
     """execd_params, by their names in lower case.
 
-    `inherit_env`: None if it is not given. `limits`: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as
-    they are given, INFINITY for none. `pdc_interval_s`: None for NEVER, 0 for PER_LOAD_REPORT. `method_timeout_s`: None for any
-    time. `notify_kill`, `notify_susp`: signals or commands as texts, None if not given. `ptf_…`: nice values.
-
     Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots.
     """
 
@@ -90,14 +87,22 @@ class ExecdParameters(Struct, frozen=True):
     use_cgroups: bool
     use_qidle: bool
     use_qsub_gid: bool
+    #: None if it is not given
     inherit_env: bool | None
+    #: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as they are given, INFINITY for none
     limits: dict[str, float]
+    #: None for NEVER, 0 for PER_LOAD_REPORT
     pdc_interval_s: float | None
+    #: None for any time
     method_timeout_s: float | None
     session_grace_s: float
+    #: a signal or command as text, None if not given
     notify_kill: str | None
+    #: as `notify_kill`
     notify_susp: str | None
+    #: a nice value
     ptf_min_priority: int
+    #: a nice value
     ptf_max_priority: int
 
     @classmethod
@@ -145,8 +150,7 @@ class ReportingParameters(Struct, frozen=True):
 class HostConfiguration(Struct, frozen=True):
     """The parameters of sge_conf(5) by their names; `…_s`: seconds; commands and paths: None for none.
 
-    `auto_users`: enforce_user is auto; `enforce_user`: enforce_user is true. `qlogin_command` etc.: a command line or `builtin`.
-    `default_project`: auto_user_default_project, "" for none. `jsv_url`: "" for none.
+    Commands and daemons of interactive jobs (`qlogin_command` …): a command line or `builtin`.
     """
 
     mailer: str | None
@@ -154,6 +158,7 @@ class HostConfiguration(Struct, frozen=True):
     load_sensor: tuple[str, ...]
     prolog: str | None
     epilog: str | None
+    #: in lower case
     shell_start_mode: str | None
     login_shells: tuple[str, ...]
     min_uid: int
@@ -163,8 +168,11 @@ class HostConfiguration(Struct, frozen=True):
     projects: tuple[str, ...]
     xprojects: tuple[str, ...]
     enforce_project: bool
+    #: enforce_user is true
     enforce_user: bool
+    #: enforce_user is auto
     auto_users: bool
+    #: 1 at least
     load_report_time_s: float
     max_unheard_s: float
     reschedule_unknown_s: float
@@ -189,10 +197,12 @@ class HostConfiguration(Struct, frozen=True):
     max_advance_reservations: int
     auto_user_oticket: int
     auto_user_fshare: int
+    #: auto_user_default_project, "" for none
     default_project: str
     auto_user_delete_time_s: int
     delegated_file_staging: bool
     reprioritize: bool
+    #: "" for none
     jsv_url: str
     jsv_allowed_mod: frozenset[str]
 

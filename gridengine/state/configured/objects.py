@@ -77,7 +77,8 @@ class ExecHost(Struct, frozen=True):
 
 
 class UserSet(Struct, frozen=True):
-    """An access list or department; entries are users and `@unix_group`. Source: sge_access_list(5), US-3."""
+    """An access list or department; `types`: ACL, DEPT or both. `entries` are users and `@unix_group`. Source:
+    sge_access_list(5), US-3."""
 
     name: str
     types: tuple[str, ...]

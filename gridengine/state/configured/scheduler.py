@@ -27,23 +27,22 @@ RUNNING_ONLY = -1.0
 
 
 class SchedulerConfiguration(Struct, frozen=True):
-    """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) if so configured.
-
-    `by_seq_no`: queue_sort_method is seqno. `job_load_adjustments`: load name -> correction as text, of the type of its complex.
-    `explained`: schedd_job_info, the jobs for which reasons are given, None for all. `policy_hierarchy`: codes of policies in
-    order, "" for none. `half_lives_s`: kind of usage -> half-life, 0 for no decay, `RUNNING_ONLY`; halftime is for all kinds,
-    halflife_decay_list for single kinds. `weight_…`: floats as they are. `monitor`, `profile`, `duration_offset_s`: of `params`.
-    """
+    """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) if so configured."""
 
     schedule_interval_s: float
     maxujobs: int
+    #: queue_sort_method is seqno
     by_seq_no: bool
+    #: load name -> correction as text, of the type of its complex
     job_load_adjustments: dict[str, str]
     load_adjustment_decay_time_s: float
     load_formula: str
+    #: schedd_job_info, the jobs for which reasons are given, None for all
     explained: Ranges | None
     reprioritize_interval_s: float
+    #: kind of usage -> half-life, 0 for no decay, `RUNNING_ONLY`; halftime is for all kinds, halflife_decay_list for single kinds
     half_lives_s: dict[str, float]
+    #: usage_weight_list: kind of usage -> its weight
     usage_weights: dict[str, float]
     compensation_factor: float
     weight_user: float
@@ -56,6 +55,7 @@ class SchedulerConfiguration(Struct, frozen=True):
     share_functional_shares: bool
     max_functional_jobs_to_schedule: int
     report_pjob_tickets: bool
+    #: codes of policies in order, "" for none
     policy_hierarchy: str
     weight_ticket: float
     weight_waiting_time: float
@@ -64,8 +64,11 @@ class SchedulerConfiguration(Struct, frozen=True):
     weight_priority: float
     max_reservation: int
     default_duration_s: float
+    #: MONITOR of params: write common/schedule
     monitor: bool
+    #: PROFILE of params: report a summary of each run
     profile: bool
+    #: DURATION_OFFSET of params
     duration_offset_s: float
 
     @classmethod

@@ -39,7 +39,7 @@ class ObjectRemoved(Event, frozen=True, tag=True):
 
 
 class GroupMembersSet(Event, frozen=True, tag=True):
-    """The hosts that match the rules of host groups changed: group -> all hosts that match now, sorted (HG-12)."""
+    """The hosts that match the rules of host groups changed. `members`: group -> all hosts that match now, sorted (HG-12)."""
 
     members: dict[str, list[str]]
 

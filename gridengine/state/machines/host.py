@@ -30,7 +30,7 @@ class HostHeard(Event, frozen=True, tag=True):
 
 
 class HostBooted(Event, frozen=True, tag=True):
-    """The host was booted since its last report: no process that ran there is left (EX-10)."""
+    """The host was booted since its last report: no process that ran there is left (EX-10). `incarnation`: of the host now."""
 
     host: str
     incarnation: str
@@ -59,7 +59,7 @@ class ClockStepped(Event, frozen=True, tag=True):
 
 
 class OrphansFound(Event, frozen=True, tag="StraysFound"):
-    """All orphan tasks of the host's last inventory (ADR 93)."""
+    """`orphans`: all orphan tasks of the host's last inventory (ADR 93)."""
 
     durable: ClassVar[bool] = False
     host: str
@@ -67,14 +67,14 @@ class OrphansFound(Event, frozen=True, tag="StraysFound"):
 
 
 class OrphansAbandoned(Event, frozen=True, tag="StraysAbandoned"):
-    """An operator ends these orphan tasks: the host is instructed to kill and forget them."""
+    """An operator ends the orphan tasks `keys`: the host is instructed to kill and forget them."""
 
     host: str
     keys: list[TaskKey]
 
 
 class AttemptsForgotten(Event, frozen=True, tag="SlavesForgotten"):
-    """The host has forgotten these tasks and slave tasks of finished attempts. Spools contain the first name of the event."""
+    """The host has forgotten the tasks and slave tasks `keys` of finished attempts. Spools have the first name of the event."""
 
     host: str
     keys: list[TaskKey]

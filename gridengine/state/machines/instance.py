@@ -10,21 +10,21 @@ from gridengine.state.state import State
 
 
 class InstanceFlagsChanged(Event, frozen=True, tag=True):
-    """Flags of `QueueInstance` by name; all names in `flags` are set to the given value."""
+    """Flags of the queue instances `instances` changed. `flags`: name in `QueueInstance` -> the value to which it is set."""
 
     instances: list[str]
     flags: dict[str, bool]
 
 
 class InstanceErrorSet(Event, frozen=True, tag=True):
-    """State E: `reason` names the job that met the error (QI-10)."""
+    """The queue instance `instance` is in state E: `reason` names the job that met the error (QI-10)."""
 
     instance: str
     reason: str
 
 
 class InstanceErrorsCleared(Event, frozen=True, tag=True):
-    """`reason`: the only cleared error, "" for all."""
+    """Errors of the queue instances `instances` were cleared. `reason`: the only cleared error, "" for all."""
 
     instances: list[str]
     reason: str = ""

@@ -20,11 +20,13 @@ from gridengine.values.ranges import Ranges, parse_slot_ranges
 
 
 class JobSubmitted(Event, frozen=True, tag=True):
+    """`job`: as it was accepted."""
+
     job: Job
 
 
 class JobChanged(Event, frozen=True, tag=True):
-    """qalter. The version is incremented, unless only its share or priority changes."""
+    """`changes`: by qalter. The version is incremented, unless only its share or priority changes."""
 
     job_id: int
     changes: JobChanges
@@ -40,7 +42,8 @@ class HoldsChanged(Event, frozen=True, tag=True):
 
 
 class PendingTasksDeleted(Event, frozen=True, tag=True):
-    """Tasks that are not at a host were deleted; a job without tasks is gone. `reason`: "" if a user deleted them."""
+    """Tasks that are not at a host were deleted; a job without tasks is gone. `by`: user, or part of the cell, that deleted them;
+    `reason`: "" if a user did."""
 
     job_id: int
     tasks: Ranges
@@ -57,13 +60,14 @@ class JobErrorChanged(Event, frozen=True, tag=True):
 
 
 class JobNumbersRaised(Event, frozen=True, tag=True):
-    """The next job gets this number or a greater number: smaller numbers are in use on hosts."""
+    """The next job gets the number `next_job_id` or a greater number: smaller numbers are in use on hosts."""
 
     next_job_id: int
 
 
 class PrioritiesSet(Event, frozen=True, tag=True):
-    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio, and tickets. Source: sge_priority(5), PR-1."""
+    """`priorities`: job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio; `tickets`: of jobs with changed tickets. Source:
+    sge_priority(5), PR-1."""
 
     durable: ClassVar[bool] = False
     priorities: dict[int, tuple[float, float, float, float]]

@@ -19,11 +19,13 @@ from gridengine.state.state import State
 
 
 class ReservationGranted(Event, frozen=True, tag=True):
+    """The advance reservation `reservation` was made, with its grants (qrsub)."""
+
     reservation: AdvanceReservation
 
 
 class ReservationChanged(Event, frozen=True, tag=True):
-    """qralter, or healing. `why`: for its log."""
+    """`changes`: by qralter, or by healing. `why`: for its log."""
 
     ar_id: int
     changes: ReservationChanges
@@ -39,7 +41,7 @@ class ReservationStarted(Event, frozen=True, tag=True):
 
 
 class ReservationErrorsSet(Event, frozen=True, tag=True):
-    """The problems of its instances changed; without any it is usable again (AR-57, AR-58)."""
+    """The problems of its instances changed to `errors`, a text each; without any it is usable again (AR-57, AR-58)."""
 
     ar_id: int
     errors: list[str]
@@ -47,7 +49,8 @@ class ReservationErrorsSet(Event, frozen=True, tag=True):
 
 
 class ReservationEnding(Event, frozen=True, tag=True):
-    """Its end time has passed (`x`) or it was deleted (`d`): its jobs are deleted first, then the reservation (AR-55, AR-104)."""
+    """`state`: its end time has passed (`x`) or it was deleted (`d`); `by`: user, or `qmaster`. Its jobs are deleted first, then
+    the reservation (AR-55, AR-104). `why`: for its log."""
 
     ar_id: int
     state: Literal["x", "d"]
@@ -64,7 +67,7 @@ class ReservationRemoved(Event, frozen=True, tag=True):
 
 
 class JobReservationsSet(Event, frozen=True, tag=True):
-    """The scheduler's reservations for pending jobs (-R y), which replace all previous reservations (AR-52)."""
+    """`reservations`: the scheduler's reservations for pending jobs (-R y), which replace all previous reservations (AR-52)."""
 
     durable: ClassVar[bool] = False
     reservations: list[JobReservation]

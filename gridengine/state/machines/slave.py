@@ -17,7 +17,7 @@ from gridengine.values.task_key import SlaveKey
 
 
 class SlaveRequested(Event, frozen=True, tag=True):
-    """The master of a parallel task starts a slave task on one of its hosts (qrsh -inherit)."""
+    """The master of a parallel task starts the slave task `slave` on one of its hosts (qrsh -inherit)."""
 
     job_id: int
     task_id: int
@@ -26,7 +26,7 @@ class SlaveRequested(Event, frozen=True, tag=True):
 
 
 class SlaveCommandApplied(Event, frozen=True, tag=True):
-    """The host runs the slave task (`run`), or has executed another command on it."""
+    """The host runs the slave task `number` (`command` is `run`), or has executed another command on it."""
 
     job_id: int
     task_id: int
@@ -36,7 +36,7 @@ class SlaveCommandApplied(Event, frozen=True, tag=True):
 
 
 class SlaveUsageReported(Event, frozen=True, tag=True):
-    """Usage of a slave task so far; `usage` as in `SlaveTask`."""
+    """Usage of the slave task `number` so far; `usage` as in `SlaveTask`."""
 
     durable: ClassVar[bool] = False
     job_id: int
@@ -47,7 +47,8 @@ class SlaveUsageReported(Event, frozen=True, tag=True):
 
 
 class SlaveUsageRecorded(Event, frozen=True, tag=True):
-    """A record of the usage of a running slave task was written to the reporting file (RP-3)."""
+    """A record of the usage of the running slave task `number` was written to the reporting file (RP-3). `reported`: all usage in
+    the file."""
 
     job_id: int
     task_id: int
@@ -57,6 +58,8 @@ class SlaveUsageRecorded(Event, frozen=True, tag=True):
 
 
 class SlaveEnded(Event, frozen=True, tag=True):
+    """The slave task `number` has ended. `usage`: as in `Ended` of `gridengine.protocols.delivery`."""
+
     job_id: int
     task_id: int
     attempt: int

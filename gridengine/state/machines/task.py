@@ -20,7 +20,7 @@ from gridengine.values.task_key import TaskKey
 
 
 class TaskDispatched(Event, frozen=True, tag=True):
-    """A task was dispatched and will be delivered to the host of its first grant.
+    """A task was dispatched and will be delivered to the host of its first grant. `granted`: all its grants.
 
     `resources`: the amounts that the job is charged with while it holds the slots.
     """
@@ -35,7 +35,7 @@ class TaskDispatched(Event, frozen=True, tag=True):
 
 
 class TaskStarted(Event, frozen=True, tag=True):
-    """The host has the task and its shepherd runs."""
+    """The host has the task and its shepherd runs. `confinement`: cores and memory limit of the task, None for none."""
 
     job_id: int
     task_id: int
@@ -49,11 +49,12 @@ class TaskUsageReported(Event, frozen=True, tag=True):
     job_id: int
     task_id: int
     attempt: int
+    #: so far, without the usage of its slave tasks
     usage: Usage
 
 
 class TaskUsageRecorded(Event, frozen=True, tag=True):
-    """A record of the usage of a running task was written to the reporting file (RP-3)."""
+    """A record of the usage of a running task was written to the reporting file (RP-3). `reported`: all usage in the file."""
 
     job_id: int
     task_id: int
@@ -111,7 +112,7 @@ class TaskErrorCleared(Event, frozen=True, tag=True):
 class TaskDeletionRequested(Event, frozen=True, tag=True):
     """A task at a host is to be killed; the task is deleted when the host reports its end (`qdel` without `-f`).
 
-    `by_operator`: kill also the epilog and similar steps; each request is sent again.
+    `by`: the user. `by_operator`: kill also the epilog and similar steps; each request is sent again.
     """
 
     job_id: int
@@ -121,7 +122,7 @@ class TaskDeletionRequested(Event, frozen=True, tag=True):
 
 
 class TaskReschedulingRequested(Event, frozen=True, tag=True):
-    """A running task is to be killed on its host and become pending again (qmod -rj, -rq)."""
+    """A running task is to be killed on its host and become pending again (qmod -rj, -rq). `by`: the user."""
 
     job_id: int
     task_id: int
@@ -129,7 +130,7 @@ class TaskReschedulingRequested(Event, frozen=True, tag=True):
 
 
 class TaskSuspensionChanged(Event, frozen=True, tag=True):
-    """`by`: `user` (qmod -sj), `threshold` (suspend_thresholds) or `subordinate` (slot-wise subordinate_list, SU-7)."""
+    """`by`: `user` (qmod -sj), `threshold` (suspend_thresholds), `subordinate` (slot-wise list, SU-7); `suspended` or resumed."""
 
     job_id: int
     task_id: int
@@ -138,7 +139,7 @@ class TaskSuspensionChanged(Event, frozen=True, tag=True):
 
 
 class CommandApplied(Event, frozen=True, tag=True):
-    """The host has executed a command (`run`, `suspend`, `migrate`, `kill`) on a task."""
+    """The host has executed `command` (`run`, `suspend`, `migrate`, `kill`) on a task."""
 
     job_id: int
     task_id: int
@@ -147,14 +148,14 @@ class CommandApplied(Event, frozen=True, tag=True):
 
 
 class TasksReprioritized(Event, frozen=True, tag=True):
-    """Desired nice values of tasks changed: (job, task, nice) each (PR-10)."""
+    """Desired nice values of tasks changed. `changes`: (job, task, nice) each (PR-10)."""
 
     time: float
     changes: list[tuple[int, int, int]]
 
 
 class NicenessApplied(Event, frozen=True, tag=True):
-    """The host has set this nice value for the processes of a task."""
+    """The host has set the nice value `nice` for the processes of a task."""
 
     job_id: int
     task_id: int
@@ -163,7 +164,7 @@ class NicenessApplied(Event, frozen=True, tag=True):
 
 
 class MasterEnded(Event, frozen=True, tag=True):
-    """The master of a parallel task has ended while slave tasks run: the slave tasks are killed first (TI-5)."""
+    """The master of a parallel task has ended (`end`) while slave tasks run: the slave tasks are killed first (TI-5)."""
 
     job_id: int
     task_id: int

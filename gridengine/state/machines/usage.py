@@ -13,7 +13,7 @@ from gridengine.state.state import State
 
 
 class UsageCharged(Event, frozen=True, tag=True):
-    """Usage of tasks that ended or were requeued: (user, project or "", usage, epoch s of the end) each."""
+    """`charges`: usage of tasks that ended or were requeued: (user, project or "", usage, epoch s of the end) each."""
 
     charges: list[tuple[str, str, Usage, float]]
 

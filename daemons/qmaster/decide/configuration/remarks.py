@@ -20,7 +20,8 @@ _SHOWN_HOSTS = 5
 
 
 class Detached(Struct, frozen=True):
-    """A tuple that no instance uses; with `partly` the tuple of a group of which only some hosts are in the host list."""
+    """A tuple of an `attribute` of a queue that no instance uses; `identifier`: its host or host group; with `partly` the tuple
+    of a group of which only some hosts are in the host list."""
 
     queue: str
     attribute: str

@@ -40,7 +40,7 @@ from gridengine.values.task_key import SlaveKey, TaskKey
 
 
 class ReportsDecision(Decision):
-    """A decision on a batch of reports, with one verdict per report."""
+    """A decision on a batch of reports, with one verdict per report, in order (`verdicts`)."""
 
     verdicts: list[Verdict] = []
 

@@ -30,8 +30,8 @@ RESTART_S = 60.0
 
 @dataclass(slots=True)
 class HostRelease:
-    """The last hello of a host. `ready`: its inventory was taken since it runs this release. `target`: the release as which it is
-    to restart, "" for none; requested at `requested_at` (steady s)."""
+    """The last hello of a host, `hello`. `ready`: its inventory was taken since it runs this release. `target`: the release as
+    which it is to restart, "" for none; requested at `requested_at` (steady s)."""
 
     hello: ExecdHello
     ready: bool = False

@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 
 class Waiter(NamedTuple):
-    """A waiting client. `since`: the revision of the state that its first records describe."""
+    """A waiting client. `records`: still to be sent. `since`: the revision of the state that its first records describe."""
 
     records: asyncio.Queue[Record]
     since: int

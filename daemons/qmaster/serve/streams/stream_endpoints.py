@@ -14,7 +14,7 @@ from daemons.qmaster.serve.streams.task_end_streams import TaskEndStreams
 
 
 class LongLivedStreams(NamedTuple):
-    """The requests `events`, `wait`, `task_ends` and `mirror`."""
+    """The requests `events` (`event_clients`), `wait` (`job_waiters`), `task_ends` and `mirror` (`mirrors`)."""
 
     event_clients: EventClients
     job_waiters: JobWaiters

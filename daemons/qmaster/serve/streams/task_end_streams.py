@@ -44,7 +44,7 @@ class TaskEndSubscriber:
 
 
 class SubscribedJob(NamedTuple):
-    """A job and its subscribers. `array`: its tasks have numbers; the only task of another job is called 0."""
+    """A job and its `subscribers`. `array`: its tasks have numbers; the only task of another job is called 0."""
 
     array: bool
     subscribers: set[TaskEndSubscriber]
