@@ -12,7 +12,7 @@ from setuptools import setup
 
 TOP = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOP))
-from gridengine.architecture import ARCHITECTURES  # noqa: E402
+from gridengine.files.architecture import ARCHITECTURES  # noqa: E402
 from tools.launchers import UTILITIES, write_portable_launchers  # noqa: E402
 
 

@@ -8,9 +8,9 @@ Source: docs/architecture.md section 4.
 import os
 import time
 
+from gridengine import json_text
 from gridengine.api import wire
 from gridengine.api.wire import Answer, Unreachable, common_directory
-from gridengine.values import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

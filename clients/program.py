@@ -8,10 +8,9 @@ import os
 import sys
 
 from clients import gdi
-from gridengine import __version__
+from gridengine import __version__, json_text
 from gridengine.errors import ConfigError, GridEngineError, InvalidValueError, UserError
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
-from gridengine.values import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ Deviation: numbers and times sort as such, not as texts; -h exits with 0.
 import time
 
 from clients import program
+from gridengine.job_rows import ID, NAME, OWNER, STATE_CODES, TASKS, TIME, details_of, master_of
 from gridengine.options.overview import OVERVIEW_OPTIONS
-from gridengine.protocols.job_rows import ID, NAME, OWNER, STATE_CODES, TASKS, TIME, details_of, master_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

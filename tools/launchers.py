@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from gridengine.architecture import architecture
+from gridengine.files.architecture import architecture
 
 #: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (

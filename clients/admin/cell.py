@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.errors import AdminError
+from gridengine.cell_files import parse_master_name, parse_settings
 from gridengine.errors import InvalidValueError
 from gridengine.files.bootstrap import REQUIRED, invalid_values
-from gridengine.files.cell_files import parse_master_name, parse_settings
 
 #: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
 BOOTSTRAP_KEYS = REQUIRED

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from clients.admin.cell import CellFiles, InstalledCell, optional_text, parse_bootstrap
 from clients.admin.errors import AdminError
 from clients.admin.finding import Finding
+from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError
 from gridengine.files.bootstrap import invalid_values, unknown_settings
-from gridengine.files.cell_files import parse_settings
 
 #: optional files of `common` -> the settings that each must have; None: lines of another form
 _OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {

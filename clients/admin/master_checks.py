@@ -14,8 +14,8 @@ from ipaddress import ip_address
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, qmaster_or_shadowd, web_of
+from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError, plain_fault
-from gridengine.files.cell_files import parse_settings
 from gridengine.protocols import web
 
 _ANSWER_S = 5.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clients.admin.installation import Installation
 from clients.admin.new_file import write_new
-from gridengine.architecture import ARCHITECTURES, architecture
+from gridengine.files.architecture import ARCHITECTURES, architecture
 
 #: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
 _VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}

@@ -2,7 +2,7 @@
 
 import sys
 
-from gridengine.values import json_text
+from gridengine import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ QI-14, QI-18; O for widths.
 """
 
 from clients.render.jobs import JobTable
-from gridengine.protocols.job_rows import GRANTS, INSTANCE
+from gridengine.job_rows import GRANTS, INSTANCE
 from gridengine.values.instance_name import host_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

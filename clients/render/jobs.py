@@ -6,7 +6,7 @@ Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called 
 
 import time
 
-from gridengine.protocols.job_rows import GRANTS, INSTANCE, NAME, SLOTS, STATE_CODES, TASKS, details_of, master_of
+from gridengine.job_rows import GRANTS, INSTANCE, NAME, SLOTS, STATE_CODES, TASKS, details_of, master_of
 from gridengine.values.quantities import clock_text, whole_tickets
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

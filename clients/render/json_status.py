@@ -6,8 +6,8 @@ Called by the commands. Shapes of the input: docs/gdi.md.
 
 from itertools import chain
 
-from gridengine.protocols.job_rows import GRANTS, INSTANCE, details_of
-from gridengine.values import json_text
+from gridengine import json_text
+from gridengine.job_rows import GRANTS, INSTANCE, details_of
 from gridengine.values.instance_name import host_of, queue_and_host
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

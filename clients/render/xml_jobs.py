@@ -4,7 +4,7 @@ Owns element names and their order, which other programs parse. Called by qstat.
 """
 
 from clients.render.instances import jobs_by_instance
-from gridengine.protocols.job_rows import GRANTS, SLOTS, details_of, master_of
+from gridengine.job_rows import GRANTS, SLOTS, details_of, master_of
 from gridengine.values.quantities import iso_date, whole_tickets
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

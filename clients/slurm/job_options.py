@@ -11,7 +11,7 @@ import time
 from clients.slurm.arguments import SlurmError, SlurmOption, flag
 from clients.slurm.values import count, moment, seconds, size
 from gridengine.options.hints import FOREIGN_OPTIONS
-from gridengine.slurm import MARK
+from gridengine.protocols.slurm import MARK
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from copy import copy
 
 from clients import program
 from clients.slurm.arguments import SlurmError
-from gridengine.slurm import array_offset, node_list, number_list
+from gridengine.protocols.slurm import array_offset, node_list, number_list
 from gridengine.values.ranges import Ranges
 from gridengine.values.units import parse_time
 

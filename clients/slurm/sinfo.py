@@ -5,7 +5,7 @@ from clients.slurm import layout
 from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
 from clients.slurm.values import duration
-from gridengine.slurm import node_list
+from gridengine.protocols.slurm import node_list
 from gridengine.values.units import INFINITY, parse_time
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

@@ -6,7 +6,7 @@ Owns its own reading of /proc: `daemons.execd.load`, which measures the values t
 import os
 import sys
 
-from gridengine.architecture import architecture
+from gridengine.files.architecture import architecture
 from gridengine.terminal.standard_output import with_output_check
 from gridengine.values.topology import Topology
 

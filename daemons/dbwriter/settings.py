@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellError
+from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError
-from gridengine.files.cell_files import parse_settings
 from gridengine.protocols.arco import SETTINGS_FILE
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gridengine.architecture import architecture
+from gridengine.files.architecture import architecture
 from gridengine.values.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).

@@ -10,7 +10,7 @@ import posixpath
 
 from daemons.execd.site import HostSite
 from gridengine.protocols.delivery import Start
-from gridengine.slurm import array_offset, node_list
+from gridengine.protocols.slurm import array_offset, node_list
 from gridengine.state.jobs import Job
 
 #: Open MPI takes a job with SLURM_JOB_ID for a Slurm job and would start its daemons by srun, but also knows Grid Engine

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join
 
-from gridengine.slurm import array_offset
+from gridengine.protocols.slurm import array_offset
 from gridengine.state.jobs import Job, PathOnHost
 
 #: As in 8.1.9, a name is replaced before any character: `$JOB_IDx` is the id and an x.

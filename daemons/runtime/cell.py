@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from gridengine import cell_files
 from gridengine.errors import InvalidValueError, UserError
-from gridengine.files import cell_files
 from gridengine.files.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
 
 LOOPBACK = "127.0.0.1"

@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from daemons.runtime.cell import CellError, parse_settings
+from gridengine.cell_files import HOST_FILES
 from gridengine.errors import plain_fault
 from gridengine.files.bootstrap import REQUIRED, invalid_values
-from gridengine.files.cell_files import HOST_FILES
 
 _log = logging.getLogger(__name__)
 

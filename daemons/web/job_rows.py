@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, overload
 from daemons.qmaster.queries.jobs import finished_row, is_placed, rows_of_job
 from daemons.qmaster.queries.selection import Listing
 from daemons.web.mirror import MirroredChange, StateMirror
-from gridengine.protocols.job_rows import GRANTS, ID, INSTANCE, NAME, OWNER, PRIORITY, SLOTS, STATE_CODES, TASKS, TIME
+from gridengine.job_rows import GRANTS, ID, INSTANCE, NAME, OWNER, PRIORITY, SLOTS, STATE_CODES, TASKS, TIME
 from gridengine.state.machines.job import PrioritiesSet
 
 #: the names of the tabs, with the test for the state codes of their rows

@@ -11,8 +11,8 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError
-from gridengine.files.cell_files import parse_settings
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")

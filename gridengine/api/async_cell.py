@@ -14,6 +14,7 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from gridengine import json_text
 from gridengine.api import operations, wire
 from gridengine.api.answers import CellEvent, JobEnd
 from gridengine.api.async_connection import AsyncCellConnection
@@ -22,7 +23,6 @@ from gridengine.api.job_follower import PAUSE_S, JobFollower
 from gridengine.api.operations import Operation
 from gridengine.api.transport import select_transport
 from gridengine.api.wire import Unreachable
-from gridengine.values import json_text
 
 if TYPE_CHECKING:
     from typing import Self

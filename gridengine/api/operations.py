@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from gridengine.api.answers import ListedJob, SubmittedJob
 from gridengine.api.job_fields import JobFields, ReservationFields, Texts, options_in, request_fields, texts
 from gridengine.api.origin import add_origin
-from gridengine.protocols.job_rows import TASKS
+from gridengine.job_rows import TASKS
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -139,7 +139,7 @@ def jobs(users: Texts = "*", states: Texts = ("p", "r", "s")) -> Operation[list[
 
 
 def _listed_job(row: list[Any]) -> ListedJob:
-    """See `gridengine.protocols.job_rows`."""
+    """See `gridengine.job_rows`."""
     job_id, priority, name, owner, state, time, grants, slots, tasks = row[: TASKS + 1]
     return ListedJob(job_id, priority, name, owner, state, time, tuple((each[0], each[1]) for each in grants), slots, tasks)
 

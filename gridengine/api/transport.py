@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gridengine import json_text
 from gridengine.api import wire
 from gridengine.api.wire import Answer, Unreachable
-from gridengine.values import json_text
 
 if TYPE_CHECKING:
     from ssl import SSLContext

@@ -11,10 +11,9 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
+from gridengine import json_text
+from gridengine.cell_files import parse_master_name, parse_settings
 from gridengine.errors import GridEngineError, InvalidValueError, UnavailableError
-from gridengine.files.cell_files import parse_master_name, parse_settings
-from gridengine.protocols.protocol import MASTER_REACHED
-from gridengine.values import json_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -148,6 +147,8 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
 
     patience_s: for this answer; a gateway of an earlier release forwards the request, and waits itself.
     """
+    from gridengine.protocols.protocol import MASTER_REACHED  # only a command that waits pays for it
+
     path = str(connection.getpeername())
     question = MASTER_REACHED if path.endswith(_GATEWAY) else _MAY_CONFIGURE
     probe = Socket(AF_UNIX, SOCK_STREAM)

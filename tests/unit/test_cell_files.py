@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError
-from gridengine.files.cell_files import parse_settings
 
 
 @pytest.mark.statement("GC-5")

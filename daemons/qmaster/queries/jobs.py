@@ -3,7 +3,7 @@
 Owns the selection of tasks, their order and the rows. Pure and fast: 10,000 pending jobs are common.
 Called through `daemons.qmaster.queries`. Statements ST-1 … ST-3, ST-16, ST-17, ST-24, ST-25, ST-27.
 
-`gridengine.protocols.job_rows` owns the positions in a row.
+`gridengine.job_rows` owns the positions in a row.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from daemons.qmaster.queries.selection import Body, Listing, user_filter
+from gridengine.job_rows import DETAILS, GRANTS, ID, INSTANCE, PRIORITY, SLOTS, TASKS
 from gridengine.placement.urgency import (
     assumed_slots,
     deadline_urgency,
@@ -21,7 +22,6 @@ from gridengine.placement.urgency import (
     waiting_urgency,
 )
 from gridengine.protocols.gdi.requests import Answer, Caller
-from gridengine.protocols.job_rows import DETAILS, GRANTS, ID, INSTANCE, PRIORITY, SLOTS, TASKS
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.state import State

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from clients import gdi
-from gridengine.values import json_text
+from gridengine import json_text
 from tests.integration.cells import PATIENCE_S, without_waits
 
 ROOT = Path(__file__).parents[3]

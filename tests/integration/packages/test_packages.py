@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.architecture import architecture
 from gridengine.extensions import LIBRARIES
+from gridengine.files.architecture import architecture
 from tests import needs
 from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.architecture import architecture
+from gridengine.files.architecture import architecture
 from tests.integration.cells import BIN, ROOT, DemoCell, Done, eventually, run
 
 ENVIRONMENTS = BIN.parent / "clients"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.architecture import architecture
+from gridengine.files.architecture import architecture
 from tools.launchers import COMMANDS, SLURM_COMMANDS, UTILITIES, write_launchers, write_portable_launchers
 
 

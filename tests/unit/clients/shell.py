@@ -18,9 +18,9 @@ from clients import gdi, program, reserving
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.streams.event_clients import EventClients
+from gridengine import json_text
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
-from gridengine.values import json_text
 from tests.harness import MASTER, USERS, Cell
 
 

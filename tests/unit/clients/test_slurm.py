@@ -13,7 +13,7 @@ from clients.slurm.job_options import JOB_ROWS, SBATCH_ROWS, JobOptions, qsub_ar
 from clients.slurm.jobs import JobChoice, SlurmJob, add_states, parse_target
 from clients.slurm.sbatch import _directives
 from gridengine.options.hints import FOREIGN_OPTIONS
-from gridengine.slurm import node_list
+from gridengine.protocols.slurm import node_list
 
 NOTHING: dict[str, Any] = {"hard": [], "hard_queues": [], "predecessors": [], "array_predecessors": []}
 

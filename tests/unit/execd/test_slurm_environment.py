@@ -8,7 +8,7 @@ from daemons.execd.environment import job_environment
 from daemons.execd.standard_files import standard_files
 from daemons.execd.task_config import task_config
 from gridengine.protocols.delivery import Start
-from gridengine.slurm import MARK
+from gridengine.protocols.slurm import MARK
 from gridengine.state.jobs import Grant
 from gridengine.values.ranges import Ranges
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start

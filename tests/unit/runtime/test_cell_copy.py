@@ -12,7 +12,7 @@ import pytest
 
 from daemons.runtime.cell import CellError
 from daemons.runtime.cell_copy import LARGEST, CellCopy, CellTexts, OfferedFiles, follow, mark
-from gridengine.files.cell_files import HOST_FILES
+from gridengine.cell_files import HOST_FILES
 
 BOOTSTRAP = """admin_user root
 spooling_method sqlite

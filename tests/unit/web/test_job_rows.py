@@ -13,8 +13,8 @@ from daemons.qmaster.master import DAEMON
 from daemons.qmaster.queries.jobs import jobs
 from daemons.qmaster.queries.selection import Listing
 from daemons.web.job_rows import GROUPS, JobFilter, JobRows
+from gridengine.job_rows import ID, STATE_CODES, TASKS
 from gridengine.protocols.gdi.requests import Caller
-from gridengine.protocols.job_rows import ID, STATE_CODES, TASKS
 from gridengine.state.machines.job import PrioritiesSet
 from tests.harness import Cell
 from tests.unit.web.followed import Followed
