@@ -19,7 +19,7 @@ def run(spool: Path, body: dict[str, object]) -> subprocess.CompletedProcess[byt
 
 
 @pytest.mark.statement("QA-1", "QA-7")
-def test_it_reads_while_the_spool_is_written(tmp_path: Path) -> None:
+def test_the_process_reads_while_the_spool_is_written(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool.db")
     usual = dict.fromkeys(FIELDS, "0") | {"owner": "alice"}
     spool.accounted.add((number, 0, AccountingRecord(usual.values())) for number in range(3))

@@ -1,4 +1,4 @@
-"""What another user of a host can read and write of a cell on which jobs of a user run: every file and directory, by one walk."""
+"""Files of a cell with running jobs that another user of a host can read and write: every file and directory, by one walk."""
 
 from __future__ import annotations
 

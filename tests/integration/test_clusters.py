@@ -1,4 +1,4 @@
-"""What of the ecosystem runs in jobs: Ray, Dask and MPICH over three hosts, a notebook; there with the job and gone with it."""
+"""Software of the ecosystem in jobs: Ray, Dask and MPICH over three hosts, a notebook; there with the job and gone with it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_process_is_started_from_a_script_without_an_interpreter(
     assert _said(script) == "1:a b\n"
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         executables.start(subprocess.Popen, [f"{tmp_path}/none"])
     with pytest.raises(FileNotFoundError):

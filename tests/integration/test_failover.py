@@ -211,7 +211,7 @@ def test_two_hosts_that_lose_each_other_change_nothing(cell: CellOfTwo, one: str
 
 
 @pytest.mark.statement("SH-1")
-def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> None:
+def test_no_host_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> None:
     for _ in range(TRIES):
         cell.until_ready()
         leader = cell.leader()

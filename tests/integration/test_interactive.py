@@ -231,7 +231,7 @@ def test_a_session_outlives_the_daemon_of_its_host(demo_cell: DemoCell) -> None:
 
 
 @pytest.mark.statement("IA-10", "SE-3")
-def test_nobody_connects_without_a_ticket(demo_cell: DemoCell) -> None:
+def test_attaching_to_a_job_that_does_not_exist_is_refused(demo_cell: DemoCell) -> None:
     done = demo_cell.command("qrsh", "-attach", "999999")
     assert done.returncode == 1 and "job 999999 does not exist" in done.stderr
 

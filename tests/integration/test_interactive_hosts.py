@@ -20,7 +20,7 @@ def test_streams_cross_hosts_from_any_submit_host(testbed_cell: TestbedCell, sub
 
 
 @pytest.mark.statement("IA-10", "SE-3")
-def test_nobody_but_the_owner_gets_to_a_session(testbed_cell: TestbedCell) -> None:
+def test_only_the_owner_gets_to_a_session(testbed_cell: TestbedCell) -> None:
     client = testbed_cell.start_as("alice", "t1", "qrsh", "-l", "h=t2", "-N", "mine", "sleep 1000")
     try:
         eventually("it runs", lambda: " r " in testbed_cell.as_user("alice", "t1", "qstat").stdout)

@@ -1,4 +1,4 @@
-"""What a user does with a cell of one host: submit, watch, suspend, delete, and be told clearly what went wrong."""
+"""The acts of a user on a cell of one host: submit, watch, suspend, delete, and be told clearly what went wrong."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_h_rt_ends_a_job(demo_cell: DemoCell) -> None:
         (("-shell", "n"), "/nonexistent/command"),
     ],
 )
-def test_what_the_host_lacks_puts_the_job_into_error_and_leaves_the_queue(
+def test_a_file_that_the_host_lacks_puts_the_job_and_not_the_queue_into_error(
     demo_cell: DemoCell, options: tuple[str, ...], reason: str
 ) -> None:
     command = "/nonexistent/command" if "-shell" in options else "true"
@@ -192,7 +192,7 @@ def test_what_the_host_lacks_puts_the_job_into_error_and_leaves_the_queue(
 
 
 @pytest.mark.statement("SO-37", "SB-7")
-def test_what_is_wrong_with_a_command_is_said_in_a_line_and_changes_nothing(demo_cell: DemoCell) -> None:
+def test_a_wrong_command_reports_its_fault_and_changes_nothing(demo_cell: DemoCell) -> None:
     for command, status, word in (
         (("qsub", "-zz"), 2, "-zz"),
         (("qsub", "nofile"), 14, "nofile"),
@@ -265,7 +265,7 @@ def oom_score(pid: int) -> int:
 
 
 @pytest.mark.statement("SE-3")
-def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:
+def test_identity_headers_without_the_key_of_a_host_are_not_believed(demo_cell: DemoCell) -> None:
     """The TLS port takes no connection without a host's certificate, and no request without that host's key."""
     need("curl")
     port = next(

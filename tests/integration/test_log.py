@@ -1,4 +1,4 @@
-"""What an administrator reads in the logs of a cell when a job was ended, and what is never there."""
+"""Lines in the logs of a cell when a job was ended, and texts that are never there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.integration.cells import DemoCell, eventually
 
 
 @pytest.mark.statement("GC-4", "RL-2")
-def test_who_or_what_ended_a_job_is_in_the_log_of_the_master_and_its_use_in_that_of_the_host(demo_cell: DemoCell) -> None:
+def test_the_log_of_the_master_has_the_cause_of_a_jobs_end_and_the_log_of_the_host_its_usage(demo_cell: DemoCell) -> None:
     cell = demo_cell
     logs = [cell.place / "spool" / "qmaster" / "messages", cell.place / "spool" / "execd" / cell.host / "messages"]
     submit = ("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-j", "y")

@@ -1,4 +1,4 @@
-"""What a cell shows to the network: where its daemons listen, what can be read on a cable, and what a host gets to see
+"""The cell as the network sees it: addresses of its daemons, bytes on a cable, and the data sent to a host
 that does not belong to it any more."""
 
 from __future__ import annotations

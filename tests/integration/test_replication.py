@@ -1,4 +1,4 @@
-"""A master and two shadows in one process, over HTTP: acknowledged changes are on both, whatever happens to the connection."""
+"""A master and two shadows in one process, over HTTP: acknowledged changes are on both, despite any fault of the connection."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def until(condition: Any) -> None:
 
 
 @pytest.mark.statement("SH-2")
-def test_what_was_acknowledged_is_with_the_shadows(tmp_path: Path) -> None:
+def test_acknowledged_changes_are_on_the_shadows(tmp_path: Path) -> None:
     (tmp_path / "master").mkdir()
     cell = ReplicatedCell(tmp_path / "master")
     (tmp_path / "master" / "authority").mkdir()

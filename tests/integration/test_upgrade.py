@@ -46,7 +46,7 @@ def change(spool: Path, statement: str) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_what_cannot_be_read_is_refused_and_what_can_be_goes_on(
+def test_an_unreadable_spool_is_refused_and_jobs_of_a_readable_spool_go_on(
     cell: DemoCell, stopped: tuple[Path, dict[str, Path]]
 ) -> None:
     spool, jobs = stopped

@@ -1,4 +1,4 @@
-"""What programs print goes nowhere: a full disk is named and is a failure, a reader that has gone is not worth a word."""
+"""Output that cannot be written: a full disk is named and is a failure, a reader that has gone is not worth a word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration objects: what is printed reads the same, and no text whatever raises anything but ConfigError."""
+"""Configuration objects: a printed object reads the same, and no text raises anything but ConfigError."""
 
 from typing import Any
 

@@ -24,7 +24,7 @@ def play(seed: int, rules: Rules) -> World:
 
 
 @pytest.mark.statement("SH-2", "SH-3")
-def test_one_master_at_a_time_and_nothing_acknowledged_is_lost() -> None:
+def test_never_two_masters_serve_and_no_acknowledged_change_is_lost() -> None:
     worlds = [play(seed, Rules()) for seed in range(SEEDS)]
     assert all(world.kept for world in worlds)
     assert sum(world.elections for world in worlds) > 3 * SEEDS, "the lease went from host to host"

@@ -1,4 +1,4 @@
-"""Never two masters where hosts have their own copies of common/, whatever happens to these, and no job number twice.
+"""Never two masters where hosts have their own copies of common/, despite any fault of these copies, and no job number twice.
 
 Random histories from a seed (tests/property/masters_world.py), so that a failure can be replayed; `make masters` plays more.
 """
@@ -13,7 +13,7 @@ SEEDS = 6
 
 
 @pytest.mark.statement("SH-2")
-def test_one_qmaster_serves_at_a_time_and_no_job_number_is_used_twice() -> None:
+def test_never_two_qmasters_serve_and_no_job_number_is_used_twice() -> None:
     worlds = [play(seed) for seed in range(SEEDS)]
     assert sum(world.elections for world in worlds) > SEEDS, "the master went from host to host"
     assert sum(world.refused for world in worlds) > SEEDS / 2, "and others tried to serve beside it"

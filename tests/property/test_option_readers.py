@@ -1,4 +1,4 @@
-"""One list of options means the same wherever it stands: command line, request file, `-@` file, script, native specification."""
+"""A list of options means the same in each place: command line, request file, `-@` file, script, native specification."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What jobs that are submitted one by one cost a cell in which all is well: calls between its daemons, and syncs of the spool.
+"""The cost of jobs, submitted singly, to a cell in which all is well: calls between its daemons, and syncs of the spool.
 
-Counted, on the fake clock. The ceilings are a little above what was found: who makes jobs dearer has to say so here (adr/0169).
+Counted, on the fake clock. The ceilings are slightly above: a change that makes jobs dearer raises them (adr/0169).
 """
 
 from __future__ import annotations

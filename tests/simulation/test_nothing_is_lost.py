@@ -37,7 +37,7 @@ def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [32, 200, 933, 1030, 1147, 1239, 1578, 1680, 1717, 5165])
-def test_what_was_found_and_mended_stays_so(tmp_path: Path, seed: int) -> None:
+def test_seeds_that_once_showed_a_fault_show_none(tmp_path: Path, seed: int) -> None:
     """docs/reliability.md says what each of them showed."""
     _, broken = carried_out(tmp_path / "cell", seed)
     assert not broken

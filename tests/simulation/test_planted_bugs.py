@@ -1,4 +1,4 @@
-"""What the simulation sees: each of these bugs is planted in the program, and a rule is broken within few seeds.
+"""The sight of the simulation: each of these bugs is planted in the program, and a rule is broken within few seeds.
 
 A bug that is planted here and not found any more says that the simulation has become blind.
 """

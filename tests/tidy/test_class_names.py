@@ -1,6 +1,6 @@
 """One name is one thing: no two public classes of the programs share theirs, but for those below.
 
-What is asked for here is the name alone; the words themselves are in docs/glossary.md.
+This test is about names alone; the words themselves are in docs/glossary.md.
 """
 
 from __future__ import annotations

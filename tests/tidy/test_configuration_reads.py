@@ -1,4 +1,4 @@
-"""What a parameter's predefined value is, the models of `gridengine.config` say alone: behind the gate none is read as text.
+"""Only the models of `gridengine.config` have predefined values of parameters: behind the gate none is read as text.
 
 Seen are `….get("parameter", …)`: a second predefined value for what a model has one of.
 """

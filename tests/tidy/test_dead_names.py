@@ -1,4 +1,4 @@
-"""What nobody calls is taken out: every function, method and class of the programs is used by one of them.
+"""Code without callers is removed: every function, method and class of the programs is used by one of them.
 
 Seen are names, wherever they stand: two things of one name cover each other, so what is found here is surely dead.
 """

@@ -30,7 +30,7 @@ def _returns(function: ast.AST) -> bool:
     return any(isinstance(part, ast.Name) and part.id == "found" for part in parts)
 
 
-def test_what_is_looked_up_has_a_name_of_its_own() -> None:
+def test_found_names_only_the_result_of_a_function() -> None:
     assert [name for source in Source.of(*PROGRAMS) for name in misnamed(source)] == []
 
 

@@ -76,7 +76,7 @@ def test_a_format_describes_every_attribute_with_its_predefined_value(kind: str,
     ("attribute", "read"),
     [("qmaster_params", QmasterParameters), ("execd_params", ExecdParameters), ("reporting_params", ReportingParameters)],
 )
-def test_parameters_that_somebody_reads_are_described(attribute: str, read: type) -> None:
+def test_parameters_that_the_product_reads_are_described(attribute: str, read: type) -> None:
     section = (ROOT / "docs/formats/sge_conf.md").read_text().partition(f"## {attribute}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*`) \| `(.*)` \| .+ \|$", section, re.MULTILINE)
     described = {name: default for names, default in rows for name in _names(names)}

@@ -1,4 +1,4 @@
-"""What the pages name is there: files and directories, links, decisions, requests, targets of make."""
+"""Things that the pages name exist: files and directories, links, decisions, requests, targets of make."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def faults_of(page: Path, text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_names_is_there(page: Path) -> None:
+def test_every_thing_that_a_page_names_exists(page: Path) -> None:
     assert list(faults_of(page, page.read_text())) == []
 
 
-def test_what_is_not_there_is_seen() -> None:
+def test_names_of_missing_things_are_found() -> None:
     text = "`daemons/nobody/nothing` [x](nowhere.md) adr/9999\n\n    make haste\n`gridengine/kinds` `make test`"
     assert list(faults_of(ROOT / "docs/x.md", text)) == ["daemons/nobody/nothing", "nowhere.md", "adr/9999", "make haste"]
 

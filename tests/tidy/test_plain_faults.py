@@ -31,7 +31,7 @@ def test_faults_of_the_system_are_shown_in_words() -> None:
     assert [f"{source.path}:{line}" for source in Source.of(*PROGRAMS) for line in shown_raw(source.tree)] == []
 
 
-def test_what_is_looked_for_is_found() -> None:
+def test_an_oserror_shown_raw_is_found() -> None:
     text = "try:\n    pass\nexcept (OSError, ValueError) as error:\n    raise X(f'cannot: {error}')\n"
     log = "try:\n    pass\nexcept OSError as error:\n    _log.error('cannot: %s', error)\n"
     fine = "try:\n    pass\nexcept OSError as error:\n    raise X(f'cannot: {plain_fault(error)} {error.strerror}')\n"

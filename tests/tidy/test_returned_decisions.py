@@ -22,7 +22,7 @@ def filled(source: Source) -> list[str]:
     return found
 
 
-def test_what_other_files_call_returns_its_decision() -> None:
+def test_functions_that_other_files_call_return_their_decisions() -> None:
     found = {name for source in Source.of(*ROOMS) for name in filled(source)}
     assert found == ALLOWED
 

@@ -1,4 +1,4 @@
-"""What a kind of configuration object is like is said in its row of `gridengine.kinds`: no other table is keyed by kinds.
+"""The row of a kind in `gridengine.kinds` describes its configuration objects: no other table is keyed by kinds.
 
 Seen are dictionaries written out with the names of three kinds or more as keys.
 """

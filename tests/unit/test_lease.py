@@ -181,7 +181,7 @@ def announce_list(lease: Lease, voters: str, in_sync: tuple[str, ...], sent: flo
         ({"m": T, "s": T - 1, "w": T - 0.5}, T - 0.5),
     ],
 )
-def test_it_holds_while_a_majority_has_granted_it_counted_from_the_sending(votes: dict[str, float], sent: float) -> None:
+def test_a_lease_holds_while_a_majority_has_granted_it_counted_from_the_sending(votes: dict[str, float], sent: float) -> None:
     lease = Lease("m", 5, THREE, "m5")
     for voter, when in votes.items():
         lease.handle_response(voter, VoteResponse(True, 5, "m", LEASE_S), request("m", 5), when)
@@ -247,7 +247,7 @@ def test_a_later_epoch_supersedes_and_so_does_the_same_of_another_host() -> None
     assert same.superseded_by == 5
 
 
-def test_a_lease_that_was_given_up_stays_so_whatever_the_responses() -> None:
+def test_a_lease_that_was_given_up_stays_so_despite_late_responses() -> None:
     lease = elected()
     gone = lease.give_up()
     assert gone == VoteRequest(5, "m", release=True, candidacy_id="m5")

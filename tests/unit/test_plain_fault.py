@@ -1,4 +1,4 @@
-"""What the system says is passed on in words, without numbers and marks of the language."""
+"""Messages of the system are passed on in words, without numbers and marks of the language."""
 
 from __future__ import annotations
 

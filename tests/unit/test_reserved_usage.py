@@ -1,4 +1,4 @@
-"""What a task was given instead of what it used (EX-16)."""
+"""The resources given to a task instead of its usage (EX-16)."""
 
 from __future__ import annotations
 

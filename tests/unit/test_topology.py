@@ -1,4 +1,4 @@
-"""Which cores `-binding` gives, on topologies that no test machine has."""
+"""Cores that `-binding` gives, on topologies that no test machine has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `gridengine` says of a cell of which only a part runs: the truth, without a traceback, and with the same exit codes."""
+"""Messages of `gridengine` about a partly running cell: the truth, without a traceback, and with the same exit codes."""
 
 from __future__ import annotations
 

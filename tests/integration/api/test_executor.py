@@ -1,4 +1,4 @@
-"""Functions run in the cell: results, exceptions, prints and cancellation come back, and whatever breaks has a name."""
+"""Functions run in the cell: results, exceptions, prints and cancellation come back, and each fault has a name."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_task_makes_several_short_calls_and_each_has_its_own_log(executor: Mak
 
 
 @pytest.mark.statement("DM-5")
-def test_what_shares_a_task_fails_and_is_cancelled_by_itself(executor: Maker, tmp_path: Path) -> None:
+def test_a_call_in_a_shared_task_fails_and_is_cancelled_alone(executor: Maker, tmp_path: Path) -> None:
     def odd(number: int) -> int:
         if number == 1:
             raise ValueError("one")
@@ -166,7 +166,7 @@ def test_calls_do_not_wait_for_a_long_one_that_shares_their_task(executor: Maker
 
 
 @pytest.mark.statement("DM-5")
-def test_whoever_deletes_a_task_deletes_what_it_has_not_begun_with(
+def test_calls_of_a_deleted_task_fail_although_they_had_not_begun(
     executor: Maker, demo_cell: DemoCell, tmp_path: Path, long_shifts: None
 ) -> None:
     def number_of(number: int) -> int:
@@ -186,7 +186,7 @@ def test_whoever_deletes_a_task_deletes_what_it_has_not_begun_with(
 
 
 @pytest.mark.statement("DM-5")
-def test_what_cannot_be_sent_is_named_and_the_rest_goes_on(executor: Maker) -> None:
+def test_a_value_that_cannot_be_sent_is_named_and_the_other_calls_go_on(executor: Maker) -> None:
     ex = executor(most_bytes=100_000)
     lock = threading.Lock()
     with pytest.raises(NotPicklable, match="the function .*lambda.* cannot be sent to a job"):
@@ -318,7 +318,7 @@ def test_a_directory_that_was_opened_to_others_is_read_no_more(executor: Maker) 
         executor().submit(open_up).result(120)
 
 
-def test_what_somebody_else_could_have_written_is_not_read(tmp_path: Path) -> None:
+def test_a_file_that_another_user_could_have_written_is_not_read(tmp_path: Path) -> None:
     from gridengine.api import worker
 
     place = tmp_path / "calls"

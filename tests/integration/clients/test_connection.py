@@ -136,7 +136,7 @@ def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_reported")
-def test_it_is_said_once_that_a_command_waits(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_a_command_that_waits_says_so_once(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
     serve(lambda name, body: b"").close()
     for _ in range(2):
         with pytest.raises(gdi.Unreachable, match="Running jobs go on"):

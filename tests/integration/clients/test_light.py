@@ -1,4 +1,4 @@
-"""What the commands import on their common path: next to nothing, since that is most of what they cost."""
+"""Imports of the commands on their common path: next to none, since imports are most of the cost of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 of any process while jobs run: the jobs go on, every acknowledged job ends exactly once, nobody lends a hand."""
+"""kill -9 of any process while jobs run: the jobs go on, every acknowledged job ends exactly once, without help."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def ended_well(cell: DemoCell, *jobs: str) -> None:
 
 @pytest.mark.statement("EX-9", "SP-3", "QC-17")
 @pytest.mark.parametrize(("who", "moment", "seed"), [("control store", "submitted", 1), ("execd actor", "acknowledged", 2)])
-def test_what_dies_while_tasks_start_and_end_makes_none_run_twice(cell: DemoCell, who: str, moment: str, seed: int) -> None:
+def test_a_kill_while_tasks_start_and_end_makes_no_task_run_twice(cell: DemoCell, who: str, moment: str, seed: int) -> None:
     """`make kills` plays the other processes and moments, for as long as one likes."""
     KillPlay(cell, seed).act(who, moment, rerun="n")
 

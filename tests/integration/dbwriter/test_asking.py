@@ -162,7 +162,7 @@ def test_wrong_requests_are_answered_with_their_reason(asked_cell: Cell, request
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, "\0", '{"sql": "\\ud800"}'])
-def test_a_body_that_is_no_json_harms_nobody(asked_cell: Cell, text: str) -> None:
+def test_a_body_that_is_not_json_gets_an_error_and_the_next_request_is_answered(asked_cell: Cell, text: str) -> None:
     assert "error" in ask(asked_cell, "sql", None, text)
     assert ask(asked_cell, "status", {})["fault"] == ""
 
@@ -185,7 +185,7 @@ def test_another_user_may_ask_and_may_not_import(cell: Cell, tmp_path: Path) -> 
 
 
 @needs.root
-def test_who_is_trusted_asks_on_behalf_of_others_with_their_rights_alone(cell: Cell, tmp_path: Path) -> None:
+def test_a_trusted_user_asks_for_another_user_with_only_the_rights_of_that_user(cell: Cell, tmp_path: Path) -> None:
     nobody = str(pwd.getpwnam("nobody").pw_uid)
     file = {"path": str(tmp_path / "none")}
     assert "cannot read" in ask(cell, "import", file)["error"]
@@ -218,7 +218,7 @@ def test_questions_do_not_hold_the_writer(cell: Cell) -> None:
         assert asked.result()["error"] == f"no answer within {patience} s: ask for less"
 
 
-def test_connections_of_a_user_are_counted_and_keep_nobody_out(asked_cell: Cell) -> None:
+def test_idle_connections_of_a_user_are_limited_and_lock_no_client_out(asked_cell: Cell) -> None:
     """Without a limit they took the descriptors with which the writer opens its files."""
     idle = []
     for _ in range(20):
@@ -232,7 +232,7 @@ def test_connections_of_a_user_are_counted_and_keep_nobody_out(asked_cell: Cell)
         one.close()
 
 
-def test_texts_are_cut_for_whoever_asks_for_that(asked_cell: Cell) -> None:
+def test_texts_are_cut_to_the_lengths_that_a_request_names(asked_cell: Cell) -> None:
     answer = ask(asked_cell, "sql", {"sql": "SELECT repeat('x', 1000) AS long FROM sge_job_usage", "cell": 10, "bytes": 50})
     assert answer["rows"][0] == ["xxxxxxxxx…"]
     assert answer["too_large"] and len(answer["rows"]) < 10

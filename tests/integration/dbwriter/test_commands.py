@@ -143,7 +143,7 @@ def test_an_import_counts_and_shows_what_was_no_record(cell: Cell, tmp_path: Pat
         (["sql", "DROP TABLE sge_job"], "one SELECT or EXPLAIN can be asked here, and nothing else"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(cell: Cell, arguments: list[str], reason: str) -> None:
+def test_a_wrong_command_prints_its_fault_in_one_line(cell: Cell, arguments: list[str], reason: str) -> None:
     asked = arco(cell, *arguments)
     assert (asked.stdout, asked.stderr, asked.returncode) == ("", f"gridengine: {reason}\n", 1)
 

@@ -113,7 +113,7 @@ def test_an_import_derives_its_hours_anew(play: Play, tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("DB-13", "DB-8")
-def test_what_is_kept_for_how_long(play: Play) -> None:
+def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
     play.tell([slots(DAY, 4), f"{DAY}:host:h1:{DAY}:X:np_load_avg=1.0,other=2.0", job_log(1, DAY, "pending")])
     play.tell([acct(1, DAY, DAY + 60), *reservation(5, DAY, DAY + 100, DAY + 400)])
     play.write()
@@ -145,7 +145,7 @@ def test_what_is_kept_for_how_long(play: Play) -> None:
 
 
 @pytest.mark.statement("DB-12")
-def test_what_comes_after_a_deletion_has_parents(play: Play) -> None:
+def test_a_record_after_a_deletion_creates_its_parent_rows_again(play: Play) -> None:
     """What a writer remembers of a reservation that was deleted is forgotten with it."""
     play.settings = type(play.settings)(play.address, "", play.file, 100)
     play.tell(reservation(5, DAY, DAY + 100, DAY + 400))

@@ -339,7 +339,7 @@ def test_no_query_is_left_out() -> None:
     assert EXPECTED.keys() | {"Statistics", "DBWriter Performance"} == QUERIES.keys()
 
 
-def test_what_is_drawn_and_turned_are_columns(database: Database) -> None:
+def test_the_names_in_plots_and_pivots_are_columns_of_the_answer(database: Database) -> None:
     """What `plot` and `pivot` of a query name is in its answer."""
     for name, query in QUERIES.items():
         named = {value for key, value in query.plot.items() if key in ("x", "series", "panels")}

@@ -1,4 +1,4 @@
-"""The writer on both databases: what records become, each once, whatever happens between. DB-2 … DB-12."""
+"""The writer on both databases: the rows of records, each once, despite any interruption. DB-2 … DB-12."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_lines_that_are_no_records_are_kept_with_their_numbers_and_reasons(play:
 
 
 @pytest.mark.parametrize("junk", [b"\0\0\0", b"\xff\xfe:\x80", b":" * 500, b"9" * 400 + b":acct:1", b"-1:new_job:1"])
-def test_bytes_that_are_no_text_stop_nobody(play: Play, junk: bytes) -> None:
+def test_a_line_that_is_not_text_is_rejected_and_later_lines_are_written(play: Play, junk: bytes) -> None:
     play.file.write_bytes(junk + b"\n")
     play.tell(jobs(range(1, 3)))
     play.write()

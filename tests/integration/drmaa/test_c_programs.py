@@ -27,7 +27,7 @@ def test_the_parts_of_the_library_by_themselves(programs: Programs) -> None:
 
 
 @pytest.mark.statement("DM-1")
-def test_every_call_takes_whatever_a_program_gives(programs: Programs) -> None:
+def test_every_call_survives_wrong_arguments(programs: Programs) -> None:
     programs.c("calls")
 
 

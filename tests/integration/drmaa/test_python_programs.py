@@ -101,7 +101,7 @@ tell(mine == {s.wait("DRMAA_JOB_IDS_SESSION_ANY", FOREVER).jobId for _ in mine})
 
 
 @pytest.mark.statement("DM-2")
-def test_what_a_job_is_made_of(programs: Programs, at_home: Path) -> None:
+def test_a_job_has_the_attributes_of_its_template(programs: Programs, at_home: Path) -> None:
     name = at_home.name
     (at_home / "in").write_text("typed")
     programs.python(f"""

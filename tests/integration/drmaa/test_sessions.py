@@ -39,7 +39,7 @@ def test_two_processes_in_one_session_are_both_told(programs: Programs) -> None:
 
 @needs.root
 @pytest.mark.statement("DM-1", "DM-3")
-def test_a_job_of_another_user_is_nobody_elses_to_wait_for_or_to_end(programs: Programs) -> None:
+def test_a_user_may_neither_wait_for_nor_end_a_job_of_another_user(programs: Programs) -> None:
     cell = programs.cell
     number = cell.must("qsub", "-terse", "-b", "y", "-h", "-o", "/dev/null", "-j", "y", "true").strip()
     told = programs.python(

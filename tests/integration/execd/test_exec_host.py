@@ -284,7 +284,7 @@ def test_gateway_passes_lines_on_as_they_come(host: ExecHost) -> None:
             seen.touch()
 
 
-def test_one_daemon_only(host: ExecHost) -> None:
+def test_a_second_execd_on_a_host_refuses_to_start(host: ExecHost) -> None:
     assert host.execd is not None
     first = host.execd
     host.start_execd()

@@ -1,4 +1,4 @@
-"""Who can read the script of a job on its host: real users and files."""
+"""Readers of the script of a job on its host: real users and files."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
 
 
 @pytest.mark.statement("SO-34", "QI-3")
-def test_who_waits_hears_of_lost_hosts_and_of_errors(running: Running) -> None:
+def test_a_client_that_waits_hears_of_lost_hosts_and_of_errors(running: Running) -> None:
     """Also who begins to wait when it has happened already."""
 
     def submit() -> tuple[int, str]:

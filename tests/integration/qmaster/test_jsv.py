@@ -115,7 +115,7 @@ jsv_main
     [(SHELL, "/bin/sh"), (PYTHON, "/usr/bin/env python3"), (PERL, "/usr/bin/perl"), (TCL, "/usr/bin/tclsh")],
     ids=["sh", "python", "perl", "tcl"],
 )
-def test_one_process_verifies_many_jobs(
+def test_a_single_verifier_process_verifies_many_jobs(
     script: Callable[..., Path], text: str, interpreter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -142,7 +142,7 @@ def test_one_process_verifies_many_jobs(
         ("jsv_add_env A=B x", "environment_names must not contain"),
     ],
 )
-def test_what_a_verifier_makes_of_a_job_is_within_the_bounds_of_one(script: Callable[..., Path], said: str, text: str) -> None:
+def test_a_job_that_a_verifier_changed_beyond_the_bounds_is_refused(script: Callable[..., Path], said: str, text: str) -> None:
     body = f". {SHARE}/jsv.sh\njsv_on_verify() {{ {said}; jsv_correct; }}\njsv_main\n"
     assert text in refusal(ask(script(body), "x")[0])
 
@@ -190,7 +190,7 @@ def left(tmp_path: Path) -> Iterator[Path]:
     ],
     ids=["a long line", "floods", "leaves a child and hangs", "leaves a child"],
 )
-def test_whatever_a_verifier_leaves_in_its_pipes_the_next_job_has_its_answer(
+def test_the_next_job_has_its_answer_despite_leftovers_in_the_pipes_of_a_verifier(
     script: Callable[..., Path], left: Path, body: str, timeout_s: int, text: str
 ) -> None:
     refused = ask(script(body.format(left)), "x", "y", params=f"jsv_timeout={timeout_s}")
@@ -208,7 +208,7 @@ def test_whatever_a_verifier_leaves_in_its_pipes_the_next_job_has_its_answer(
     ],
     ids=["a long line", "floods", "leaves a child", "does not listen"],
 )
-def test_whatever_a_verifier_leaves_in_its_pipes_a_command_ends(
+def test_a_command_ends_despite_leftovers_in_the_pipes_of_a_verifier(
     script: Callable[..., Path], left: Path, monkeypatch: pytest.MonkeyPatch, body: str, timeout_s: int, text: str
 ) -> None:
     monkeypatch.setenv("SGE_JSV_TIMEOUT", str(timeout_s))
@@ -275,7 +275,7 @@ def test_the_verifier_of_a_user_has_nothing_of_root(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.statement("JV-4")
-def test_what_a_verifier_breaks_is_refused(script: Callable[..., Path]) -> None:
+def test_a_parameter_that_a_verifier_made_invalid_is_refused(script: Callable[..., Path]) -> None:
     text = SHELL.replace('jsv_set_param N "', 'jsv_set_param p "')
     assert 'set parameter p to "x-red"' in refusal(ask(script(text), "x")[0])
 

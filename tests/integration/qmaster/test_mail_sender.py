@@ -1,4 +1,4 @@
-"""The mailer is run as configured: arguments, body, no shell, nobody's rights, and nothing waits for it."""
+"""The mailer is run as configured: arguments, body, no shell, an unprivileged user, and nothing waits for it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_each_recipient_gets_one_and_bad_ones_are_named(
 
 
 @pytest.mark.statement("MA-2")
-def test_a_real_mailer_runs_with_the_rights_of_nobody(
+def test_a_real_mailer_runs_as_an_unprivileged_user(
     real: Path, place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("OF_WHO_STARTED_THE_DAEMON", "secret")
@@ -170,7 +170,7 @@ def test_a_mailer_that_is_missing_fails_or_hangs_is_named(place: Path, caplog: p
 
 
 @pytest.mark.statement("MA-2")
-def test_what_a_mailer_that_fails_says_is_in_the_log_shortened_and_on_one_line(
+def test_the_message_of_a_failed_mailer_is_logged_short_and_on_one_line(
     place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     full = script(place / "full", "#!/bin/sh\ncat >/dev/null\nprintf 'cannot send:\\n no room %0999d' 0 >&2\nexit 75\n")

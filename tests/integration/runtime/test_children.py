@@ -42,7 +42,7 @@ def begin(script: str) -> Awaitable[Process]:
 
 
 @pytest.mark.parametrize("turns", range(8))
-def test_who_is_cancelled_while_a_process_is_begun_leaves_none(sleeps: str, turns: int) -> None:
+def test_cancelling_the_start_of_a_process_leaves_no_process(sleeps: str, turns: int) -> None:
     async def play() -> None:
         beginning = asyncio.ensure_future(begin(f"sleep {sleeps} & cat /dev/zero"))
         for _ in range(turns):
@@ -59,7 +59,7 @@ def test_who_is_cancelled_while_a_process_is_begun_leaves_none(sleeps: str, turn
     asyncio.run(play())
 
 
-def test_whatever_cannot_be_begun_is_said() -> None:
+def test_a_missing_program_raises_file_not_found() -> None:
     with pytest.raises(FileNotFoundError):
         asyncio.run(children.begin("/no/such/program"))
 
@@ -74,7 +74,7 @@ def test_whatever_cannot_be_begun_is_said() -> None:
     ],
     ids=["fills its pipe", "its child fills it", "a child elsewhere holds them", "the same, and it has ended"],
 )
-def test_the_end_of_a_process_is_known_whatever_holds_its_pipes(sleeps: str, script: str, lives_on: bool) -> None:
+def test_the_end_of_a_process_is_known_although_a_child_holds_its_pipes(sleeps: str, script: str, lives_on: bool) -> None:
     async def play() -> None:
         process = await begin(script.format(sleeps))
         await until(lambda: sleepers(sleeps))

@@ -1,4 +1,4 @@
-"""What a start returns of a daemon that does not come up."""
+"""The result of starting a daemon that does not come up."""
 
 from __future__ import annotations
 

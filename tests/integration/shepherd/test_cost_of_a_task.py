@@ -1,6 +1,6 @@
-"""What a plain task costs its host, counted and not timed: system calls, and files that are made for it (ADR 155).
+"""The cost of a plain task to its host, counted and not timed: system calls, and files that are made for it (ADR 155).
 
-The ceilings are a little above what was measured. Whoever makes tasks dearer has to say so here.
+The ceilings are a little above the measured numbers: a change that makes tasks dearer has to raise them here.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def test_memory_beyond_the_limit_of_the_cgroup_ends_the_job(root_cell: Cell, mem
 
 
 @pytest.mark.statement("RL-5", "EX-6")
-def test_one_process_too_big_takes_the_whole_job_along(root_cell: Cell, memory: dict[str, object]) -> None:
+def test_a_process_above_h_vmem_ends_the_whole_job(root_cell: Cell, memory: dict[str, object]) -> None:
     memory["no_shell"] = False
     inner = root_cell.file("grow.py", TOUCH)
     script = f"(/usr/bin/python3 {inner} 200000000) & sleep 1000 & wait\n"

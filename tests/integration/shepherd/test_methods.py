@@ -95,7 +95,7 @@ def test_variables_are_expanded_and_no_shell_is_involved(cell: Cell) -> None:
 
 
 @pytest.mark.statement("QC-25")
-def test_what_a_prolog_adds_to_the_environment_reaches_job_and_epilog(cell: Cell) -> None:
+def test_variables_that_a_prolog_adds_reach_job_and_epilog(cell: Cell) -> None:
     text = "#!/bin/sh\n[ -w $SGE_JOB_SPOOL_DIR/environment ] || exit 1\necho 'X_GPU=1 2' >>$SGE_JOB_SPOOL_DIR/environment\n"
     prolog = cell.file("prolog", text)
     epilog = cell.file("epilog", "#!/bin/sh\necho epilog $X_GPU\n")
@@ -104,7 +104,7 @@ def test_what_a_prolog_adds_to_the_environment_reaches_job_and_epilog(cell: Cell
 
 
 @pytest.mark.statement("QC-25", "EX-20")
-def test_what_a_prolog_of_root_adds_reaches_job_and_epilog_of_root(root_cell: Cell) -> None:
+def test_variables_that_a_prolog_of_root_adds_reach_job_and_epilog_of_root(root_cell: Cell) -> None:
     prolog = root_cell.file("prolog", "#!/bin/sh\necho X_GPU=7 >>$SGE_JOB_SPOOL_DIR/environment\n")
     epilog = root_cell.file("epilog", "#!/bin/sh\necho epilog $X_GPU\n")
     task = root_cell.run("echo job $X_GPU\n", prolog=f"root@{prolog}", epilog=f"root@{epilog}")
@@ -145,7 +145,7 @@ def test_a_method_of_the_owner_starts_without_code_of_the_owners(cell: Cell) -> 
 
 
 @pytest.mark.statement("RL-5", "RL-6", "EX-6")
-def test_what_a_method_of_the_owner_leaves_behind_has_limits_and_the_mark_of_the_job(root_cell: Cell) -> None:
+def test_processes_of_a_method_of_the_owner_have_limits_and_the_additional_group_of_the_job(root_cell: Cell) -> None:
     method = root_cell.file("method", "#!/bin/sh\nulimit -t; ulimit -f; grep ^Groups: /proc/self/status\n")
     task = root_cell.run("true\n", prolog=str(method), limits={"h_cpu": 5, "h_fsize": 2**33}, gid_range="64000-64010")
     cpu_s, blocks, *groups = task.stdout.split()

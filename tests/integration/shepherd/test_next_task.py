@@ -52,7 +52,7 @@ def held(pid: int) -> None:
 
 
 @pytest.mark.statement("EX-6", "EX-9")
-def test_one_shepherd_serves_one_task_after_another(cell: Cell) -> None:
+def test_a_shepherd_runs_task_after_task(cell: Cell) -> None:
     found = [run(cell, f"exit {number}\n") for number in range(5)]
     assert len({pid for pid, _ in found}) == 1
     assert [task.exit["exit_status"] for _, task in found] == list(range(5))
@@ -245,7 +245,7 @@ def test_limits_of_one_task_are_not_those_of_the_next(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_one_that_is_killed_while_it_waits_is_no_task_lost(cell: Cell) -> None:
+def test_killing_a_waiting_shepherd_loses_no_task(cell: Cell) -> None:
     waited = waiting(cell)
     os.kill(waited, signal.SIGKILL)
     _, task = run(cell, "echo run >>runs\n")
@@ -254,7 +254,7 @@ def test_one_that_is_killed_while_it_waits_is_no_task_lost(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_one_that_is_killed_with_a_task_that_it_has_not_claimed(cell: Cell) -> None:
+def test_a_task_runs_although_its_shepherd_was_killed_before_claiming_the_task(cell: Cell) -> None:
     waited = waiting(cell)
     held(waited)
     task = cell.task("echo run >>runs\n")
@@ -277,7 +277,7 @@ def test_the_second_task_of_one_that_is_killed_is_finalised(cell: Cell) -> None:
 
 
 @pytest.mark.statement("EX-9")
-def test_those_that_wait_end_with_the_launcher(cell: Cell) -> None:
+def test_waiting_shepherds_end_with_the_launcher(cell: Cell) -> None:
     waited = waiting(cell)
     cell.stop_launcher(signal.SIGKILL)
     wait_for(lambda: not alive(waited), "the shepherd to end")
@@ -340,7 +340,7 @@ def test_kills_at_any_moment_lose_no_task_and_run_none_twice(cell: Cell) -> None
     assert {task.exit["failed"] for task in tasks} <= {0, 4, 18, 100}
 
 
-def test_one_ends_by_a_signal(cell: Cell) -> None:
+def test_a_waiting_shepherd_ends_at_a_signal(cell: Cell) -> None:
     waited = waiting(cell)
     os.kill(waited, signal.SIGTERM)
     wait_for(lambda: not alive(waited), "the shepherd to end")

@@ -29,7 +29,7 @@ LARGE = {"PATH": "/usr/bin:/bin", "LARGE": "x" * 200_000}
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_the_kernel_does_not_take(cell: Cell, config: dict[str, Any], failed: int) -> None:
+def test_job_data_that_the_kernel_rejects_is_a_fault_of_the_job(cell: Cell, config: dict[str, Any], failed: int) -> None:
     end = cell.run(**({"script": "true\n"} | config)).exit
     assert (end["failed"], end["fault"], end["reason"] != "") == (failed, "job", True)
 

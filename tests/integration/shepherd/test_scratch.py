@@ -33,7 +33,7 @@ def filled(cell: Cell, script: str = FILL) -> tuple[Task, Path]:
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_it_has_gone_when_the_end_of_a_killed_shepherds_task_is_reported(cell: Cell) -> None:
+def test_the_directory_is_gone_when_the_end_of_a_killed_shepherds_task_is_reported(cell: Cell) -> None:
     task, scratch = filled(cell)
     bystander, kept = filled(cell)
     os.kill(task.start(), signal.SIGKILL)
@@ -46,7 +46,7 @@ def test_it_has_gone_when_the_end_of_a_killed_shepherds_task_is_reported(cell: C
 
 @pytest.mark.statement("QC-19", "EX-10")
 @pytest.mark.parametrize("time_of_death", range(3))
-def test_it_has_gone_also_when_the_launcher_died_with_the_shepherd(cell: Cell, time_of_death: int) -> None:
+def test_the_directory_is_gone_also_if_the_launcher_died_with_the_shepherd(cell: Cell, time_of_death: int) -> None:
     task, scratch = filled(cell)
     shepherd = task.start()
     assert cell.launcher is not None

@@ -114,7 +114,7 @@ def test_a_deleted_job_does_not_wait_for_a_client_that_is_gone(cell: Cell) -> No
 
 
 @pytest.mark.statement("IA-9", "IA-10")
-def test_which_clients_may_reconnect(cell: Cell) -> None:
+def test_only_the_client_of_the_session_may_reconnect(cell: Cell) -> None:
     task = interactive(cell, "echo one; read line; echo two")
     first, answer = greet(task)
     assert first.recv(65536) == session.encode_frame(session.OUTPUT, b"one\n")

@@ -143,7 +143,7 @@ def test_a_program_of_the_system_starts_without_a_copy_of_the_shepherd(cell: Cel
         ({"environment": {"A": "x\0"}}, 11),
     ],
 )
-def test_what_fails_fails_alike(root_cell: Cell, config: dict[str, Any], failed: int) -> None:
+def test_a_failed_start_ends_alike_with_and_without_a_fork(root_cell: Cell, config: dict[str, Any], failed: int) -> None:
     """The texts differ in the stamp and in the program's name alone."""
     ends = []
     for program in ("/bin/true", users_own(root_cell, "/bin/true")):

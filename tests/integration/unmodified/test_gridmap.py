@@ -42,6 +42,6 @@ def test_functions_run_as_jobs(user: User) -> None:
 
 @pytest.mark.apart
 @pytest.mark.statement("DM-1")
-def test_what_one_raises_ends_the_others(user: User) -> None:
+def test_an_exception_of_a_function_ends_the_other_functions(user: User) -> None:
     user.write("functions.py", FUNCTIONS)
     assert user.play(FAILING) == ["raised division by zero"]

@@ -43,7 +43,7 @@ def test_its_blocks_compute_and_go(user: User) -> None:
 
 
 @pytest.mark.apart
-def test_it_sees_what_becomes_of_its_jobs(user: User) -> None:
+def test_parsl_sees_failed_cancelled_and_completed_jobs(user: User) -> None:
     failed, cancelled, short = user.play(BLOCKS_OF_JOBS)
     assert failed == "FAILED [True]"
     assert cancelled == "RUNNING [False] [True] COMPLETED"

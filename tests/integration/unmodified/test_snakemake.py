@@ -54,7 +54,7 @@ def test_a_rule_that_fails_is_a_job_that_failed(workflow: User, command: tuple[s
 
 @pytest.mark.apart
 @pytest.mark.parametrize("command", [COMMANDS, DRMAA], ids=["commands", "drmaa"])
-def test_who_interrupts_it_deletes_its_jobs(workflow: User, command: tuple[str, ...]) -> None:
+def test_interrupting_snakemake_deletes_its_jobs(workflow: User, command: tuple[str, ...]) -> None:
     # what it asks about at this very moment, Snakemake does not delete
     status = BLOCKS["grid/status.sh"].replace("echo running;", "echo running; [ ! -e began ] || touch seen;")
     workflow.write("grid/status.sh", status)

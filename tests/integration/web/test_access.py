@@ -1,4 +1,4 @@
-"""Who gets in, through real sockets: a server that is seen beyond its host, a plain user, and what he tries. docs/security.md."""
+"""Access through real sockets: a server that is seen beyond its host, a plain user, and their attempts. docs/security.md."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_token_is_of_the_user_who_asked_for_it(server: Server) -> None:
     assert "a token is good for 1 to 366 days" in wrong.stderr
 
 
-def test_who_states_another_user_gets_a_link_of_his_own(server: Server) -> None:
+def test_a_user_who_states_another_user_gets_a_link_for_themselves(server: Server) -> None:
     program = (
         "import http.client, json, socket, sys\n"
         "connection = socket.socket(socket.AF_UNIX)\n"

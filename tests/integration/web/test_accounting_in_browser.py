@@ -107,7 +107,7 @@ def test_sql_of_ones_own_reads_and_no_more(visits: Visits, address: str) -> None
     expect(page.get_by_role("table", name="Rows")).to_contain_text("30")
 
 
-def test_what_is_not_there_is_told(visits: Visits, address: str) -> None:
+def test_an_unknown_query_is_reported(visits: Visits, address: str) -> None:
     page = visits.open(f"{address}/accounting/No such query")
     expect(page.locator("main")).to_contain_text('There is no query "No such query"')
     visits.forgive("404")

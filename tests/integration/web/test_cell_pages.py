@@ -132,7 +132,7 @@ def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: Demo
     visits.close()
 
 
-def test_a_second_look_at_a_link_logs_nobody_in(web_cell: DemoCell, visits: Visits) -> None:
+def test_a_used_login_link_is_refused(web_cell: DemoCell, visits: Visits) -> None:
     link = web_cell.must("gridengine", "web", "--login").strip()
     first = visits.open(link)
     first.get_by_role("button", name="Log in").click()

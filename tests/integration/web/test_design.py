@@ -1,4 +1,4 @@
-"""What all pages are made of, in a browser: it can be read, reached by keys, selected and followed live."""
+"""The parts of all pages, in a browser: they can be read, reached by keys, selected and followed live."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def focused(page: Page) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-def test_everybody_can_use_it(visits: Visits, gallery: Gallery, size: tuple[int, int], scheme: str) -> None:
+def test_a_page_is_accessible_and_fits_in_every_size_and_scheme(
+    visits: Visits, gallery: Gallery, size: tuple[int, int], scheme: str
+) -> None:
     page = visits.open(gallery.url, size, scheme)
     assert overhang(page) == []
     assert serious_findings(page) == []
@@ -71,7 +73,7 @@ def test_keys_go_over_the_rows(visits: Visits, gallery: Gallery) -> None:
     page.wait_for_url(f"**/instances/{names[0].removeprefix('row-')}")
 
 
-def test_what_is_selected_is_sent_with_the_token(visits: Visits, gallery: Gallery) -> None:
+def test_selected_rows_are_sent_with_the_token(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     whole = page.get_by_role("checkbox", name="Select all on this page")
     whole.check()
@@ -119,7 +121,7 @@ def test_a_page_follows_what_happens(visits: Visits, gallery: Gallery) -> None:
     assert page.evaluate("window.before") == 1
 
 
-def test_what_is_being_typed_is_not_swept_away(visits: Visits, gallery: Gallery) -> None:
+def test_a_live_update_spares_a_field_while_the_user_types(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     expect(page.locator("#live[data-live=on]")).to_be_visible()
     page.get_by_label("Queue", exact=True).press_sequentially("long")
@@ -175,7 +177,7 @@ def test_answers_stay_until_they_are_closed(visits: Visits, gallery: Gallery) ->
     expect(told).to_be_empty()
 
 
-def test_what_went_wrong_is_told_where_answers_stand(visits: Visits, gallery: Gallery) -> None:
+def test_a_fault_is_shown_in_the_place_of_answers(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     told, check = page.locator("#answers"), page.get_by_role("button", name="Check")
     gallery.refusal = "This form is too old"

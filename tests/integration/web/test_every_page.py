@@ -1,4 +1,4 @@
-"""Every page in a browser, over a cell in this process with something in each state: nobody is shut out, nothing is too wide."""
+"""Every page in a browser, over a cell in this process with something in each state: each is accessible, and none is too wide."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_page_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-def test_everybody_can_use_every_page(visits: Visits, address: str, path: str) -> None:
+def test_every_page_is_accessible_and_fits_its_window(visits: Visits, address: str, path: str) -> None:
     page = visits.open(address + path, WIDE)
     assert overhang(page) == []
     assert serious_findings(page) == []  # in the dark, and on a phone: test_design.py, for what all pages are made of

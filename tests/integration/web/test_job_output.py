@@ -1,4 +1,4 @@
-"""What a job writes, seen by its owner while it runs and by nobody else, in a real cell with real users and files."""
+"""The output of a job, seen by its owner alone while it runs, in a real cell with real users and files."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_token_with_a_scope_is_made_on_the_page(web_cell: DemoCell, visits: Vi
 
 
 @pytest.mark.statement("GU-12")
-def test_nobody_else_sees_it(web_cell: DemoCell, visits: Visits, place: Path) -> None:
+def test_only_the_owner_sees_the_output(web_cell: DemoCell, visits: Visits, place: Path) -> None:
     job = submitted(web_cell, "-o", str(place), "-j", "y", "/bin/sh", "-c", f"echo {SECRET}; sleep 600")
     owner = logged_in(web_cell, visits, "alice")
     go(owner, f"/jobs/{job}")

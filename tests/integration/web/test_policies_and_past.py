@@ -33,7 +33,7 @@ def test_a_bar_shows_what_qquota_counts(web_cell: DemoCell, visits: Visits, tmp_
 
 
 @pytest.mark.statement("GU-2", "GU-12")
-def test_a_change_of_a_queue_is_undone_unless_somebody_was_there_since(web_cell: DemoCell, visits: Visits) -> None:
+def test_a_change_of_a_queue_is_undone_unless_a_later_change_followed(web_cell: DemoCell, visits: Visits) -> None:
     def seq_no() -> str:
         return re.search(r"^seq_no +(\S+)$", web_cell.must("qconf", "-sq", "all.q"), re.M)[1]  # type: ignore[index]
 
@@ -82,7 +82,7 @@ def test_shares_of_a_node_are_set_in_place(web_cell: DemoCell, visits: Visits, t
 
 
 @pytest.mark.statement("QM-1", "GC-4")
-def test_who_disabled_an_instance_and_what_the_qmaster_wrote(web_cell: DemoCell, visits: Visits) -> None:
+def test_pages_show_the_user_who_disabled_an_instance_and_the_messages_of_the_qmaster(web_cell: DemoCell, visits: Visits) -> None:
     instance = f"all.q@{web_cell.host}"
     page = log_in(web_cell, visits)
     go(page, f"/instances/{instance}")

@@ -1,4 +1,4 @@
-"""What `gridengine demo` does, in which order, with pages and without; an integration test runs it with them."""
+"""The steps of `gridengine demo`, in order, with pages and without; an integration test runs it with them."""
 
 from __future__ import annotations
 

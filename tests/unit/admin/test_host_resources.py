@@ -1,4 +1,4 @@
-"""Which GPUs a machine has, by the files of its kernel."""
+"""GPUs of a machine, by the files of its kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_devices_of_nvidia_are_counted_and_not_what_lies_beside_them(tmp_path: P
     assert machine.count_gpus(tmp_path / "none", tmp_path / "none") == 0
 
 
-def test_those_of_amd_count_where_its_driver_for_computing_is(tmp_path: Path) -> None:
+def test_gpus_of_amd_count_only_with_the_compute_driver(tmp_path: Path) -> None:
     dev, drm = tmp_path / "dev", tmp_path / "drm"
     dev.mkdir()
     amd(drm, "renderD128", "0x1002")

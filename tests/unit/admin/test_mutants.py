@@ -59,7 +59,7 @@ def test_each_change_alone(source: str, results: list[str]) -> None:
         "from x import y",
     ],
 )
-def test_what_decides_nothing_is_left_alone(source: str) -> None:
+def test_code_that_decides_nothing_is_left_alone(source: str) -> None:
     assert changed(source) == []
 
 
@@ -82,7 +82,7 @@ def test_all_mutants_of_the_project_can_be_compiled() -> None:
         compile(mutant.mutation.applied(sources[mutant.path]), mutant.path, "exec")
 
 
-def test_what_was_recorded_is_good_until_a_source_or_a_test_changes(tmp_path: Path) -> None:
+def test_a_record_is_valid_until_a_source_or_a_test_changes(tmp_path: Path) -> None:
     for name in mutants.COPIED:
         (tmp_path / name / "__pycache__").mkdir(parents=True)
     before = fingerprint(tmp_path)

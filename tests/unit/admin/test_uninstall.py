@@ -1,4 +1,4 @@
-"""What `gridengine uninstall` does with tasks that run on the host: the cell may not know the host any more."""
+"""Treatment by `gridengine uninstall` of tasks that run on the host: the cell may not know the host any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may start the web server of a host, and what others are told."""
+"""Users who may start the web server of a host, and the message to other users."""
 
 from __future__ import annotations
 

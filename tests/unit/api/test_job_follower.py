@@ -1,4 +1,4 @@
-"""How a program follows a job: each end is reported once, and a broken stream is retried until a timeout."""
+"""A program follows a job: each end is reported once, and a broken stream is retried until a timeout."""
 
 from __future__ import annotations
 

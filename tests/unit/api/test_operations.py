@@ -1,4 +1,4 @@
-"""What Python programs ask of a cell: every operation is a request that the qmaster takes, and nothing else is."""
+"""Requests of Python programs: every operation is a request that the qmaster takes, and nothing else is."""
 
 from __future__ import annotations
 

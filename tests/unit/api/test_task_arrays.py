@@ -1,4 +1,4 @@
-"""How chunks are divided among tasks."""
+"""Division of chunks among tasks."""
 
 from __future__ import annotations
 

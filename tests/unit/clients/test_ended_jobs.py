@@ -1,4 +1,4 @@
-"""What is said of jobs that are gone, below "does not exist"; what qexplain says of jobs that have a place."""
+"""Messages about jobs that are gone, below "does not exist"; messages of qexplain about jobs that have a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command answers to -help and --version, with and without a cell, and the line below a refusal."""
+"""Answers of every command to -help and --version, with and without a cell, and the line below a refusal."""
 
 from __future__ import annotations
 

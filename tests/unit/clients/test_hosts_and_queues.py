@@ -238,7 +238,7 @@ def test_jobs_that_qmod_means(shell: Shell, cell: Cell, targets: str, suspended:
         ("-cj 99", 'invalid queue or job "99"'),
     ],
 )
-def test_what_matches_nothing(shell: Shell, options: str, text: str) -> None:
+def test_qmod_reports_a_target_that_matches_nothing(shell: Shell, options: str, text: str) -> None:
     outcome = shell.as_root(f"qmod {options}")
     assert (outcome.out, outcome.err, outcome.status) == ("", f"{text}\n", 1)
 

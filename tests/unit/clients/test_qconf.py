@@ -58,7 +58,7 @@ def editor(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
         ("-sel", "h1"),
     ],
 )
-def test_what_is_shown(shell: Shell, option: str, first: str) -> None:
+def test_each_option_shows_its_object(shell: Shell, option: str, first: str) -> None:
     outcome = shell(f"qconf {option}")
     assert (outcome.lines[0], outcome.err, outcome.status) == (first, "", 0)
 
@@ -101,7 +101,7 @@ def test_nested_groups(shell: Shell, cell: Cell) -> None:
         ("-sstree", "no sharetree element"),
     ],
 )
-def test_what_is_not_there(shell: Shell, option: str, text: str) -> None:
+def test_a_missing_object_is_reported(shell: Shell, option: str, text: str) -> None:
     outcome = shell(f"qconf {option}")
     assert (outcome.out, outcome.err, outcome.status) == ("", f"{text}\n", 1)
 

@@ -1,4 +1,4 @@
-"""What qconf -s… prints of the default cell, text by text as the real 8.1.9 prints it for the same objects.
+"""Output of qconf -s… in the default cell, text by text as the real 8.1.9 prints it for the same objects.
 
 Values that a new cell has of its own (docs/parity.md) stand here as this system ships them; names, order, columns,
 empty lines, streams and exit statuses are the original's.

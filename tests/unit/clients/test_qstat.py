@@ -51,7 +51,7 @@ def test_single_array_tasks(busy: Shell) -> None:
 
 
 @pytest.mark.statement("ST-16")
-def test_one_line_a_slot(busy: Shell) -> None:
+def test_option_g_t_prints_a_line_for_each_slot(busy: Shell) -> None:
     date = "01/15/2027 08:00:00"
     blank = " " * 66
     lines = busy("qstat -g t -s r").out.split("\n", 2)

@@ -1,4 +1,4 @@
-"""What a command that waits for a job says of one that does not start."""
+"""The message of a command that waits for a job which does not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom the values of a job's variables are shown to: its owner, operators and managers."""
+"""Users who see the values of a job's variables: its owner, operators and managers."""
 
 from __future__ import annotations
 

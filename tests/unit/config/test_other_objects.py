@@ -302,7 +302,7 @@ def test_the_share_tree() -> None:
 
 
 @pytest.mark.statement("US-3")
-def test_a_project_does_not_let_in_whom_it_keeps_out() -> None:
+def test_a_userset_in_acl_and_in_xacl_of_a_project_is_refused() -> None:
     plain = KINDS["project"].template("p").attributes()
     with pytest.raises(ConfigError, match='the userset "b" is in acl and in xacl'):
         KINDS["project"].from_attributes({**plain, "acl": "a,b", "xacl": "b"})

@@ -1,4 +1,4 @@
-"""What the files of a running task say, whatever is done to the host's clock (EX-16)."""
+"""Content of the files of a running task, despite changes of the host's clock (EX-16)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_a_login_is_a_login_shell_without_a_starter(kind: str) -> None:
         ({"binary": True, "script_file": "/bin/true"}, ""),
     ],
 )
-def test_which_jobs_get_a_terminal(job: dict[str, Any], session: str) -> None:
+def test_kind_and_pty_of_a_job_decide_its_session(job: dict[str, Any], session: str) -> None:
     assert config(job).session == session
 
 

@@ -1,4 +1,4 @@
-"""Tasks on a host that the qmaster does not know: they stay, and give way to nobody."""
+"""Tasks on a host that the qmaster does not know: they stay, and give way to no other task."""
 
 from __future__ import annotations
 

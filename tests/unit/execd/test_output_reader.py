@@ -1,4 +1,4 @@
-"""How an exec host reads for owners: which directory, how many at a time, and how long, with processes that are none."""
+"""Reading of output by an exec host for owners: directory, number at a time, and time limit, with processes that are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reports wait for others, and for how long."""
+"""Reports that wait for other reports, and their delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log of an exec host says of tasks, and how loud."""
+"""Lines about tasks in the log of an exec host, and their levels."""
 
 from __future__ import annotations
 

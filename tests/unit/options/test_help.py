@@ -1,4 +1,4 @@
-"""What -help of each command prints, and what is said of words that nobody knows."""
+"""Output of -help of each command, and messages about unknown words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a library's texts come to: sources in their order, what is passed over, what is asked for."""
+"""Requests from a library's texts: sources in their order, ignored options, requested values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each submit option does to the request, and which values it refuses."""
+"""The effect of each submit option on the request, and the values that it refuses."""
 
 from __future__ import annotations
 

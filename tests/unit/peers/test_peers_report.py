@@ -32,7 +32,7 @@ def test_the_plot_is_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_was_found_takes_the_place_of_what_was_found_before() -> None:
+def test_a_new_report_replaces_the_old_report_in_the_page() -> None:
     page = f"# A\n\n{BEGIN}\nold\n{END}\n\n## B\n"
     assert in_page(page, "new") == page.replace("old", "new") == in_page(in_page(page, "1"), "new")
     with pytest.raises(ValueError, match="no lines"):

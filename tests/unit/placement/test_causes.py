@@ -228,7 +228,7 @@ def test_holders_of_a_missing_resource_are_listed_by_their_end() -> None:
 
 
 @pytest.mark.statement("ST-18", "RQ-2")
-def test_under_a_quota_those_who_use_it_up_are_told_and_nobody_else() -> None:
+def test_the_cause_of_an_exhausted_quota_names_only_the_jobs_that_exhaust_it() -> None:
     cluster = Cluster(2)
     cluster.add("resource_quota", "few", enabled="TRUE", limit="users {*} to slots=1")
     jobs = [cluster.submit(), cluster.submit(owner="bob")]

@@ -40,7 +40,7 @@ def test_the_offer_has_to_suit_the_rest_of_the_request() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_one_request_is_given_up_rather_than_two() -> None:
+def test_the_smallest_change_gives_up_a_single_request_rather_than_two() -> None:
     found = change(sized("2"), hard={"size": "1", "hostname": "h9", "h_rt": "60"})
     assert found == Change(["hostname=h1 instead of hostname=h9 (-l)"], "-l size=1,h_rt=60,hostname=h1")
 

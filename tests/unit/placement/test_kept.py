@@ -1,4 +1,4 @@
-"""Why jobs wait: resources reserved for others (job and advance reservations, calendars, quotas), pauses; and until when."""
+"""Reasons of waiting jobs: reserved resources (job and advance reservations, calendars, quotas), pauses; and until when."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_an_exclusive_attribute_in_use_is_offered_no_more(asked: str, left: list
 
 
 @pytest.mark.statement("CX-49", "CX-31")
-def test_of_exclusive_attributes_the_one_in_use_is_shown_whatever_its_level() -> None:
+def test_the_exclusive_attribute_in_use_is_shown_at_every_level() -> None:
     cluster = Cluster(1)
     cluster.complex("ex BOOL EXCL YES YES 0 0")
     cluster.values("global", "ex=TRUE")

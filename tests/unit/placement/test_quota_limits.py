@@ -54,7 +54,7 @@ def test_a_quota_of_a_job_consumable_counts_for_serial_jobs() -> None:
 
 
 @pytest.mark.statement("RQ-2", "RQ-6")
-def test_every_limit_of_a_rule_counts_whatever_stands_before_it() -> None:
+def test_every_limit_of_a_rule_counts_behind_any_other_limit() -> None:
     cluster = Cluster(1)
     quota(cluster, "set", "to nosuch=1,h_rt=3600,slots=1")
     jobs = [cluster.submit(hard={"h_rt": "60", "arch": "lx-amd64"}) for _ in range(2)]
@@ -79,7 +79,7 @@ def test_of_limits_that_leave_as_little_the_first_of_the_rule_is_told_with_its_o
 
 
 @pytest.mark.statement("RQ-6", "RQ-9")
-def test_a_limit_that_is_exceeded_keeps_nobody_who_asks_for_nothing_of_it() -> None:
+def test_an_exceeded_limit_blocks_no_job_that_requests_nothing_of_it() -> None:
     cluster = Cluster(1)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=9")

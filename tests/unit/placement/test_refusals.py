@@ -81,7 +81,7 @@ def test_of_consumables_that_leave_as_little_the_first_that_is_configured_is_tol
 
 
 @pytest.mark.statement("CX-37")
-def test_a_consumable_that_nobody_asks_for_hides_none_that_is_used_up() -> None:
+def test_an_unrequested_consumable_hides_no_exhausted_consumable() -> None:
     cluster = Cluster(1)
     for name in ("one", "two"):
         cluster.complex(f"{name} INT <= YES YES 0 0")
@@ -136,7 +136,7 @@ def test_a_place_with_room_beside_a_reservation_is_not_kept() -> None:
 
 
 @pytest.mark.statement("AR-41")
-def test_a_place_that_is_full_is_told_so_whatever_is_kept_of_it_for_later() -> None:
+def test_a_full_instance_is_reported_as_full_despite_a_later_reservation() -> None:
     cluster = Cluster(1)
     for _ in range(4):
         cluster.submit(hard={"h_rt": "60"})
@@ -146,7 +146,7 @@ def test_a_place_that_is_full_is_told_so_whatever_is_kept_of_it_for_later() -> N
 
 
 @pytest.mark.statement("AR-41", "SC-7")
-def test_of_all_for_whom_a_host_is_kept_the_next_one_is_told() -> None:
+def test_the_reason_of_a_reserved_host_names_the_next_reservation() -> None:
     cluster = Cluster(2)
     cluster.queue(hostlist="h1 h2", pe_list="mpi")
     waiting, job = cluster.submit(hard_queues=("nosuch",)), cluster.submit(hard_queues=("*@h1",))
@@ -161,7 +161,7 @@ def test_of_all_for_whom_a_host_is_kept_the_next_one_is_told() -> None:
 
 
 @pytest.mark.statement("AR-41", "CX-39")
-def test_of_all_for_whom_something_of_the_cluster_is_kept_the_next_one_is_told() -> None:
+def test_the_reason_of_a_reserved_global_consumable_names_the_next_reservation() -> None:
     cluster = Cluster(3)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=1")

@@ -182,7 +182,7 @@ def test_a_full_queue_has_no_turn_before_that_of_the_master() -> None:
 
 
 @pytest.mark.statement("CX-38")
-def test_a_per_job_consumable_decides_about_the_master_whatever_each_slot_needs() -> None:
+def test_a_per_job_consumable_decides_about_the_master_despite_a_consumable_of_each_slot() -> None:
     cluster = cell(4, 4)
     cluster.complex("lic INT <= YES JOB 0 0")
     cluster.complex("mem INT <= YES YES 0 0")

@@ -1,4 +1,4 @@
-"""One verifier for many jobs, with reservations, quotas and tasks that are assumed to have ended."""
+"""A verifier for many jobs, with reservations, quotas and tasks that are assumed to have ended."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_hold_is_told_before_the_reservation_that_a_job_waits_for() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_of_all_jobs_each_reason_is_told_with_those_whom_it_concerns() -> None:
+def test_each_reason_is_told_with_the_jobs_that_it_concerns() -> None:
     cluster = Cluster(1, slots=1)
     runs = cluster.submit()
     cluster.cycle()

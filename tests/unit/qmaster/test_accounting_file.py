@@ -1,4 +1,4 @@
-"""The accounting file follows the index in the spool, whatever happens between: each record is in it, once and in order."""
+"""The accounting file follows the index in the spool, despite any interruption: each record is in it, once and in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may have jobs: known users, projects, departments, limits."""
+"""Admission of jobs: known users, projects, departments, limits."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_root_may_submit_where_he_is_a_manager_or_no_least_id_is_set(
 
 
 @pytest.mark.statement("SB-7", "US-7")
-def test_the_limit_of_the_cluster_counts_everybodys_jobs_and_that_of_users_their_own(cell: Cell) -> None:
+def test_the_limit_of_the_cluster_counts_all_jobs_and_the_limit_of_users_their_own(cell: Cell) -> None:
     globally(cell, max_jobs="3", max_u_jobs="2")
     cell.submit()
     cell.submit("bob")
@@ -315,7 +315,7 @@ def test_where_the_project_of_a_job_comes_from(cell: Cell, enforce: str, known: 
         ({"projects": "p q", "xprojects": "q"}, ["p"]),
     ],
 )
-def test_which_projects_have_access_to_the_cluster(cell: Cell, lists: dict[str, str], taken: list[str]) -> None:
+def test_the_project_lists_decide_about_access_to_the_cluster(cell: Cell, lists: dict[str, str], taken: list[str]) -> None:
     for name in "pq":
         cell.add("project", name)
     globally(cell, **lists)

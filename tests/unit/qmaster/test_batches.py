@@ -1,4 +1,4 @@
-"""What goes to a host in one call, what its answer does, and the order of reports."""
+"""Content of a call to a host, the effect of its answer, and the order of reports."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_an_attempt_that_ended_without_a_record_is_lost(
     assert [record.failed for record in one.records(job)] == ["21"]
 
 
-def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:
+def test_a_failed_start_leaves_the_rest_of_its_batch_alone(one: Cell, batches: Batches) -> None:
     job = placed(one)
     batch = batches.compose(HOST)
     answers = [Acknowledgement(False, 1, "broken"), Acknowledgement(False, again=True), Acknowledgement()]

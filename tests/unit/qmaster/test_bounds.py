@@ -1,4 +1,4 @@
-"""What no request may carry is refused with the name of its field, and nothing changes."""
+"""A value out of bounds in a request is refused with the name of its field, and nothing changes."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_only_what_there_is_of_a_consumable_has_an_end(cell: Cell) -> None:
 
 
 @pytest.mark.statement("LS-5", "CX-45")
-def test_a_load_value_is_scaled_by_any_number_whatever_its_type(cell: Cell) -> None:
+def test_a_load_value_of_any_type_is_scaled_by_any_number(cell: Cell) -> None:
     assert cell.configure("exec_host", "h1", load_scaling="p=0.5,la=2").status == 0
     assert cell.state.kind("exec_host")["h1"]["load_scaling"] == "num_proc=0.500000,load_avg=2.000000"
 
@@ -207,7 +207,7 @@ def test_five_ambiguous_hosts_are_named(tmp_path: Path, hosts: int, shown: str) 
 
 
 @pytest.mark.statement("GC-5", "HG-4")
-def test_an_exec_host_keeps_its_name_whatever_it_resolves_to(cell: Cell) -> None:
+def test_an_exec_host_keeps_its_name_although_it_resolves_to_another(cell: Cell) -> None:
     cell.aliases = {"h2": "h1", "h3": None}  # type: ignore[dict-item]
     answer = cell.add("cluster_queue", "x.q", hostlist="h2 h3", slots="1,[h2=2]")
     assert answer.status == 0, texts(answer)

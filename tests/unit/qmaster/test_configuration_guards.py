@@ -1,4 +1,4 @@
-"""What is in use is not broken: objects that others or jobs need, values that do not fit, changes of many at once."""
+"""Objects in use are not broken: objects that other objects or jobs need, values that do not fit, changes of many at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the qmaster dies of, and wherever between the commit of a record and its line on the disk: each line is there once."""
+"""After any death of the qmaster, anywhere between the commit of a record and its line on the disk: each line is there once."""
 
 from __future__ import annotations
 

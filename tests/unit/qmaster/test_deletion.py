@@ -113,7 +113,7 @@ def test_many_jobs_are_deleted_in_slices(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-47", "SO-46")
-def test_others_are_served_between_the_slices(cell: Cell) -> None:
+def test_other_requests_are_served_between_the_slices(cell: Cell) -> None:
     for _ in range(3 * SLICE):
         cell.submit()
     seen: list[int] = []
@@ -230,7 +230,7 @@ def test_a_forced_end_is_recorded_as_killed(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-46")
-def test_of_everybodys_jobs_only_ones_own_are_deleted(cell: Cell) -> None:
+def test_a_deletion_of_all_jobs_deletes_only_the_callers_own(cell: Cell) -> None:
     strange, own = cell.submit("bob"), cell.submit()
     answer = cell.ask("delete_jobs", targets=[], users=["*"])
     text = f'alice - you do not have the necessary privileges to delete the job "{strange}"'

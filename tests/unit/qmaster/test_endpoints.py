@@ -1,4 +1,4 @@
-"""One table names the handler of each request."""
+"""A table names the handler of each request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_each_request_has_a_row_with_the_type_of_its_body() -> None:
     assert {name: row.body for name, row in ENDPOINTS.items()} == {**REQUESTS, **BODIES}
 
 
-def test_what_is_decided_and_read_goes_to_the_rooms_that_do_it() -> None:
+def test_every_decision_and_query_has_an_endpoint_with_a_handler() -> None:
     kinds = {name: row.kind for name, row in ENDPOINTS.items()}
     assert {name for name, kind in kinds.items() if kind == "decides"} == DECISIONS.keys()
     assert READERS.keys() <= {name for name, kind in kinds.items() if kind == "reads"}
@@ -50,7 +50,7 @@ def ask(service: Service, name: str, user: str) -> Answer:
 
 
 @pytest.mark.parametrize("name", ["nothing", "verified_copy", "wait", ""])
-def test_what_is_no_request_of_this_kind_is_refused_by_its_name(service: Service, name: str) -> None:
+def test_an_unknown_request_is_refused_by_its_name(service: Service, name: str) -> None:
     assert ask(service, name, "root").answers == [("error", f'denied: unknown request "{name}"')]
 
 

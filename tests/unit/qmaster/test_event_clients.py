@@ -159,7 +159,7 @@ def test_clients_are_listed_limited_and_removed(cell: Cell, registry: EventClien
 
 
 @pytest.mark.statement("EV-8")
-def test_one_transaction_that_alters_many_instances_is_told_in_order(cell: Cell, registry: EventClients) -> None:
+def test_a_transaction_that_alters_many_instances_is_told_in_order(cell: Cell, registry: EventClients) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2 h3")
     cell.configure("cluster_queue", "all.q", slots="4,[@a=9]")
     client = _client(registry, "QUEUEINSTANCE", "HOST_GROUP")

@@ -1,4 +1,4 @@
-"""What grows with the work, and not with the size of the cell: counts, of a small cell and of one ten times as large."""
+"""Costs that grow with the work, and not with the size of the cell: counts of a small cell and of a cell ten times as large."""
 
 from __future__ import annotations
 

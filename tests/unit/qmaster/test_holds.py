@@ -61,7 +61,7 @@ def test_three_levels_of_rights(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-49")
-def test_whom_it_concerns(cell: Cell) -> None:
+def test_a_user_holds_and_releases_only_their_own_jobs(cell: Cell) -> None:
     mine, other = cell.submit(name="x1"), cell.submit("bob", name="x2")
     text = f'denied: "alice" must be at least owner of job {other} to change job attributes'
     assert hold(cell, other) == (18, [text])

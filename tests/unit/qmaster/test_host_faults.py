@@ -1,4 +1,4 @@
-"""What a host says is wrong with itself puts its instances into error, for as long as it says so."""
+"""A fault that a host reports of itself puts its instances into error, for as long as it reports the fault."""
 
 from __future__ import annotations
 

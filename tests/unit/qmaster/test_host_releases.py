@@ -59,7 +59,7 @@ def test_a_host_joins_from_a_release_beside_the_masters_alone(service: Service, 
     assert incompatibility_reason("h1", 1, 3).endswith("upgrade host h1")
 
 
-def test_one_ray_cluster_has_one_version_of_ray(service: Service) -> None:
+def test_a_host_with_another_version_of_ray_is_refused(service: Service) -> None:
     assert hello(service, protocol=PROTOCOL, ray=ray_version()).status == 0
     refused = hello(service, protocol=PROTOCOL, ray="Ray 1.0.0 on Python 2.7")
     assert refused.status == 1 and "h1 has Ray 1.0.0 on Python 2.7, the master Ray" in refused.answers[0][1]

@@ -1,4 +1,4 @@
-"""Idempotency keys: whatever was carried out under a key is not carried out again, and is answered as it was (ADR 143)."""
+"""Idempotency keys: a request that was carried out under a key is not carried out again, and is answered as it was (ADR 143)."""
 
 import asyncio
 from types import SimpleNamespace
@@ -114,7 +114,7 @@ def test_a_key_is_forgotten_after_its_time(cell: Cell) -> None:
     assert cell.master.spool.answered._db.execute("select count(*) from answered").fetchone() == (0,)
 
 
-def test_what_is_asked_again_meanwhile_waits_for_the_answer(cell: Cell) -> None:
+def test_a_repeated_request_waits_for_the_answer_to_the_first(cell: Cell) -> None:
     service = serve(cell)
 
     async def twice() -> list[Answer]:

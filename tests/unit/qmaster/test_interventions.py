@@ -1,4 +1,4 @@
-"""What the log says of jobs that were ended, stopped or moved from outside: each in a line, with who or what it was."""
+"""Lines of the log about jobs that were ended, stopped or moved from outside: each in a line, with who or what it was."""
 
 from __future__ import annotations
 

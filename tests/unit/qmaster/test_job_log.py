@@ -1,4 +1,4 @@
-"""What the reporting file says of jobs: new_job, and a line of job_log for each step of each task."""
+"""Records of jobs in the reporting file: new_job, and a line of job_log for each step of each task."""
 
 from __future__ import annotations
 

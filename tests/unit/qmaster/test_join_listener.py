@@ -161,7 +161,7 @@ def test_a_lost_answer_is_asked_for_again(master: Master, fingerprint: bytes, mo
     assert len(master.join_requests.asked) == 2 and master.join_requests.asked[0] == master.join_requests.asked[1]
 
 
-def test_without_a_good_token_nobody_gets_in_without_a_certificate(master: Master, fingerprint: bytes) -> None:
+def test_a_host_with_neither_a_certificate_nor_a_valid_token_is_refused(master: Master, fingerprint: bytes) -> None:
     token = master.token(time.time() - 1, fingerprint)
     with pytest.raises(AdminError, match="the token has expired, is used up, or was revoked"):
         master.while_open(lambda: master.asks(token))
@@ -176,7 +176,7 @@ def test_while_one_is_good_the_key_of_a_host_alone_opens_nothing(master: Master,
     assert master.served == ["status"]
 
 
-def test_a_wrong_secret_and_what_is_malformed_admit_nobody(master: Master, fingerprint: bytes) -> None:
+def test_a_wrong_secret_and_a_malformed_request_admit_no_host(master: Master, fingerprint: bytes) -> None:
     token = master.token(time.time() + 60, fingerprint)
     for wrong, fields in (
         (token._replace(secret=bytes(18)), {}),

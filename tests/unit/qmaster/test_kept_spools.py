@@ -174,7 +174,7 @@ def check(cell: Cell, facts: Facts) -> None:
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.name)
-def test_what_is_known_of_it_is_found_also_in_a_snapshot_of_today(kept: Path, tmp_path: Path) -> None:
+def test_the_facts_of_a_kept_spool_hold_also_in_a_snapshot_of_today(kept: Path, tmp_path: Path) -> None:
     facts = told_of(kept)
     cell = resume(kept, tmp_path, facts)
     check(cell, facts)

@@ -165,7 +165,7 @@ def test_deleting_a_running_task_kills_it_and_waits_for_its_end(cell: Cell) -> N
     assert sorted(cell.state.jobs[job].tasks) == [1, 3]
 
 
-def test_a_deleted_task_is_not_run_again_whatever_its_exit_status(cell: Cell) -> None:
+def test_a_deleted_task_is_not_run_again_even_at_exit_status_99(cell: Cell) -> None:
     job = cell.submit(rerun=True)
     cell.cycle()
     cell.ask("delete_jobs", targets=[str(job)])
@@ -174,7 +174,7 @@ def test_a_deleted_task_is_not_run_again_whatever_its_exit_status(cell: Cell) ->
 
 
 @pytest.mark.statement("SO-46", "QM-7")
-def test_others_may_not_delete(cell: Cell) -> None:
+def test_a_user_may_not_delete_jobs_of_another_user(cell: Cell) -> None:
     job = cell.submit()
     assert cell.ask("delete_jobs", "bob", targets=[str(job)]).status == 1
     assert job in cell.state.jobs

@@ -46,7 +46,7 @@ def test_a_part_that_is_late_is_seen(liveness: Liveness, clock: Clock) -> None:
 
 
 @pytest.mark.statement("QP-1")
-def test_what_else_is_being_answered_is_counted(liveness: Liveness) -> None:
+def test_requests_in_progress_are_counted(liveness: Liveness) -> None:
     liveness.writing, liveness.connections = lambda: 3, lambda: 7
     with liveness.request(), liveness.request():
         assert {name: liveness.answer()[name] for name in ("reading", "writing", "clients")} == {

@@ -1,4 +1,4 @@
-"""What load sensors say of other hosts and of the cluster, from the report to the decision."""
+"""Load values that sensors report of other hosts and of the cluster, from the report to the decision."""
 
 from __future__ import annotations
 

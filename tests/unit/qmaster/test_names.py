@@ -86,7 +86,7 @@ def test_a_name_that_only_shows_when_others_are_known_is_looked_up_too(hosts: Ho
     asyncio.run(ask())
 
 
-def test_a_silent_resolver_holds_nobody_but_who_asked(hosts: HostNames, resolver: Resolver) -> None:
+def test_a_silent_resolver_holds_up_only_the_user_who_asked(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
         many = [asyncio.create_task(hosts.call_resolved(lambda name=f"slow{n}": hosts.resolve(name), ALICE)) for n in range(40)]
         while len(resolver.asked) < names._MAX_OF_USER:

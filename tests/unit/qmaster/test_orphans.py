@@ -219,7 +219,7 @@ def test_a_job_that_was_put_behind_others_keeps_its_running_tasks(cell: Cell) ->
         ("77.1-2", []),
     ],
 )
-def test_which_orphans_a_target_selects(cell: Cell, target: str, ended: list[TaskKey]) -> None:
+def test_a_target_selects_only_the_orphans_of_its_job_or_task(cell: Cell, target: str, ended: list[TaskKey]) -> None:
     keys = [(77, 1, 1), (77, 12, 1), (78, 1, 1)]
     cell.report("h1", Inventory(keys, "boot1", [ORIGIN] * 3))
     answer = cell.admin("delete_jobs", targets=[target], force=True, users=[])

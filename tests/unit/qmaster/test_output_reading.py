@@ -1,4 +1,4 @@
-"""Who may read the output of a task, and which host is asked for it."""
+"""Users who may read the output of a task, and the host that reads it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_task_on_its_way_to_its_host_writes_nothing_yet(cell: Cell, hosts: Hos
     assert hosts.asked == []
 
 
-def test_a_silent_host_keeps_nobody_waiting(cell: Cell, hosts: Hosts) -> None:
+def test_a_silent_host_is_reported_without_waiting(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit()
     cell.cycle()
     host = cell.running[TaskKey(job, 1, 1)]
@@ -111,7 +111,7 @@ def test_a_silent_host_is_not_asked_for_ever(cell: Cell, hosts: Hosts) -> None:
     assert len(hosts.asked) == MAX_OPEN_CALLS
 
 
-def test_a_host_that_answers_is_asked_as_often_as_anybody_likes(cell: Cell, hosts: Hosts) -> None:
+def test_a_host_that_answers_is_asked_without_limit(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit()
     cell.cycle()
     hosts.ask_often(job, MAX_OPEN_CALLS + 8)

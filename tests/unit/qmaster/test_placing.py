@@ -19,7 +19,7 @@ def test_a_host_waits_from_its_joining_until_it_reports() -> None:
 
 @pytest.mark.statement("QI-3")
 @pytest.mark.parametrize(("joined", "up"), [(["h1"], {"h1"}), ([], set())])
-def test_one_that_reported_or_left_meanwhile_waits_anew(joined: list[str], up: set[str]) -> None:
+def test_a_host_that_reported_or_left_meanwhile_waits_anew(joined: list[str], up: set[str]) -> None:
     waiting = UnplacedHosts()
     waiting.select_overdue(["h1"], set(), 0)
     waiting.select_overdue(joined, up, 50)

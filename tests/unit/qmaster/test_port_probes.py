@@ -1,4 +1,4 @@
-"""Which ports of an exec host the master host reaches: the permission, and that only the cell's ports are probed."""
+"""Ports of an exec host that the master host reaches: the permission, and that only the cell's ports are probed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ask(cell: Cell, user: str, at: str, host: str) -> Answer:
     ("user", "at", "host", "status"),
     [("alice", "h1", "h1", 0), ("root", "master", "h2", 0), ("alice", "h1", "h2", 1), ("root", "h1", "elsewhere", 1)],
 )
-def test_of_his_own_host_anybody_may_ask(cell: Cell, user: str, at: str, host: str, status: int) -> None:
+def test_a_user_may_probe_only_the_ports_of_their_own_host(cell: Cell, user: str, at: str, host: str, status: int) -> None:
     answer = ask(cell, user, at, host)
     assert answer.status == status
     assert answer.data == ({"answers": [6447], "refused": [], "silent": []} if status == 0 else None)

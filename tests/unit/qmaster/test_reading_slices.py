@@ -36,7 +36,7 @@ def test_the_answer_is_that_of_reading_all_at_once(cell: Cell, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", BODIES)
-def test_what_is_unknown_among_many_is_said(cell: Cell, kind: str) -> None:
+def test_a_reading_of_only_an_unknown_job_is_answered(cell: Cell, kind: str) -> None:
     fill(cell)
     name, body = BODIES[kind]
     one = {"jobs": ["nobody"]}

@@ -1,4 +1,4 @@
-"""Why a task failed or was killed: in its record, event log, mail and the hint of commands, for people without the log."""
+"""Reasons of failed and killed tasks: in its record, event log, mail and the hint of commands, for people without the log."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_checkpoint_that_comes_with_the_end_lets_a_task_run_again(cell: Cell, 
 @pytest.mark.statement("EX-3", "EX-5")
 @pytest.mark.parametrize("fault", ["job", "host"])
 @pytest.mark.parametrize("failed", [0, 17, 37, 100])
-def test_where_a_code_is_nobodys_fault_it_stays_so(cell: Cell, failed: int, fault: str) -> None:
+def test_a_code_without_a_fault_stays_without_a_fault(cell: Cell, failed: int, fault: str) -> None:
     job = cell.submit()
     cell.cycle()
     cell.end(job, failed=failed, fault=fault)

@@ -1,4 +1,4 @@
-"""What of a job's request is refused at the gate, as the original does: names, hosts, and options without their object."""
+"""Parts of a job's request that are refused at the gate, as the original does: names, hosts, and options without their object."""
 
 import re
 
@@ -216,7 +216,7 @@ def test_a_rule_of_allocation_is_checked_when_it_is_said(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-28", "SO-42")
-def test_a_pe_that_is_gone_meanwhile_keeps_nobody_from_other_changes(cell: Cell) -> None:
+def test_a_removed_pe_prevents_no_other_change_of_a_job(cell: Cell) -> None:
     cell.add("parallel_environment", "mine", pe_name="mine", slots="9")
     job = cell.submit(pe="min*", pe_range="2")
     assert cell.admin("config_delete", kind="parallel_environment", name="mine").status == 0

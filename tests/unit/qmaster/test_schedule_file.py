@@ -73,7 +73,7 @@ def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.Log
 
 
 @pytest.mark.statement("QF-35")
-def test_one_run_is_monitored_after_a_request(tmp_path: Path) -> None:
+def test_a_request_monitors_a_single_run(tmp_path: Path) -> None:
     cell, asked = Cell(tmp_path), []
 
     async def call(parts: list[bytes] | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""Who gets a ticket for the streams of a job, and what becomes of interactive jobs that fail."""
+"""Users who get a ticket for the streams of a job, and the end of interactive jobs that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the shape of a request is said in words for people."""
+"""A fault in the shape of a request is reported in words for people."""
 
 from __future__ import annotations
 

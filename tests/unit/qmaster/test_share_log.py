@@ -1,4 +1,4 @@
-"""What the reporting file says of the share tree: a record of each node, at the interval that is asked for."""
+"""Records of the share tree in the reporting file: a record of each node, at the interval that is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does itself: shutting daemons down, who may and which hosts are meant; monitoring the scheduler."""
+"""Acts of the service itself: shutting daemons down, the permission and the hosts meant; monitoring the scheduler."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_all_hosts_are_those_that_are_up(service: Service, cell: Cell) -> None:
 
 
 @pytest.mark.statement("QF-34", "QF-38")
-def test_hosts_that_nobody_knows_are_told_and_the_others_go_down(service: Service, asked: list[Shutdown]) -> None:
+def test_unknown_hosts_are_reported_and_the_other_hosts_shut_down(service: Service, asked: list[Shutdown]) -> None:
     answer = shutdown(service, what="execd", hosts=["nosuch", "h2"], kill_jobs=True)
     assert (asked[0].hosts, asked[0].kill_jobs) == (("h2",), True)
     assert (answer.status, answer.answers[1]) == (1, ("error", 'can\'t resolve hostname "nosuch"'))

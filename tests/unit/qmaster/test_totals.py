@@ -1,4 +1,4 @@
-"""How many tasks there are in which state, in all and by owner."""
+"""Numbers of tasks by state, in all and by owner."""
 
 from __future__ import annotations
 

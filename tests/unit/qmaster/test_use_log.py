@@ -1,4 +1,4 @@
-"""What the reporting file says of queue instances and hosts: states, what is used of consumables, load values."""
+"""Records of queue instances and hosts in the reporting file: states, consumables in use, load values."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_the_copy_is_what_the_verifier_made_of_it(cell: Cell) -> None:
 
 
 @pytest.mark.statement("JV-4", "SO-45")
-def test_what_it_refuses_is_not_copied_and_strangers_are_not_asked_for(cell: Cell) -> None:
+def test_a_refused_job_is_not_copied_and_a_job_of_another_user_is_not_verified(cell: Cell) -> None:
     job = cell.submit()
     verifier = Verifier()
     assert copy(cell, verifier, str(job), "99") == Answer(4, [("error", "not this one"), ("error", 'job "99" does not exist')])

@@ -10,7 +10,7 @@ from tests.harness import Cell
 
 
 @pytest.mark.statement("SO-34")
-def test_what_comes_in_while_a_commit_is_waited_for_is_waited_for_too(cell: Cell) -> None:
+def test_decisions_made_during_a_commit_are_waited_for_too(cell: Cell) -> None:
     async def nothing(*arguments: Any) -> Any:
         return None
 

@@ -92,7 +92,9 @@ def test_before_its_start_it_may_get_other_places(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-125")
-def test_others_may_not(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_only_owner_and_managers_may_alter_a_reservation(
+    cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
     number = cell.qrsub(name="mine")
     assert "privileges" in alter(cell, number, "bob", name="his").answers[0][1]

@@ -1,4 +1,4 @@
-"""What the first specification left open or did not know: flexible windows, series, healing, giving back, -alloc, why not."""
+"""Features beyond the first specification: flexible windows, series, healing, giving back, -alloc, why not."""
 
 from __future__ import annotations
 

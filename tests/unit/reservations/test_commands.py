@@ -281,7 +281,7 @@ def test_explain_says_what_is_wrong(shell: Shell, cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-108", "AR-110", "AR-111", "AR-107")
-def test_which_reservations_are_shown(shell: Shell, cell: ReservingCell) -> None:
+def test_qrstat_shows_the_reservations_of_the_named_users_or_ids(shell: Shell, cell: ReservingCell) -> None:
     assert shell("qrstat") == Outcome("", "", 0)
     granted(shell("qrsub -d 100 -N mine"))
     shell.user = "bob"

@@ -55,7 +55,7 @@ def looked_at(cell: ReservingCell, monkeypatch: pytest.MonkeyPatch) -> set[int]:
         ("userset", "arusers", {"entries": "alice,bob"}, {ON_H1, ON_H2, PARALLEL, BY_GROUP}),
     ],
 )
-def test_which_reservations_a_change_is_weighed_for(
+def test_a_change_is_weighed_only_for_the_reservations_that_it_concerns(
     cell: ReservingCell, looked_at: set[int], kind: str, name: str, changes: dict[str, str], concerned: set[int]
 ) -> None:
     assert cell.configure(kind, name, **changes).status == 0

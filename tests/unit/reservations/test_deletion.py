@@ -13,7 +13,7 @@ def said(answer: Answer) -> list[str]:
 
 
 @pytest.mark.statement("AR-101", "AR-103")
-def test_of_everybodys_reservations_only_ones_own_are_deleted(cell: ReservingCell) -> None:
+def test_a_deletion_of_all_reservations_deletes_only_the_callers_own(cell: ReservingCell) -> None:
     cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
     strange, own = cell.qrsub("bob", name="same"), cell.qrsub(name="same")
     assert said(cell.qdel_ar("sa*", users=["*"])) == [

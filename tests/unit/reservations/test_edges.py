@@ -173,7 +173,7 @@ def test_a_refusal_for_a_reservation_does_not_stop_the_deletion_of_the_next(cell
         ({"targets": ["1"], "users": ["*"]}, "alice has deleted advance_reservation 1"),
     ],
 )
-def test_which_reservations_are_deleted(cell: ReservingCell, fields: dict[str, list[str]], text: str) -> None:
+def test_users_and_ids_select_the_reservations_to_delete(cell: ReservingCell, fields: dict[str, list[str]], text: str) -> None:
     cell.qrsub()
     assert said(cell.ask("delete_reservations", **fields)) == [text]
 

@@ -76,7 +76,7 @@ def test_a_share_does_not_go_to_what_is_kept_for_a_waiting_job(tmp_path: Path) -
 
 
 @pytest.mark.statement("AR-57", "AR-66")
-def test_where_a_reservation_has_moved_is_told_to_whoever_wants_letters(tmp_path: Path) -> None:
+def test_the_new_place_of_a_reservation_is_mailed_to_users_who_want_mail(tmp_path: Path) -> None:
     cell = licensed(tmp_path, "h1")
     letters: list[Any] = []
     cell.master.post = letters.extend

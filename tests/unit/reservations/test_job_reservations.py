@@ -62,7 +62,7 @@ def test_a_job_is_promised_nothing_of_a_reservation_that_was_first(cell: Reservi
 
 @pytest.mark.statement("AR-52")
 @pytest.mark.parametrize("end", ["deleted", "started", "not reserved for any more"])
-def test_a_promise_that_is_over_keeps_nobody_away(cell: ReservingCell, end: str) -> None:
+def test_an_ended_job_reservation_blocks_no_advance_reservation(cell: ReservingCell, end: str) -> None:
     number = waiting(cell)
     if end == "deleted":
         cell.ask("delete_jobs", targets=[str(number)])

@@ -1,4 +1,4 @@
-"""What reservations leave behind: records of the reporting file, letters, accounting."""
+"""Traces of reservations: records of the reporting file, mails, accounting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was used of a reservation: `qacct -ar ID -reserved`."""
+"""The usage of a reservation: `qacct -ar ID -reserved`."""
 
 from __future__ import annotations
 

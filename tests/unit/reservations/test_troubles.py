@@ -1,4 +1,4 @@
-"""What counts as trouble of a reserved instance: unknown, error, disabled, suspended (AR-57, AR-59)."""
+"""Troubles of a reserved instance: unknown, error, disabled, suspended (AR-57, AR-59)."""
 
 from __future__ import annotations
 

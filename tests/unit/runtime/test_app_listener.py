@@ -77,7 +77,7 @@ async def ask(ends: Ends) -> bytes:
     return await reader.readexactly(4)
 
 
-def test_idle_connections_keep_nobody_out() -> None:
+def test_idle_connections_lock_no_client_out() -> None:
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
         idle = [await connect() for _ in range(10 * SHARE)]
         assert await ask(await connect()) == b"here"
@@ -86,7 +86,7 @@ def test_idle_connections_keep_nobody_out() -> None:
     run(play)
 
 
-def test_one_that_has_asked_is_not_made_way_with() -> None:
+def test_a_connection_that_has_asked_outlives_connections_that_have_not() -> None:
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:
         known = await connect()
         assert await ask(known) == b"here"
@@ -97,7 +97,7 @@ def test_one_that_has_asked_is_not_made_way_with() -> None:
     run(play)
 
 
-def test_idle_connections_make_way_whatever_they_asked() -> None:
+def test_idle_connections_make_way_although_they_have_asked() -> None:
     """A client without a login asked for `/healthz` on each of 512 connections, and locked all others out."""
 
     async def play(connect: Callable[[], Awaitable[Ends]]) -> None:

@@ -1,4 +1,4 @@
-"""Why a call of another daemon failed, in plain words: Ray's own texts are for programmers."""
+"""The reason why a call of another daemon failed, in plain words: Ray's own texts are for programmers."""
 
 from __future__ import annotations
 

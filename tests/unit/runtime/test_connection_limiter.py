@@ -1,4 +1,4 @@
-"""How many connections a peer gets, which of them are evicted, and the log lines about it."""
+"""The number of connections of a peer, the evicted connections, and the log lines about it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from daemons.runtime.ray_node import RayNodeError, head_spec, ray_environment, w
 TOP = Path(__file__).parents[3]
 
 
-def test_one_daemon_only(tmp_path: Path) -> None:
+def test_a_second_daemon_with_the_same_pid_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
     assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())} checkout\n"

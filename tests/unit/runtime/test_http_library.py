@@ -1,4 +1,4 @@
-"""How daemons load aiohttp: the certificate authorities of the machine are not read, and nothing trusts them."""
+"""Loading of aiohttp by daemons: the certificate authorities of the machine are not read, and nothing trusts them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITHOUT = {"daemons.qmaster.backup.__main__"}
 LOADERS = {module for module in PROGRAMS.values() if module.startswith("daemons.")} - WITHOUT | {"daemons.qmaster.serve.actor"}
 
 
-def test_a_context_that_is_made_meanwhile_trusts_nobody() -> None:
+def test_a_context_that_is_made_meanwhile_trusts_no_authority() -> None:
     load = ssl.SSLContext.set_default_verify_paths
     with without_authorities():
         made = ssl.create_default_context()

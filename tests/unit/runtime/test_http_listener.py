@@ -80,7 +80,7 @@ async def answer_of(ends: Ends) -> tuple[int, Any]:
     return int(head.split()[1]), json.loads(body)
 
 
-def test_idle_connections_of_a_user_keep_nobody_out_not_even_himself(tmp_path: Path) -> None:
+def test_idle_connections_of_a_user_lock_no_client_out_not_even_that_user(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         idle = [await place.connect() for _ in range(40 * SHARE)]
         assert (await answer_of(await place.request("status")))[1]["status"] == 0
@@ -173,7 +173,7 @@ def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_large(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("no_cycles_looked_for")
-def test_nothing_is_kept_of_a_body_that_nobody_read(tmp_path: Path) -> None:
+def test_no_bytes_of_an_unread_body_are_kept(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         for _ in range(10):
             reader, writer = await place.request("status", b"x" * 2**16, length=2**30)
@@ -195,7 +195,7 @@ def test_a_script_of_some_megabytes_is_taken(tmp_path: Path) -> None:
     run(tmp_path, play)
 
 
-def test_an_answer_that_nobody_takes_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_the_client_does_not_read_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_listener, "WRITE_TIMEOUT_S", 0.0)
     monkeypatch.setattr(http_listener, "_SLOWEST_RATE", 2**40)
 

@@ -1,4 +1,4 @@
-"""Who a daemon's TLS lets in: with a certificate of the cell, with one of another cell, with none."""
+"""Clients that a daemon's TLS admits: with a certificate of the cell, of another cell, or without a certificate."""
 
 from __future__ import annotations
 

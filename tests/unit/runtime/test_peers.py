@@ -1,4 +1,4 @@
-"""Which hosts may send requests to a participant, and the error for a host that does not answer."""
+"""Hosts that may send requests to a participant, and the error for a host that does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user reads when the qmaster cannot be reached."""
+"""The message to a user when the qmaster cannot be reached."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_link_asks_the_next_host_that_may_be_the_master(two_hosts: Cell, monke
     assert asyncio.run(play()) == ["m", "localhost", "localhost", "localhost", "m", "localhost"]
 
 
-def test_one_host_alone_has_nobody_in_its_place(cell: Cell) -> None:
+def test_a_cell_of_a_single_host_has_no_other_candidates(cell: Cell) -> None:
     assert cell.candidate_hosts() == ()
     cell.shadow_masters.write_text("m\nm\n")
     assert cell.candidate_hosts() == ()

@@ -1,4 +1,4 @@
-"""What Ray does not load, and how its actors are named before their classes are loaded."""
+"""Modules that Ray does not load, and the names of its actors before their classes are loaded."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_the_daemon_ends_its_work_and_becomes_the_program_that_belongs_here_now(
 
 
 @pytest.mark.usefixtures("executed")
-def test_one_that_cannot_load_itself_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_cannot_load_itself_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made, stop = tried(monkeypatch, 1, b"Traceback\nImportError: no module named ray\n")
     assert not made.is_due and not stop.is_set()
     assert made.refusal.endswith("sge_qmaster: ImportError: no module named ray")

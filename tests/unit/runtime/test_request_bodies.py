@@ -72,7 +72,7 @@ def test_a_body_that_becomes_too_large_is_read_no_further() -> None:
     assert content.taken == 3
 
 
-def test_one_user_has_a_share_of_the_budget_and_small_requests_always_get_in() -> None:
+def test_a_user_has_a_share_of_the_budget_and_small_requests_always_get_in() -> None:
     async def ask() -> list[str]:
         refused = []
         bodies = RequestBodies(LIMITS)

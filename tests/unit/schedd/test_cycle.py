@@ -347,7 +347,7 @@ def test_changed_requests_make_another_category() -> None:
     assert cluster.runs(job)
 
 
-def test_orders_that_nobody_carried_out_are_given_again() -> None:
+def test_orders_that_were_not_carried_out_are_given_again() -> None:
     cluster = Cluster(2, slots=1)
     for _ in range(3):
         cluster.submit()

@@ -145,7 +145,7 @@ def test_its_owner_sees_why_and_mends_it_with_qalter(cell: Cell, shell: Shell) -
     assert cell.placed(bad.id)
 
 
-def test_a_job_that_somebody_waits_for_is_over(cell: Cell) -> None:
+def test_a_faulty_job_with_a_waiting_client_ends(cell: Cell) -> None:
     bad = submitted(cell, kind="qrsh", soft={"h_rt": "x"})
     cell.cycle()
     assert bad.id not in cell.state.jobs

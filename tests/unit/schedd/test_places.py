@@ -29,7 +29,7 @@ def test_of_equal_places_the_first_by_name_is_taken_however_old_it_is() -> None:
 
 @pytest.mark.statement("CA-8")
 @pytest.mark.parametrize("name", ["a.q", "z.q"])
-def test_one_queue_with_a_calendar_is_enough_to_keep_jobs_clear_of_its_off_time(name: str) -> None:
+def test_a_single_queue_with_a_calendar_keeps_jobs_clear_of_its_off_time(name: str) -> None:
     cluster = Cluster(1)
     cluster.change("scheduler", "", max_reservation="5")
     cluster.add("calendar", "shift", week="mon-sun=9-10=off")  # NOW is 08:00

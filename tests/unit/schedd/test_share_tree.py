@@ -143,7 +143,7 @@ def test_running_jobs_of_one_leaf_divide_its_tickets() -> None:
 
 
 @pytest.mark.statement("PR-6")
-def test_without_a_tree_or_weight_nobody_gets_any() -> None:
+def test_without_a_tree_or_weight_no_job_gets_share_tickets() -> None:
     cluster = cell(USERS, weight_tickets_share="0")
     job = cluster.submit()
     assert shares(cluster, job) == [0]

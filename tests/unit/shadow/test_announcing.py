@@ -1,4 +1,4 @@
-"""What is on the disk and not with the shadows yet reaches no client; afterwards it reaches all, in order."""
+"""A commit that is on the disk and not yet on the shadows reaches no client; afterwards it reaches all, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a master may announce, and when a shadow may take over: never one that lacks an announced commit."""
+"""Commits that a master may announce, and takeover by shadows: no shadow that lacks an announced commit."""
 
 from __future__ import annotations
 
@@ -185,7 +185,9 @@ def test_number_of_shadows_that_are_waited_for(
     harness.run(play)
 
 
-def test_one_is_not_enough_where_a_majority_of_voters_could_elect_another(cell: ReplicatedCell, tmp_path: Path) -> None:
+def test_a_single_shadow_is_not_enough_where_a_majority_of_voters_could_elect_another(
+    cell: ReplicatedCell, tmp_path: Path
+) -> None:
     """Three of five voters may elect a shadow that lacks a commit which only the master and one other have."""
     harness = ReplicationHarness(cell, tmp_path, 4, "one")
 

@@ -1,4 +1,4 @@
-"""What a shepherd does while something runs: signals that it waits for, commands, what its control asks for, a session's end."""
+"""Acts of a shepherd while a process runs: signals that it waits for, commands, requests of its control, a session's end."""
 
 from __future__ import annotations
 

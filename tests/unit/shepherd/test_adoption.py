@@ -1,4 +1,4 @@
-"""What the launcher makes of tasks whose shepherd it did not start, and what it reports for a shepherd that died."""
+"""Adoption of tasks whose shepherd the launcher did not start, and its report for a shepherd that died."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_all_that_leads_to_processes_of_a_dead_shepherd_is_used(tmp_path: Path, 
 
 
 @pytest.mark.statement("EX-6")
-def test_a_job_that_has_ended_is_not_killed_nor_is_anything_looked_for_that_nobody_owns(
+def test_an_ended_job_is_not_killed_and_processes_of_an_unknown_owner_are_not_looked_for(
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_files, "running", lambda _: None)
@@ -248,7 +248,7 @@ def test_a_job_that_has_ended_is_not_killed_nor_is_anything_looked_for_that_nobo
     assert done == ["orphans", "cgroup", "release"]
 
 
-def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_nobody(
+def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_no_process(
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_tree, "parent", lambda _: None)

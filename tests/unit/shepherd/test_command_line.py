@@ -1,4 +1,4 @@
-"""How a job is called in a login shell, through wrappers and starters, and when a missing program is a missing shell."""
+"""The command line of a job: in a login shell, through wrappers and starters, and when a missing program is a missing shell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_command_line_of_an_interactive_job(changes: dict[str, Any], expecte
 
 @pytest.mark.statement("QC-26", "QC-24")
 @pytest.mark.parametrize("mode", ["posix_compliant", "script_from_stdin"])
-def test_a_starter_gets_the_arguments_of_a_command_whatever_the_shell_start_mode(mode: str) -> None:
+def test_a_starter_gets_the_arguments_of_a_command_in_every_shell_start_mode(mode: str) -> None:
     for command in ({**COMMAND, "binary": False}, {"binary": True, "command": "ls", "args": ["-l", "*.c"]}):
         found = job_command_line(config(**command, starter_method="/s", shell_start_mode=mode))
         assert (found.argv, found.script_on_stdin) == (["/s", "ls", "-l", "*.c"], None)

@@ -1,4 +1,4 @@
-"""The end of a job when its host loses its power: at each step of writing it, whatever the disk had taken by then."""
+"""The end of a job when its host loses its power: at each step of writing it, with any part of the data on the disk."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def found(image: Image, place: Path) -> dict[str, Any]:
     (False, END, [0, 100]),  # methods follow
     (False, LATER, [15, 100]),
 ])
-def test_a_job_that_has_ended_has_ended_whatever_is_left_of_what_was_written(
+def test_an_ended_job_stays_ended_with_any_part_of_its_end_on_disk(
     task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, final: bool, last: dict[str, Any], may_be: list[int]
 ) -> None:
     with monkeypatch.context() as watching:

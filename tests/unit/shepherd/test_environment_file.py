@@ -1,4 +1,4 @@
-"""What a prolog writes into `environment`, and who gets it."""
+"""Variables that a prolog writes into `environment`, and the processes that get them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fault it is that a step could not be done, for every kind of error that one can end in (EX-3, EX-4)."""
+"""The party at fault for a step that failed, for every kind of error of a step (EX-3, EX-4)."""
 
 from __future__ import annotations
 

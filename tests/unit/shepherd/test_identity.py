@@ -1,4 +1,4 @@
-"""Who a process of the shepherd is: the job's owner, the user of a method, and what may not be (EX-14, EX-19)."""
+"""The user of a process of the shepherd: the job's owner, the user of a method, and forbidden users (EX-14, EX-19)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_processes_of_a_job_bear_its_group_id(calls: list[tuple[Any, ...]]) -> N
     assert calls[0] == ("setgroups", (1002, 50, 65400))
 
 
-def test_root_looks_with_the_owners_eyes_and_is_root_again_whatever_happens(calls: list[tuple[Any, ...]]) -> None:
+def test_root_looks_with_the_owners_eyes_and_is_root_again_even_after_an_exception(calls: list[tuple[Any, ...]]) -> None:
     as_alice = [("setgroups", (1002, 50)), ("setegid", 1002), ("seteuid", 1001)]
     with pytest.raises(FileNotFoundError), as_user(ALICE):
         assert calls == as_alice

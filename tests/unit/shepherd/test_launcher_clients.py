@@ -43,7 +43,9 @@ def test_group_ids_of_shepherds_that_died_with_the_host_are_free_from_the_start(
         assert not claim.exists()
 
 
-def test_one_launcher_has_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_launcher_does_not_get_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     descriptor = launcher._lock(tmp_path)
     assert (tmp_path / launcher.LOCK).stat().st_mode & 0o777 == 0o600
     assert not os.get_inheritable(descriptor), "a job does not hold it"

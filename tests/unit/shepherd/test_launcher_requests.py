@@ -1,4 +1,4 @@
-"""What the launcher answers, and what it makes of the tasks that it finds: no shepherd is forked here."""
+"""Answers of the launcher, and its treatment of the tasks that it finds: no shepherd is forked here."""
 
 from __future__ import annotations
 

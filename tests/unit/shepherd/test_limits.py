@@ -1,4 +1,4 @@
-"""Which setrlimit calls follow from the limits of a job (QC-39, RL-6, RL-7, RL-10)."""
+"""The setrlimit calls that follow from the limits of a job (QC-39, RL-6, RL-7, RL-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What methods find in the directory of their task, in the forms of 8.1.9; the task's own configuration stays readable."""
+"""Files for methods in the directory of their task, in the forms of 8.1.9; the task's own configuration stays readable."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_task_without_methods_costs_no_file(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, "trace"]
 
 
-def test_the_configuration_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+def test_the_configuration_is_read_under_each_of_its_names(tmp_path: Path) -> None:
     files(tmp_path, epilog="/bin/e")
     assert read_config(tmp_path).epilog == "/bin/e"
     (tmp_path / CONFIG).unlink()  # a shepherd that died in between

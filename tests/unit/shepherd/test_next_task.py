@@ -1,4 +1,4 @@
-"""Which tasks leave a shepherd fit for another one, and which one it takes then (ADR 155)."""
+"""Tasks that leave a shepherd fit for another task, and the task that it takes then (ADR 155)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner of a task may see of the end of its files, and what is opened for it: plain files alone."""
+"""The end of a task's files as its owner may see it, and the files opened for this: plain files alone."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_file_that_may_not_be_read_is_reported_with_the_reason(tmp_path: Path,
     assert said == {"path": str(tmp_path / "o"), "fault": f'cannot read "{tmp_path}/o": Permission denied'}
 
 
-def test_json_is_printed_whatever_the_file_holds(tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_printed_for_any_bytes_of_the_file(tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "o").write_bytes(bytes(range(256)))
     monkeypatch.setattr(output_tail.signal, "alarm", lambda seconds: 0)
     monkeypatch.setattr(output_tail, "become", lambda user: None)

@@ -1,4 +1,4 @@
-"""What a task cannot do without, and what it does when that cannot be had (EX-4, EX-6, EX-14, QC-19)."""
+"""Requirements of a task, and its end when a requirement is not met (EX-4, EX-6, EX-14, QC-19)."""
 
 from __future__ import annotations
 

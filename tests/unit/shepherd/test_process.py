@@ -1,4 +1,4 @@
-"""Which processes of a task must be copies of the shepherd first (adr/0122)."""
+"""Processes of a task that must be copies of the shepherd first (adr/0122)."""
 
 from __future__ import annotations
 

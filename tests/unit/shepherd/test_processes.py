@@ -1,4 +1,4 @@
-"""Which processes below a shepherd are its job's, and what is done to them (EX-6, EX-7, EX-8)."""
+"""Processes of the job below a shepherd, and acts on them (EX-6, EX-7, EX-8)."""
 
 from __future__ import annotations
 

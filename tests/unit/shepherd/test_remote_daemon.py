@@ -1,4 +1,4 @@
-"""What a task gives the daemon that lets its client in."""
+"""Files and variables for the daemon that lets a task's client in."""
 
 from __future__ import annotations
 

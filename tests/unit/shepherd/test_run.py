@@ -1,4 +1,4 @@
-"""What a shepherd does where no real processes are needed to see it; the rest is in tests/integration/shepherd."""
+"""Acts of a shepherd that tests can see without real processes; the rest is in tests/integration/shepherd."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_a_client_that_comes_back_before_its_break_was_seen_is_not_sent_away(pla
 
 
 @pytest.mark.statement("IA-2")
-def test_one_that_is_refused_is_cut_off_and_changes_nothing(play: Play) -> None:
+def test_a_refused_client_is_cut_off_and_changes_nothing(play: Play) -> None:
     played = play()
     assert played.connect(attempt=2).answer["refused"]
     stranger = played.connect(client=7, received=0)

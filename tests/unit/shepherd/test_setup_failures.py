@@ -1,4 +1,4 @@
-"""Why a process did not reach its program: codes, reasons and faults, and the pipe that carries them."""
+"""The reason why a process did not reach its program: codes, reasons and faults, and the pipe that carries them."""
 
 from __future__ import annotations
 

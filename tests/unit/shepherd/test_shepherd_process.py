@@ -1,4 +1,4 @@
-"""That a shepherd leaves an `exit` file whatever goes wrong, and what it makes of itself before (EX-3, EX-4, EX-6)."""
+"""A shepherd leaves an `exit` file despite any fault, and sets itself up before (EX-3, EX-4, EX-6)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_output_is_appended_and_its_paths_are_in_the_environment(tmp_path: Path)
 
 @pytest.mark.statement("SO-12", "EN-1")
 @pytest.mark.parametrize("merged", [True, False])
-def test_one_file_for_both_is_open_once(tmp_path: Path, merged: bool) -> None:
+def test_a_file_for_both_streams_is_open_once(tmp_path: Path, merged: bool) -> None:
     path, environment = str(tmp_path / "o"), dict[str, str]()
     descriptors = open_files(Output("/dev/null", path, None if merged else path), environment, None)
     assert descriptors[1] == descriptors[2]

@@ -1,4 +1,4 @@
-"""What becomes of a step that ended, or was never tried: the outcome, the trace, the times. Processes are played."""
+"""The record of a step that ended, or was never tried: the outcome, the trace, the times. Processes are played."""
 
 from __future__ import annotations
 

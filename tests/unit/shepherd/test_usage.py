@@ -1,4 +1,4 @@
-"""What is added up of a job's memory, and when it is looked at (EX-8)."""
+"""The sum of a job's memory, and the times of its measurement (EX-8)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_more_do_not_wait_than_the_host_has_room_for(played: Played, monkeypatch
         line.close()
 
 
-def test_one_that_ends_just_then_gets_nothing(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shepherd_that_ends_just_then_gets_no_task(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     played.expect(11, "alice")
     played.expect(12, "alice")
     with closing(played.waits(11, monkeypatch)):

@@ -1,4 +1,4 @@
-"""What each event affects: a row for each event, and the guarantees for readers."""
+"""Things that each event affects: a row for each event, and the guarantees for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is an address for mail, and what a mailer could take for something else."""
+"""Addresses for mail, and texts that a mailer could take for something else."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_whole_rule() -> None:
 
 
 @pytest.mark.statement("RQ-4")
-def test_excluding_everybody() -> None:
+def test_a_rule_excludes_all_projects_and_a_user() -> None:
     rule = parse_rule("users a,b,!c projects !* to slots=2")
     assert rule.filters["projects"] == Filter((), ("*",), False)
     assert rule.filters["users"] == Filter(("a", "b"), ("c",), False)

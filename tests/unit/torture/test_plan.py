@@ -1,4 +1,4 @@
-"""What is broken when is decided by the seed alone."""
+"""The seed alone decides which faults happen, and when."""
 
 from __future__ import annotations
 

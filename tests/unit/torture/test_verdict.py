@@ -57,7 +57,7 @@ def e() -> Evidence:
     )
 
 
-def test_what_is_in_order_breaks_no_rule(e: Evidence) -> None:
+def test_evidence_in_order_breaks_no_rule(e: Evidence) -> None:
     assert verdict.breaches(e) == []
 
 

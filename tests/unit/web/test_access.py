@@ -147,7 +147,7 @@ def test_a_restart_keeps_sessions_and_no_secret_is_on_disk(access_server: Access
     assert access_server.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_token_is_good_for_its_days_whatever_is_done_with_it(access_server: AccessServer, at: Any) -> None:
+def test_use_of_a_token_does_not_extend_its_days(access_server: AccessServer, at: Any) -> None:
     token, _ = access_server.sessions.grant(ALICE, 2)
 
     async def play(client: Client) -> list[int]:

@@ -14,7 +14,7 @@ ROWS += [["2026-02-01", "bob", 36000], ["2026-02-01", None, 1]]
 STACKED = {"kind": "stacked", "x": "time", "y": "cpu", "series": "user", "y_scale": 3600, "y_label": "cpu (h)"}
 
 
-def test_what_is_over_time_becomes_lines_the_largest_first() -> None:
+def test_values_over_time_become_lines_the_largest_first() -> None:
     (plot,) = plots_of(*MONTHS, ROWS, STACKED)
     assert plot.title == "cpu (h)"
     drawn: Any = plot
@@ -24,7 +24,7 @@ def test_what_is_over_time_becomes_lines_the_largest_first() -> None:
 
 
 @pytest.mark.parametrize(("kind", "names"), [("bars", ["low", "high"]), ("ranking", ["high", "low"])])
-def test_what_is_by_name_becomes_bars_and_a_ranking_begins_with_the_longest(kind: str, names: list[str]) -> None:
+def test_values_by_name_become_bars_and_a_ranking_begins_with_the_longest(kind: str, names: list[str]) -> None:
     rows = [["low", 1], ["high", 4], ["nothing", None], [None, 9]]
     (plot,) = plots_of(["range", "jobs"], ["text", "number"], rows, {"kind": kind, "x": "range", "y": "jobs"})
     drawn: Any = plot

@@ -15,7 +15,7 @@ STREAMS = ["/api/v1/events", "/live?page=/jobs"]
 
 
 @pytest.mark.parametrize("path", STREAMS)
-def test_streams_of_a_user_are_limited_whatever_they_log_in_with(
+def test_streams_of_a_user_are_limited_over_all_their_tokens(
     access_server: AccessServer, at: Any, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shares, "MOST_STREAMS", 2)
