@@ -314,7 +314,7 @@ def test_a_directory_that_was_opened_to_others_is_read_no_more(executor: Maker) 
         os.chmod(os.path.dirname(os.environ["SGE_STDOUT_PATH"]), 0o777)
         return 1
 
-    with pytest.raises(TaskFailed, match="its result cannot be read: Unsafe: .* with the mode 0700"):
+    with pytest.raises(TaskFailed, match="its result cannot be read: UnsafeFileError: .* with the mode 0700"):
         executor().submit(open_up).result(120)
 
 
