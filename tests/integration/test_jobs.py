@@ -1,4 +1,4 @@
-"""The acts of a user on a cell of one host: submit, watch, suspend, delete, and be told clearly what went wrong."""
+"""The actions of a user on a cell of one host: submit, watch, suspend, delete, and clear reports of errors."""
 
 from __future__ import annotations
 
