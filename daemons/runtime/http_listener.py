@@ -26,6 +26,9 @@ IDLE_S, WRITE_TIMEOUT_S = 60.0, 30.0
 #: the slowest rate at which a client may read an answer, in bytes a second
 _SLOWEST_RATE = 2**18
 _SHUTDOWN_S = 1.0
+#: seconds: how long the rest of an unread body is received and discarded after the answer. A close before that resets the
+#: connection, and a client that is still sending loses the answer. Source: RFC 9112 section 9.6
+_LINGER_S = 2.0
 _READ_BYTES = 2**14
 _PATH = re.compile(r"/v1/([A-Za-z0-9_-]{1,64})")
 
@@ -123,7 +126,7 @@ class _CountedHandler(web.RequestHandler):
             loop=asyncio.get_running_loop(),
             access_log=None,  # type: ignore[arg-type]
             keepalive_timeout=IDLE_S,
-            lingering_time=0.0,
+            lingering_time=_LINGER_S,
             read_bufsize=_READ_BYTES,
         )
         self.connection, self._limiter = connection, limiter

@@ -14,15 +14,17 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from daemons.qmaster.serve.requests import gdi_server
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.cell import Cell, Limits
-from daemons.runtime.connection_limiter import ConnectionLimiter
+from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.gateway import Gateway
-from daemons.runtime.listener import Listener
+from daemons.runtime.http_listener import HttpListeners
+from daemons.runtime.listener import Listener, open_unix_socket
 from daemons.runtime.qmaster_client import NoQmasterError
 from gridengine.protocols.gdi.requests import Answer, Caller
 
@@ -72,6 +74,12 @@ def run(tmp_path: Path, play: Callable[[Place], Awaitable[None]]) -> None:
             await server.stop()
 
     asyncio.run(served())
+
+
+@pytest.fixture
+def short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For clients that declare more than they send, and read to the end."""
+    monkeypatch.setattr(http_listener, "_LINGER_S", 0.05)
 
 
 async def answer_of(ends: Ends) -> tuple[int, Any]:
@@ -148,6 +156,7 @@ def test_a_kept_connection_that_is_idle_is_ended(tmp_path: Path, monkeypatch: py
     run(tmp_path, play)
 
 
+@pytest.mark.usefixtures("short_linger")
 @pytest.mark.parametrize(
     ("name", "length", "parameter"),
     [("status", LIMITS.max_request_size + 1, "max_request_size"), ("submit", 150 * 10**6, "max_submit_size")],
@@ -161,6 +170,29 @@ def test_a_body_too_large_is_refused_before_it_comes(tmp_path: Path, name: str, 
     run(tmp_path, play)
 
 
+def test_a_client_may_send_its_body_after_the_answer(tmp_path: Path) -> None:
+    """Without the pause the connection was reset: the client lost the answer, or wrote into a closed socket."""
+
+    async def refuse(name: str, request: web.BaseRequest, connection: Connection) -> web.Response:
+        return web.json_response({"error": name})
+
+    async def play() -> None:
+        listeners = HttpListeners(ConnectionLimiter(), refuse)
+        listeners.open(open_unix_socket(tmp_path / "socket"))
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "socket"))
+        for name in ("first", "second"):
+            writer.write(b"POST /v1/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 65536\r\n\r\n" % name.encode())
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"x" * 65536)
+            await writer.drain()
+            assert json.loads(await reader.readuntil(b"}")) == {"error": name}
+        writer.close()
+        await listeners.close()
+
+    asyncio.run(play())
+
+
+@pytest.mark.usefixtures("short_linger")
 def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_large(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         chunk = b"40000\r\n" + b"x" * 2**18 + b"\r\n"
@@ -172,7 +204,7 @@ def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_large(tmp_path: Path) 
     run(tmp_path, play)
 
 
-@pytest.mark.usefixtures("no_cycles_looked_for")
+@pytest.mark.usefixtures("no_cycles_looked_for", "short_linger")
 def test_no_bytes_of_an_unread_body_are_kept(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         for _ in range(10):
