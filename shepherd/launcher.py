@@ -24,10 +24,11 @@ from pathlib import Path
 
 from gridengine.errors import plain_fault
 from gridengine.files.executables import execute
+from gridengine.files.unix_sockets import unix_listener
 from shepherd import adoption, containment, process_tree, task_files
 from shepherd.run import COMMAND_SIGNAL
 from shepherd.shepherd_process import shepherd
-from shepherd.waiting_shepherds import WaitingShepherds, listen
+from shepherd.waiting_shepherds import WaitingShepherds
 
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"
@@ -64,13 +65,12 @@ class Launcher:
         self._adopted: dict[int, str] = {}  # pidfds of shepherds that are not children
         self._wrapped: set[str] = set()  # children that are wrappers (shepherd_cmd)
         self._stopping = False
-        reading, self._writing = os.pipe()
-        os.set_blocking(reading, False)
+        self._wakeup, self._writing = os.pipe()
+        os.set_blocking(self._wakeup, False)
         os.set_blocking(self._writing, False)
-        self._wakeup = reading
-        self._poll.register(reading, select.EPOLLIN)
+        self._poll.register(self._wakeup, select.EPOLLIN)
         self._adopt_all()
-        self._listener = listen(spool / SOCKET, socket.SOCK_STREAM)
+        self._listener = unix_listener(spool / SOCKET, 0o600)
         self._poll.register(self._listener, select.EPOLLIN)
 
     def _adopt_all(self) -> None:

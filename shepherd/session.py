@@ -13,6 +13,7 @@ import signal
 import socket
 from pathlib import Path
 
+from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols.task_file import TaskConfig
 from shepherd import process_tree, task_files
 from shepherd.identity import Identity, become
@@ -123,13 +124,10 @@ def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
 
 def _listen(directory: Path) -> socket.socket:
     """Listen on the socket `session` in the task's directory, through the directory's descriptor: paths of sockets are short."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    mask = os.umask(0o177)
     try:
-        listener.bind(f"/proc/self/fd/{descriptor}/{task_files.SESSION}")
+        listener = unix_listener(Path(f"/proc/self/fd/{descriptor}/{task_files.SESSION}"), 0o600)
     finally:
-        os.umask(mask)
         os.close(descriptor)
-    listener.listen(8)
+    listener.setblocking(True)
     return listener

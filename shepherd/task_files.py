@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gridengine.files.durable import sync_directory
 from gridengine.protocols.task_file import CONFIG as CONFIG
 from gridengine.protocols.task_file import DRAFT, EXECD
 from gridengine.usage import failed
@@ -173,7 +174,7 @@ def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -
     os.close(_write(temporary, data, durable, mode))
     os.rename(temporary, path)
     if durable:
-        _sync(path.parent)
+        sync_directory(path.parent)
 
 
 def add_fault(directory: Path, text: str) -> None:
@@ -210,7 +211,7 @@ def write_job_end(directory: Path, record: dict[str, object], final: bool = Fals
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        _sync(directory)
+        sync_directory(directory)
 
 
 def read_job_end(directory: Path) -> dict[str, Any]:
@@ -359,12 +360,3 @@ def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> 
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _sync(directory: Path) -> None:
-    """Sync a directory: names of files in it are on disk when this returns. Raises OSError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,30 +11,16 @@ from __future__ import annotations
 import os
 import select
 import socket
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from gridengine.files.unix_sockets import peer_credentials, unix_listener
 from shepherd.next_task import MESSAGE_BYTES, OVER, SOCKET
 
 #: memory of a waiting shepherd that is not shared, bytes, and the share of the host's memory for all of them
 _SIZE, _SHARE = 3 * 2**20, 0.01
 _MIN_WAITING, _MAX_WAITING = 8, 128
-_CREDENTIALS = struct.Struct("3i")  # process, user, group: struct ucred of unix(7)
-
-
-def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """Listen on a socket for this user alone, in place of the socket of an earlier launcher. Raises OSError."""
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK)
-    before = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(before)
-    listener.listen(64)
-    return listener
 
 
 def max_waiting() -> int:
@@ -56,7 +42,7 @@ class WaitingShepherds:
 
     def open(self) -> None:
         """Accept connections of shepherds. Raises OSError."""
-        self._listener = listen(self._path, socket.SOCK_SEQPACKET)
+        self._listener = unix_listener(self._path, 0o600, socket.SOCK_SEQPACKET)
         self._poll.register(self._listener, select.EPOLLIN)
 
     def close(self) -> None:
@@ -114,8 +100,7 @@ class WaitingShepherds:
             connection, _ = self._listener.accept()
         except OSError:  # the shepherd has left, or there is no descriptor for it
             return
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        pid = _CREDENTIALS.unpack(credentials)[0]
+        pid = peer_credentials(connection).pid
         if pid not in self._owners:
             connection.close()
             return

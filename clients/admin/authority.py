@@ -28,6 +28,7 @@ from clients.admin.certificate import (
     validity,
 )
 from clients.admin.errors import AdminError
+from gridengine.files.durable import durable_write
 from gridengine.protocols.joining import JoinRecord, encode_record, join_directory, read_record, read_records
 
 #: secrets of earlier versions in common/secrets, the same for all hosts
@@ -179,22 +180,19 @@ class Authority:
             self._write(directory / name, content)
 
     def _write(self, path: Path, content: bytes, mode: int = 0o600) -> None:
-        """Write a file atomically; it never has more permissions than `mode`."""
-        draft = path.with_name(f".{path.name}.new")
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fchmod(descriptor, mode)
-        give(draft, self._owner)
-        draft.replace(path)
+        durable_write(path, content, mode, owner=owner_for(self._owner))
 
 
 def give(path: Path, user: str) -> None:
     """Change the owner of a file to the admin user, if the caller is root and the admin user is not."""
+    if (owner := owner_for(user)) is not None:
+        os.chown(path, *owner)
+
+
+def owner_for(user: str) -> tuple[int, int] | None:
+    """User and group of a new file of the admin user, if the caller is root and the admin user is not; else None."""
     entry = pwd.getpwnam(user)
-    if os.geteuid() == 0 and entry.pw_uid != 0:
-        os.chown(path, entry.pw_uid, entry.pw_gid)
+    return (entry.pw_uid, entry.pw_gid) if os.geteuid() == 0 and entry.pw_uid != 0 else None
 
 
 def _make_closed(directory: Path, owner: str) -> None:

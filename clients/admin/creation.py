@@ -21,8 +21,8 @@ from clients.admin.cell_plan import CellPlan
 from clients.admin.errors import AdminError
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
-from clients.admin.new_file import write_new
 from clients.admin.sge_root import library_of, provide
+from gridengine.files.durable import write_new
 from gridengine.protocols.arco import SETTINGS_FILE
 
 
@@ -64,14 +64,15 @@ def _write_cell(plan: CellPlan, installation: Installation) -> None:
 
 def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) -> None:
     draft.common.mkdir(mode=0o755)
-    write_new(draft.bootstrap, _settings(plan.bootstrap))
-    write_new(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
-    write_new(draft.act_qmaster, f"{plan.master_host}\n")
-    write_new(draft.common / "cluster_name", f"{cluster_name(plan.qmaster_port)}\n")
-    write_new(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
+    write_new(draft.bootstrap, _settings(plan.bootstrap).encode(), 0o644)
+    write_new(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n".encode(), 0o644)
+    write_new(draft.act_qmaster, f"{plan.master_host}\n".encode(), 0o644)
+    write_new(draft.common / "cluster_name", f"{cluster_name(plan.qmaster_port)}\n".encode(), 0o644)
+    aliases = "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items())
+    write_new(draft.host_aliases, aliases.encode(), 0o644)
     write_settings(draft.common, plan.files, plan.qmaster_port, installation)
     if plan.arco:
-        write_new(draft.common / SETTINGS_FILE, _settings(plan.arco_settings), 0o600)  # it may have a password one day
+        write_new(draft.common / SETTINGS_FILE, _settings(plan.arco_settings).encode(), 0o600)  # it may have a password one day
     draft.secrets.mkdir(mode=0o700)
     write_initial_config(draft.initial_config, plan, installation.cluster_config)
 
@@ -99,9 +100,9 @@ def _settings(values: Mapping[str, str]) -> str:
 
 
 def write_settings(common: Path, files: CellFiles, qmaster_port: int, installation: Installation) -> None:
-    """Write the files that shells source to use a cell. Raises OSError, also if a file exists."""
-    write_new(common / "settings.sh", settings_sh(files, qmaster_port, installation))
-    write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation))
+    """Write the files that shells source to use a cell. Raises OSError."""
+    write_new(common / "settings.sh", settings_sh(files, qmaster_port, installation).encode(), 0o644)
+    write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation).encode(), 0o644)
 
 
 def cluster_name(qmaster_port: int) -> str:

@@ -31,9 +31,9 @@ from clients.admin.creation import write_settings
 from clients.admin.errors import AdminError
 from clients.admin.host_resources import Machine, this_machine
 from clients.admin.installation import Installation
-from clients.admin.new_file import write_new
 from clients.admin.sge_root import provide
 from gridengine.errors import InvalidValueError, UnavailableError
+from gridengine.files.durable import write_new
 from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
@@ -150,7 +150,7 @@ def _write_files(files: CellFiles, given: dict[str, Any], key: bytes, installati
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for name, content in {"tls.key": key.decode(), "tls.crt": given["certificate"], "gdi_key": given["gdi_key"]}.items():
-        write_new(draft / name, content, 0o600)
+        write_new(draft / name, content.encode(), 0o600)
     for path in (cell.execd_spool_dir, host_spool, draft, *draft.iterdir()):
         give(path, owner)
     shutil.rmtree(host_spool / "keys", ignore_errors=True)
@@ -164,7 +164,7 @@ def _write_common(files: CellFiles, given: dict[str, Any], installation: Install
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o755, parents=True)
     for name, text in given["files"].items():
-        write_new(draft / Path(name).name, text)
+        write_new(draft / Path(name).name, text.encode(), 0o644)
     settings = dict(line.split(None, 1) for line in given["files"]["bootstrap"].splitlines())
     try:
         pwd.getpwnam(settings["admin_user"])

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 from clients.admin.installation import Installation
-from clients.admin.new_file import write_new
 from gridengine.files.architecture import ARCHITECTURES, architecture
+from gridengine.files.durable import write_new
 
 #: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
 _VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
@@ -57,7 +57,7 @@ def library_of(prefix: Path) -> Path:
 def _new(path: Path, text: str, mode: int = 0o644) -> None:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_new(path, text, mode)
+        write_new(path, text.encode(), mode)
 
 
 def _link(link: Path, target: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.authority import give
+from clients.admin.authority import owner_for
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.errors import AdminError
 from clients.admin.host_keys import add_host, authority_of
@@ -27,6 +27,7 @@ from clients.admin.local_daemons import (
     this_host,
 )
 from clients.admin.socket_request import NoReplyError, ask
+from gridengine.files.durable import durable_write
 
 shadow = typer.Typer(help="Hosts that take over when the master is lost.")
 
@@ -147,12 +148,9 @@ def _explain_no_reply(cell: InstalledCell, reason: str) -> str:
 
 def _write(cell: InstalledCell, hosts: list[str]) -> None:
     path = cell.files.common / "shadow_masters"
-    draft = path.with_name(".shadow_masters")
+    owner = owner_for(cell.settings["admin_user"])
     try:
-        draft.write_text("".join(f"{host}\n" for host in hosts))
-        draft.chmod(0o644)
-        give(draft, cell.settings["admin_user"])
-        draft.rename(path)
+        durable_write(path, "".join(f"{host}\n" for host in hosts).encode(), 0o644, owner=owner)
     except OSError as error:
         raise AdminError(f"cannot write {path}: {error.strerror}") from error
 

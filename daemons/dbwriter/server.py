@@ -26,9 +26,9 @@ from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
-from daemons.runtime.listener import peer_credentials
 from daemons.runtime.request_bodies import RequestBodyError, read_pieces
 from gridengine.errors import RefusalError
+from gridengine.files.unix_sockets import peer_credentials, unix_listener
 from gridengine.protocols import arco
 
 #: maximum number of concurrent queries, of all users and of one user; further queries are refused
@@ -206,14 +206,8 @@ async def _read_body(request: web.BaseRequest) -> str:
 
 def listen(path: Path) -> socket.socket:
     """A listening socket that every user may connect to. Its path appears when it listens. Raises OSError."""
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
-    temporary.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(temporary))
-    temporary.chmod(0o666)
-    listener.listen()
-    listener.setblocking(False)
+    listener = unix_listener(temporary, 0o666)
     temporary.replace(path)
     return listener
 
@@ -223,7 +217,7 @@ def _user_of(request: web.BaseRequest, connection: Connection) -> int:
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
     if peer is None:
         raise DbwriterRequestError("the connection is gone")
-    user, _ = peer_credentials(peer)
+    user = peer_credentials(peer).uid
     if _is_trusted(user):
         connection.note_authenticated()
     header_values = request.headers.getall(arco.ON_BEHALF, [])

@@ -25,6 +25,7 @@ from daemons.dbwriter.retention import delete_expired
 from daemons.dbwriter.rotated_file import Chunk, Position, RotatedFile
 from daemons.dbwriter.schema import upgrade
 from daemons.dbwriter.settings import Settings
+from daemons.runtime.log_once import LogOnce
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ class Writer:
         self._loader: Loader
         self._failures = 0
         self._pause_s = 0.0
-        self._last_logged_fault = ""
+        self._logged = LogOnce()
 
     def stop(self) -> None:
         """End after the present transaction. From any thread."""
@@ -128,8 +129,7 @@ class Writer:
     def _log_failure(self, fault: Exception) -> None:
         self._failures += 1
         self.progress.fault = plain_fault(fault)
-        if self._last_logged_fault != self.progress.fault:
-            self._last_logged_fault = self.progress.fault
+        if self._logged.is_new(self.progress.fault):
             _log.error("the database cannot be written now, retrying: %s", self.progress.fault)
 
     def _step(self) -> bool:
@@ -143,9 +143,9 @@ class Writer:
         if not busy:
             self._run_maintenance(database)
         self._pause_s = 0.0 if busy else POLL_S
-        if self._failures:
+        if self._logged.clear():
             _log.info("the database can be written again")
-            self._failures, self._last_logged_fault, self.progress.fault = 0, "", ""
+            self._failures, self.progress.fault = 0, ""
         return busy
 
     # new records

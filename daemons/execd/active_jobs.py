@@ -19,12 +19,12 @@ import msgspec
 
 from daemons.execd import recycled_directories
 from daemons.execd.environment import Account
-from daemons.execd.job_scripts import write_new
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
 from gridengine.errors import GridEngineError, plain_fault
+from gridengine.files.durable import write_new
 from gridengine.protocols import task_file
 from gridengine.protocols.delivery import Ended, Start
 from gridengine.state.configured.configuration import HostConfiguration

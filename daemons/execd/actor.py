@@ -22,8 +22,8 @@ import ray
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.backoff import keep_running
 from daemons.execd.health import Health
+from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
 from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridengine.errors import plain_fault
+from gridengine.files.durable import durable_write
 from gridengine.protocols.delivery import Batch, Report, Stamp
 from gridengine.values.task_key import TaskKey
 
@@ -137,15 +138,10 @@ class AttemptLog:
 
     def _rewrite(self) -> None:
         lines = [json.dumps([_MASTER, *self.master]), json.dumps([_LIFE, self._life]), *map(self._line, self._ended)]
-        temporary = self._path.with_suffix(".new")
         try:
-            with temporary.open("w") as file:
-                file.writelines(f"{line}\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(self._path)
+            durable_write(self._path, "".join(f"{line}\n" for line in lines).encode(), 0o644)
         except OSError as error:  # a full disk: the old file holds enough
-            _log.error("cannot write %s: %s", temporary, plain_fault(error))
+            _log.error("cannot write %s: %s", self._path, plain_fault(error))
             return
         self._lines = len(lines)
 

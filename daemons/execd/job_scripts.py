@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gridengine.files.durable import write_new
+
 _MODE = 0o550
 Fingerprint = tuple[int, ...]
 
@@ -63,19 +65,6 @@ class JobScripts:
 
     def _path(self, job_id: int) -> Path:
         return self._directory / str(job_id)
-
-
-def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Write a new file of this process's user, in place of any that was there. Raises OSError."""
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    try:
-        os.fchmod(descriptor, mode)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-    finally:
-        os.close(descriptor)
 
 
 def _grant_access(path: Path, uid: int) -> None:

@@ -16,7 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from daemons.runtime import children
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.daemon import module_command, module_environment
+from daemons.runtime.log_once import LogOnce
 from gridengine.errors import GridEngineError, InvalidValueError
 
 _log = logging.getLogger(__name__)
@@ -101,7 +103,7 @@ class LoadSensor:
         self._asked, self._answered = asyncio.Event(), asyncio.Event()
         self._file_version = ""
         self._has_reported = False  # the running process has given a report
-        self._logged_kinds: set[str] = set()
+        self._logged = LogOnce()  # by the kind of fault
         self._recent_kinds: set[str] = set()  # kinds of faults that were seen since the last report
 
     def ask(self) -> None:
@@ -114,20 +116,20 @@ class LoadSensor:
         self._recent_kinds.add(kind)
         self.faults[kind] = text
         self._on_faults()
-        if kind not in self._logged_kinds:
-            self._logged_kinds.add(kind)
+        if self._logged.is_new(kind, kind):
             _log.warning("load sensor %s %s", self.path, text)
 
     async def run(self) -> None:
         """Keep the sensor running: when it ends or misbehaves it is restarted with growing pauses; at once when its file is
         newer."""
         loop = asyncio.get_running_loop()
-        pause_s = self._first_pause_s
+        backoff = Backoff(self._first_pause_s, LONGEST_PAUSE_S)
         while True:
             version = _file_version(self.path)
             if version != self._file_version:
-                self._file_version, pause_s = version, self._first_pause_s
-                self._logged_kinds.clear()
+                self._file_version = version
+                backoff.reset()
+                self._logged.clear()
             began, self._has_reported = loop.time(), False
             self._asked.set()
             fault = await self._converse()
@@ -136,9 +138,8 @@ class LoadSensor:
             if _file_version(self.path) == self._file_version:
                 self.note_fault(fault, fault)
                 if loop.time() - began > STABLE_S:
-                    pause_s = self._first_pause_s
-                await self._wait_for_replacement(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                    backoff.reset()
+                await self._wait_for_replacement(backoff.next_s())
             _log.info("load sensor %s is restarted", self.path)
 
     async def _wait_for_replacement(self, pause_s: float) -> None:

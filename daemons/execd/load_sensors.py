@@ -21,6 +21,7 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
+from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.configuration import HostConfiguration
@@ -107,10 +108,8 @@ class LoadSensors:
 
 def write_faults(spool: Path, faults: list[str]) -> None:
     """Write the faults of the sensors to the file that `gridengine doctor` reads. `health` reports a disk that is full."""
-    draft = spool / f"{SENSOR_FAULTS_FILE}.draft"
     with suppress(OSError):
-        draft.write_text("".join(f"{fault}\n" for fault in faults))
-        draft.replace(spool / SENSOR_FAULTS_FILE)
+        atomic_write(spool / SENSOR_FAULTS_FILE, "".join(f"{fault}\n" for fault in faults).encode(), 0o644)
 
 
 class SensorHostNames:

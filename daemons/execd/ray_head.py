@@ -12,7 +12,7 @@ import asyncio
 import random
 import socket
 
-from daemons.execd.backoff import backoff_s
+from daemons.runtime.backoff import Backoff
 
 _CONNECT_S = 4.0
 #: a connection that lasted longer than this time was good: the head closes idle connections after minutes
@@ -25,7 +25,7 @@ _KEEPALIVE = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_K
 async def wait_until_head_gone(head: str) -> None:
     """Return when connections to `head` ("ADDRESS:PORT") are refused. Waits while the head cannot be reached at all."""
     loop = asyncio.get_running_loop()
-    failures = 0
+    backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S, random.random)
     while True:
         began = loop.time()
         try:
@@ -35,10 +35,9 @@ async def wait_until_head_gone(head: str) -> None:
         except (OSError, TimeoutError):
             pass  # no route, or the connection broke: connect again
         if loop.time() - began > _GOOD_S:
-            failures = 0
+            backoff.reset()
             continue
-        failures += 1
-        await asyncio.sleep(backoff_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
+        await asyncio.sleep(backoff.next_s())
 
 
 async def _wait_until_closed(head: str) -> None:

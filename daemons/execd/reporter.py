@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.report_delay import ReportDelay
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.errors import RefusalError
 from gridengine.protocols.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
@@ -94,17 +95,16 @@ class Reporter:
 
     async def run(self) -> None:
         """Send forever; reports that could not be delivered are repeated, with pauses that grow to 3 s."""
-        pause_s = _FIRST_PAUSE_S
+        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while True:
             await self._news.wait()
             self._news.clear()
             if not self._pending and not self._full_requested:
                 continue  # sent together with others
             if await self._deliver():
-                pause_s = _FIRST_PAUSE_S
+                backoff.reset()
             else:
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                await asyncio.sleep(backoff.next_s())
                 self._news.set()
 
     async def _deliver(self) -> bool:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from daemons.execd.site import replace_json
+from gridengine.files.durable import atomic_write
 from gridengine.state.configured.configuration import HostConfiguration
 
 _FILE = "configuration.json"
@@ -18,7 +18,7 @@ _FILE = "configuration.json"
 
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
     """Save the configuration in force: an actor that restarts uses it until the qmaster sends a new configuration."""
-    replace_json(spool / _FILE, dict(text))
+    atomic_write(spool / _FILE, json.dumps(dict(text)).encode())
 
 
 def read_configuration(spool: Path) -> HostConfiguration | None:

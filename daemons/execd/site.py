@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gridengine.files.architecture import architecture
+from gridengine.files.durable import atomic_write, durable_write
 from gridengine.values.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
@@ -111,17 +112,7 @@ def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str
     """Keep the daemon's start environment for the actor, since Ray starts the actor in another environment. Source: EN-5
     INHERIT_ENV."""
     kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMON_VARIABLES)}
-    replace_json(spool / _STATE, {"environment": kept, "binary_path": binary_path})
-
-
-def replace_json(path: Path, content: object) -> None:
-    """Write a JSON file that only this user can read, by rename."""
-    temporary = path.with_suffix(".new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-        json.dump(content, file)
-    temporary.rename(path)
+    atomic_write(spool / _STATE, json.dumps({"environment": kept, "binary_path": binary_path}).encode())
 
 
 def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
@@ -155,7 +146,5 @@ def join_cell(spool: Path, cell_id: str) -> str:
             f"tasks go on (to move the host to another cell, end them and remove {path})"
         )
     if cell_id != own:
-        draft = path.with_name(f".{path.name}")
-        draft.write_text(f"{cell_id}\n")
-        draft.rename(path)
+        durable_write(path, f"{cell_id}\n".encode(), 0o644)
     return ""

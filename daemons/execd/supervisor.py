@@ -19,18 +19,20 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.execd.backoff import backoff_s, keep_running
+from daemons.execd.keep_running import keep_running
 from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import PID_FILE, incarnation, join_cell, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.cell import Cell
 from daemons.runtime.cell_copy import CellCopy
 from daemons.runtime.child_output import ChildOutput
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.daemon import die_with_parent, is_ending, module_command, module_environment
 from daemons.runtime.gateway import Gateway
+from daemons.runtime.log_once import LogOnce
 from daemons.runtime.messages import about
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
 from daemons.runtime.ray_node import RayNode, RayNodeError, worker_spec
@@ -38,6 +40,7 @@ from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
+from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
 from gridengine.values.units import format_duration
 
@@ -88,7 +91,7 @@ class ExecdSupervisor:
         self._news = asyncio.Event()  # the cluster has changed
         self._node_id, self._pace_s = "", _HELLO_S
         self._hello_requested = asyncio.Event()
-        self._last_error, self._silent_since = "", 0.0
+        self._logged, self._silent_since = LogOnce(), 0.0
         self._noted_message: str | None = None
         self._copy = CellCopy(cell.common)
 
@@ -207,18 +210,17 @@ class ExecdSupervisor:
     async def _hello(self) -> None:
         """Send hellos to the qmaster, whose answers name the Ray cluster to join: every 2 s, after joining at the interval
         of the answer."""
-        failures = 0
+        backoff = Backoff(_FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S, random.random)
         while True:
             self._hello_requested.clear()
             try:
                 self._set_cluster(await self._say_hello())
-                failures, wait_s = 0, self._pace_s if self._node_id else _HELLO_S
+                wait_s = self._pace_s if self._node_id else _HELLO_S
+                backoff.reset()
                 self._log_change("")
                 self._note_message("")
             except NoQmasterError as error:
-                failures += 1
-                longest_s = _LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S
-                wait_s = backoff_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
+                wait_s = backoff.next_s(_LONGEST_HELLO_PAUSE_S if self._client.has_one_candidate else _HELLO_AGAIN_S)
                 self._log_change(str(error))
                 if isinstance(error, _HelloRefusedError):
                     self._note_message(str(error))
@@ -273,10 +275,8 @@ class ExecdSupervisor:
         """Write the qmaster's refusal to a file, for the commands that start or check this host (`clients.admin.membership`)."""
         if message == self._noted_message:
             return
-        draft = self._spool / f"{MASTER_REPLY_FILE}.draft"
         try:
-            draft.write_text(f"{message}\n" if message else "")
-            draft.replace(self._spool / MASTER_REPLY_FILE)
+            atomic_write(self._spool / MASTER_REPLY_FILE, f"{message}\n".encode() if message else b"", 0o644)
             self._noted_message = message
         except OSError as error:
             _log.warning("cannot write the qmaster's refusal: %s: %s", error.filename, error.strerror)
@@ -284,14 +284,13 @@ class ExecdSupervisor:
     def _log_change(self, error_text: str) -> None:
         """Log once that the qmaster does not answer, and once that it does again."""
         now = asyncio.get_running_loop().time()
-        if error_text and error_text != self._last_error:
+        if error_text and self._logged.is_new(error_text):
             self._silent_since = self._silent_since or now
             _log.error("%s", error_text, extra=about("master_silent"))
-        elif self._last_error and not error_text:
+        elif not error_text and self._logged.clear():
             after_s, self._silent_since = now - (self._silent_since or now), 0.0
             again = about("master_answers", after_s=round(after_s, 1))
             _log.warning("the qmaster answers again after %s", format_duration(after_s), extra=again)
-        self._last_error = error_text
 
 
 def _own_identity() -> LocalCaller:

@@ -21,9 +21,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from daemons.runtime.cell import CellError, parse_settings
+from daemons.runtime.log_once import LogOnce
 from gridengine.cell_files import HOST_FILES
 from gridengine.errors import plain_fault
 from gridengine.files.bootstrap import REQUIRED, invalid_values
+from gridengine.files.durable import durable_write
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +109,7 @@ class CellCopy:
     """The `common/` of a host: takes the files that the master offers, and logs it; an error is logged once."""
 
     def __init__(self, common: Path) -> None:
-        self._common, self._reader, self._last_error = common, CellTexts(common), ""
+        self._common, self._reader, self._logged = common, CellTexts(common), LogOnce()
 
     def state(self) -> dict[str, object]:
         """The host's report to the master: the fields `files` and `files_mark` of `execd_hello`."""
@@ -118,11 +120,10 @@ class CellCopy:
         try:
             if changed := follow(self._common, offered):
                 _log.warning("took %s from the master: %s is as there", ", ".join(changed), self._common)
-            self._last_error = ""
+            self._logged.clear()
         except (CellError, OSError) as fault:
-            if self._last_error != (error_text := plain_fault(fault)):
+            if self._logged.is_new(error_text := plain_fault(fault)):
                 _log.error("cannot take the master's files: %s", error_text)
-            self._last_error = error_text
 
 
 def mark(common: Path) -> None:
@@ -222,14 +223,6 @@ def _setting_name(line: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Raises OSError."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    owner = path.parent.stat()
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb") as file:
-        file.write(text.encode())
-        os.fchmod(file.fileno(), 0o644)
-        if os.geteuid() == 0:
-            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
+    parent = path.parent.stat()
+    owner = (parent.st_uid, parent.st_gid) if os.geteuid() == 0 else None
+    durable_write(path, text.encode(), 0o644, owner=owner, writer=str(os.getpid()))

@@ -21,11 +21,11 @@ from daemons.runtime import idempotency
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, abort_answer, finish_answer, refusal_response
-from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.locks import try_lock
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
 from gridengine.errors import RefusalError
+from gridengine.files.unix_sockets import peer_credentials, unix_listener
 from gridengine.protocols.protocol import MASTER_REACHED
 
 #: seconds between two attempts of a second execd on the same machine to take over the socket
@@ -61,7 +61,7 @@ class Gateway:
         listeners = HttpListeners(self._limiter, self._forward, cancel_abandoned=True)
         path = self._cell.gateway_socket
         try:
-            listeners.open(open_unix_socket(path), self._cell.limits.max_user_connections)
+            listeners.open(unix_listener(path, 0o666), self._cell.limits.max_user_connections)
             await asyncio.Event().wait()
         finally:
             await listeners.close()
@@ -117,7 +117,7 @@ async def _find_caller(request: web.BaseRequest) -> LocalCaller:
     if request.transport is None:
         raise ConnectionError("the client has disconnected")
     # the names may come from a directory server
-    user_and_group = peer_credentials(request.transport.get_extra_info("socket"))
+    user_and_group = peer_credentials(request.transport.get_extra_info("socket"))[1:]
     return await asyncio.get_running_loop().run_in_executor(None, _caller_of, *user_and_group)
 
 

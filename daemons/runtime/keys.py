@@ -7,7 +7,6 @@ sge_execd's gateway and session server, and by the code that starts Ray nodes. S
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import ssl
@@ -16,6 +15,8 @@ from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellError
 from gridengine.errors import plain_fault
+from gridengine.files.durable import durable_write
+from gridengine.files.file_tree import replace_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Keys:
         """Make that key where there is none yet. Raises OSError."""
         path = self.directory / "gdi_key"
         if not path.exists():
-            _write_private(path, secrets.token_hex(32).encode())
+            durable_write(path, secrets.token_hex(32).encode())
 
     def require(self) -> None:
         """Raises CellError when a file is missing or not readable."""
@@ -131,19 +132,5 @@ def install_offered_keys(cell: Cell, host: str) -> None:
     except (FileNotFoundError, PermissionError):
         return
     own.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    draft = own.with_name("keys.new")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(mode=0o700)
-    for name, content in files.items():
-        _write_private(draft / name, content)
-    shutil.rmtree(own, ignore_errors=True)
-    draft.rename(own)
+    replace_tree(own, files)
     shutil.rmtree(offered, ignore_errors=True)  # gridengine host list shows keys that stay there
-
-
-def _write_private(path: Path, content: bytes) -> None:
-    """Write a new file that only its owner may read. Raises OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        os.fsync(descriptor)

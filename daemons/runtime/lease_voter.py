@@ -8,7 +8,6 @@ participant of each candidate, and by sge_execd on a witness. Source: adr/0146.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import msgspec
 
 from daemons.runtime.cell import CellError
 from daemons.runtime.lease_file import boottime
+from gridengine.files.durable import durable_write
 from gridengine.protocols.lease import Voter, VoteRecord, VoteRequest, VoteResponse
 
 VOTE_RECORD = "promise"
@@ -89,7 +89,7 @@ class LeaseVoter:
         if self._voter.record != known:
             try:
                 # a slow disk must not keep this host from renewing its own lease
-                await asyncio.to_thread(_write, self._path, self._voter.record)
+                await asyncio.to_thread(durable_write, self._path, msgspec.json.encode(self._voter.record))
             except OSError as error:
                 self._voter = Voter(known, self._clock())  # as after a restart: the record on disk is valid
                 return _refusal(known, f"cannot write {self._path}: {error.strerror}")
@@ -113,19 +113,3 @@ def _read(path: Path) -> VoteRecord:
     if not (record.epoch > 0 and record.holder):
         raise CellError(f"{path} is damaged (it has no epoch or holder): the votes of this host are not known")
     return record
-
-
-def _write(path: Path, record: VoteRecord) -> None:
-    """Replace the file atomically and durably, readable by the daemon only. Raises OSError."""
-    draft = path.with_name(f".{path.name}")
-    draft.unlink(missing_ok=True)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(record))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -10,16 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import struct
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.socket_owner import socket_owner
+from gridengine.files.unix_sockets import peer_credentials
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +30,6 @@ _BACKLOG = 512
 #: connections accepted at a time, so that other tasks are served in between; seconds without accepting when descriptors run
 #: out
 _ACCEPTS_AT_ONCE, _PAUSE_S = 64, 1.0
-_CREDENTIALS = struct.Struct("3i")
 
 
 class Listener:
@@ -131,31 +129,9 @@ def _peer_of(connection: socket.socket) -> str:
     """The peer for which a connection is counted. Users of this host are distinguished at ports as well: behind a tunnel or a
     proxy, and on the loopback address, all have one address. Raises OSError."""
     if connection.family == socket.AF_UNIX:
-        return f"user {peer_credentials(connection)[0]}"
+        return f"user {peer_credentials(connection).uid}"
     uid = socket_owner(connection)
     return f"user {uid} (TCP)" if uid is not None else str(connection.getpeername()[0])
-
-
-def peer_credentials(connection: socket.socket) -> tuple[int, int]:
-    """User and group of the process at the other end of a Unix socket, from the kernel. Source: unix(7) SO_PEERCRED."""
-    _, uid, gid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return uid, gid
-
-
-def open_unix_socket(path: Path) -> socket.socket:
-    """A socket that every user of this host may connect to; replaces an existing file. Raises OSError."""
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    listening_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listening_socket.bind(str(path))
-        path.chmod(0o666)
-        listening_socket.listen(_BACKLOG)
-        listening_socket.setblocking(False)
-    except OSError:
-        listening_socket.close()
-        raise
-    return listening_socket
 
 
 def open_tcp_socket(address: str, port: int) -> socket.socket:

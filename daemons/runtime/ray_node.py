@@ -22,6 +22,7 @@ from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.keys import Keys, exec_host_keys, master_keys
 from daemons.runtime.ports import PortBlock, claim_block
 from gridengine.errors import UnavailableError
+from gridengine.files.durable import write_new
 
 #: seconds that a node may take to come up and to end
 START_S = 90.0
@@ -168,7 +169,7 @@ class RayNode:
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
-        _write_private(self._spec.token, self._token)
+        write_new(self._spec.token, self._token.encode(), 0o600)
         self._release_ports()
         self._ports = claim_block(self._cell, self._spec.address, directory.parent)
         log = directory / "node.log"
@@ -239,10 +240,3 @@ def _make_private(directory: Path) -> None:
     if status.st_uid != os.geteuid() or directory.is_symlink():
         raise RayNodeError(f"{directory} belongs to another user")
     directory.chmod(0o700)
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
+from daemons.runtime.log_once import LogOnce
 from gridengine.placement.placement_request import Request
 from gridengine.state.configured.objects import ParallelEnvironment
 
 _log = logging.getLogger(__name__)
 
 _loaded: dict[str, tuple[int, ModuleType]] = {}
-_logged: set[str] = set()
+_logged = LogOnce()
 
 
 def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) -> list[str]:
@@ -37,7 +38,9 @@ def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) 
         known = set(instances)
         return [instance for instance in dict.fromkeys(chosen) if instance in known]
     except Exception as error:  # noqa: BLE001 - a site's code may do anything, and must not stop the scheduler
-        _log_once(f"qsort_args of parallel environment {pe.name}: {path} {name}: {type(error).__name__}: {error}")
+        text = f"qsort_args of parallel environment {pe.name}: {path} {name}: {type(error).__name__}: {error}"
+        if _logged.is_new(text, text):
+            _log.error("%s", text)
         return instances
 
 
@@ -52,9 +55,3 @@ def _function(path: str, name: str) -> Callable[[list[str], list[str]], Sequence
         known = _loaded[path] = changed, module
     function: Callable[[list[str], list[str]], Sequence[str]] = getattr(known[1], name)
     return function
-
-
-def _log_once(text: str) -> None:
-    if text not in _logged:
-        _logged.add(text)
-        _log.error("%s", text)

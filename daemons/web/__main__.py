@@ -19,12 +19,13 @@ import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few opt
 from daemons.runtime.cell import CellError, read_cell
 from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.garbage_collection import tune_collection_for_service
-from daemons.runtime.listener import open_tcp_socket, open_unix_socket
+from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
 from daemons.web.settings import read_settings
 from gridengine.extensions import missing_libraries
+from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols import web
 from gridengine.terminal.standard_output import with_output_check
 
@@ -60,7 +61,7 @@ def serve(
         cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
         tls, credentials = tls_context(cell, host, settings), read_credentials(cell, host)
         # needs the rights of root, and no other server
-        pages, links = open_tcp_socket(settings.address, settings.port), open_unix_socket(cell.run_dir / web.SOCKET)
+        pages, links = open_tcp_socket(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET, 0o666)
         become_user(cell.admin_user, directory, *pid_file.files)
         open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 

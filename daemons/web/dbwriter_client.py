@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import aiohttp
 import msgspec
 
 from daemons.runtime.cell import Cell
+from daemons.runtime.local_request import NoLocalAnswerError, post_local
 from gridengine.errors import RefusalError, UnavailableError
 from gridengine.protocols import arco
 from gridengine.protocols.gdi.requests import Caller
@@ -35,17 +35,11 @@ async def send_dbwriter_request(cell: Cell, caller: Caller, request: str, fields
         body = msgspec.json.encode(fields)
     except UnicodeEncodeError:
         raise QueryDeniedError("the text has an invalid character") from None
-    timeout = aiohttp.ClientTimeout(total=arco.PATIENCE_S + _MARGIN_S)
     try:
-        async with (
-            aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path)), timeout=timeout) as session,
-            session.post(
-                f"http://localhost/v1/{request}", data=body, headers={arco.ON_BEHALF: str(caller.uid)}
-            ) as response,
-        ):
-            answer: dict[str, Any] = msgspec.json.decode(await response.read(), type=dict)
-    except (aiohttp.ClientError, OSError, TimeoutError, msgspec.DecodeError) as error:
-        raise DatabaseUnavailableError(_unavailable_reason(cell, str(error) or type(error).__name__)) from error
+        _, data = await post_local(path, request, body, arco.PATIENCE_S + _MARGIN_S, {arco.ON_BEHALF: str(caller.uid)})
+        answer: dict[str, Any] = msgspec.json.decode(data, type=dict)
+    except (NoLocalAnswerError, msgspec.DecodeError) as error:
+        raise DatabaseUnavailableError(_unavailable_reason(cell, str(error))) from error
     if "error" in answer:
         raise QueryDeniedError(answer["error"])
     return answer

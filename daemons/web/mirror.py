@@ -15,6 +15,7 @@ from typing import NamedTuple
 import aiohttp
 import msgspec
 
+from daemons.runtime.log_once import LogOnce
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from gridengine.protocols.mirroring import HEARTBEAT_S, Committed, Heartbeat, Line, Measures, WholeState, decode_line
 from gridengine.state.affected import Affected
@@ -112,19 +113,18 @@ class StateMirror:
 
 async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -> None:
     """Keep a mirror up to date until cancelled. `own`: the identity of this daemon."""
-    last_logged = ""
+    logged = LogOnce()
     while True:
         try:
             async for line in _lines(client, own):
                 mirror.take(line)
-                last_logged = ""
+                logged.clear()
             reason = "the qmaster ended the stream"
         except (NoQmasterError, ConnectionError, aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or "the qmaster is silent"
         mirror.mark_disconnected()
-        if reason != last_logged:
+        if logged.is_new(reason):
             _log.warning("the mirror is disconnected: %s", reason)
-            last_logged = reason
         await asyncio.sleep(_PAUSE_S)
 
 

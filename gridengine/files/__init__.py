@@ -1,1 +1,1 @@
-"""Files of a cell and of a release: their paths, formats and locks, and programs that users name."""
+"""Files of a cell and of a release: paths, formats, locks, durable writes and Unix sockets, and programs that users name."""

@@ -21,7 +21,7 @@ from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
-from daemons.runtime.listener import open_unix_socket
+from gridengine.files.unix_sockets import unix_listener
 from tests.harness import MASTER
 from tests.integration.cells import PATIENCE_S
 from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables
@@ -48,7 +48,7 @@ class Shadows:
             return web.Response(status=status, body=body)
 
         self._listeners[name] = HttpListeners(ConnectionLimiter(), answer)
-        self._listeners[name].open(open_unix_socket(self._directory / name / "sock"))
+        self._listeners[name].open(unix_listener(self._directory / name / "sock", 0o666))
 
     async def close(self, name: str) -> None:
         await self._listeners.pop(name).close()

@@ -23,6 +23,7 @@ from daemons.qmaster.backup.contents import Contents, open_backup
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.runtime.cell import Cell, CellError, read_cell
 from daemons.runtime.daemon import DaemonError, PidFile
+from gridengine.files.durable import sync_directory
 
 _FIRST = ("act_qmaster", "bootstrap")
 """Files that make a directory a cell. They are replaced first, so that a later process finds a cell and completes the restore."""
@@ -166,7 +167,7 @@ def _prepare(cell: Cell, contents: Contents, changes: list[Replacement], stamp: 
             to = swap.stage_directory(change.target.parent, stamp) / change.target.name
             _copy(cell, contents.manifest, change.name, change.source, to)
         for directory in directories:
-            swap.sync_directory(swap.stage_directory(directory, stamp))
+            sync_directory(swap.stage_directory(directory, stamp))
         in_common, in_spool = ([each.target.name for each in changes if each.target.parent == here] for here in directories)
         swap.write_plan(cell.common, swap.Plan(stamp, in_common, str(cell.qmaster_spool_dir), in_spool))
     except OSError as error:
@@ -184,7 +185,7 @@ def _copy(cell: Cell, manifest: Manifest, name: str, source: Path, to: Path) -> 
         to.mkdir(mode=0o700)
         for below in sorted(source.iterdir()):
             _copy(cell, manifest, f"{name}/{below.name}", below, to / below.name)
-        swap.sync_directory(to)
+        sync_directory(to)
         mode = manifest.directories.get(name, 0o700)
     else:
         with source.open("rb") as file, os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:

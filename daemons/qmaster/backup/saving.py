@@ -20,11 +20,12 @@ import apsw
 from daemons.qmaster.backup import archive
 from daemons.qmaster.backup.archive import BackupError, Manifest
 from daemons.qmaster.backup.contents import open_backup
-from daemons.qmaster.backup.swap import PLAN, is_restore_file, sync_directory
+from daemons.qmaster.backup.swap import PLAN, is_restore_file
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.locks import try_lock
+from gridengine.files.durable import sync_directory
 
 _LARGE = ("accounting", "reporting", "schedule")
 """Prefixes of names of files in `common/` that grow with the age of the cell, and of their rotated files."""

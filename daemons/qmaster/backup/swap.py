@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from daemons.qmaster.backup.archive import SPOOL, BackupError
 from gridengine.errors import plain_fault
+from gridengine.files.durable import durable_write, sync_directory
 
 PLAN = "restore-plan"
 _KEPT, _STAGE = ".before-restore-", ".restore-"
@@ -55,15 +56,11 @@ def is_restore_file(name: str) -> bool:
 
 def write_plan(common: Path, plan: Plan) -> None:
     """Write the plan, which commits the restore. Raises OSError."""
-    draft = common / f"{_STAGE}plan"
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(plan))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(common / PLAN)
-    with suppress(OSError):  # the restore is already committed
-        sync_directory(common)
+    try:
+        durable_write(common / PLAN, msgspec.json.encode(plan))
+    except OSError:
+        if not (common / PLAN).exists():  # else the sync of the directory has failed, and the restore is already committed
+            raise
 
 
 def complete(common: Path) -> bool:
@@ -121,12 +118,3 @@ def remove_stages(directory: Path) -> None:
     for left in directory.glob(f"{_STAGE}*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
-
-
-def sync_directory(directory: Path) -> None:
-    """Sync the names in a directory to the disk. Raises OSError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

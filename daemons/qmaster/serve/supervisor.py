@@ -13,13 +13,13 @@ import logging
 import signal
 from collections.abc import Awaitable
 
-import aiohttp
-
 from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, merge_log
 from daemons.runtime import children
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup, module_command
+from daemons.runtime.local_request import NoLocalAnswerError, post_local
 from daemons.runtime.ports import explain_taken_port
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeError, head_spec, ray_environment
 from daemons.runtime.watchdog import feed_watchdog
@@ -27,7 +27,7 @@ from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 ACTORS_S = 110.0
-_QUESTION = "http://qmaster/v1/may_configure"
+_QUESTION = "may_configure"
 """The request that probes the qmaster, which reads the state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 #: seconds for which a dead master may still hold its ports, and between two checks
@@ -72,12 +72,12 @@ class QmasterSupervisor:
 
     async def _serve(self) -> int:
         """Keep a node running until the daemon ends; returns its exit code, 1 if it never served."""
-        pause = _FIRST_PAUSE_S
+        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while not self._ending.is_set():
             node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
             try:
                 await self._until_ending(self._live(node))
-                pause = _FIRST_PAUSE_S
+                backoff.reset()
             except (RayNodeError, CellError, OSError) as fault:
                 _log.error("%s", plain_fault(fault))
                 if not self._served:
@@ -87,20 +87,18 @@ class QmasterSupervisor:
             await node.stop(immediately=self._abandoned)
             if not self._ending.is_set():
                 _log.error("the master's node ended; it is started again")
-                await self._until_ending(asyncio.sleep(pause))
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
+                await self._until_ending(asyncio.sleep(backoff.next_s()))
         return 0
 
     async def _serves(self) -> bool:
         """Whether the qmaster answers; true also while its node is being restarted, which has its own timeouts."""
         if self._starting:
             return True
-        connector = aiohttp.UnixConnector(str(self._cell.gdi_socket))
         try:
-            async with aiohttp.ClientSession(connector=connector) as session, session.post(_QUESTION, json={}) as answer:
-                return answer.status == 200 and bool(await answer.read())
-        except aiohttp.ClientError:
+            status, answer = await post_local(self._cell.gdi_socket, _QUESTION, b"{}")
+        except NoLocalAnswerError:
             return False
+        return status == 200 and bool(answer)
 
     def _renew(self) -> None:
         """Restart the node, which replaces the token that a revoked host still has. Source: docs/adr/0101."""

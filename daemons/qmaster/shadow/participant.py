@@ -31,11 +31,13 @@ from daemons.qmaster.shadow.replica_endpoint import ReplicaEndpoint
 from daemons.qmaster.shadow.shadow_gateway import serve_commands
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup, pause
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.lease_voter import VOTE_RECORD
+from daemons.runtime.log_once import LogOnce
 from daemons.runtime.peers import PeerHandler, Peers, PeerUnreachableError, serve_peers
 from daemons.runtime.reexec import Renewal
 from gridengine.errors import plain_fault
@@ -74,7 +76,7 @@ class Participant:
         self._is_campaigning, self._transition_lock = False, asyncio.Lock()
         self._has_heard_leader = False  # since the start
         self._latest_epoch = 0  # the latest epoch in a response
-        self._logged_errors: set[str] = set()
+        self._logged = LogOnce()
         self._candidate_hosts: tuple[str, ...] = ()
         self._file_sync = FileSync(cell, host, self._is_leader, self._followed_leader, self._transition_lock)
 
@@ -127,7 +129,7 @@ class Participant:
 
     async def _follow_and_lead(self, stop: asyncio.Event) -> int:
         """Follow and lead in turn."""
-        began, wait_s = boottime(), _RETRY_S
+        began, backoff = boottime(), Backoff(_RETRY_S, _MAX_RETRY_S)
         while not stop.is_set():
             takeover = await self._follow(stop, began)
             if stop.is_set():
@@ -140,10 +142,9 @@ class Participant:
                 continue
             self._takeover = None
             if not await self._lead(term, stop):
-                wait_s = _RETRY_S
+                backoff.reset()
             elif self._startup.is_ready:  # the qmaster may be able to start soon, and another host may lead meanwhile
-                await pause(stop, wait_s)
-                wait_s = min(2 * wait_s, _MAX_RETRY_S)
+                await pause(stop, backoff.next_s())
             else:
                 return 1
         return 0
@@ -200,7 +201,7 @@ class Participant:
         epoch = max(self._voter.record.epoch, self._latest_epoch) + 1
         term = LeaderTerm(self._host, epoch, sets, self._send_vote_request, self._file, self._position)
         if await term.campaign(takeover.force):
-            self._logged_errors.clear()
+            self._logged.clear()
             _log.warning("host %s is the master now, in epoch %d", self._host, epoch)
             return term
         self._latest_epoch = max(self._latest_epoch, term.lease.superseded_by)
@@ -223,7 +224,7 @@ class Participant:
         vote = await self._voter.answer(await body.read(), self._position, caller)
         if self._voter.record.holder == caller and self._voter.grant_expired_s < 0:
             self._has_heard_leader = True
-            self._logged_errors.clear()
+            self._logged.clear()
         return 200, vote
 
     def _position(self) -> tuple[int, int]:
@@ -394,6 +395,5 @@ class Participant:
 
     def _log_error_once(self, message: str) -> None:
         """Log an error once, until the next success."""
-        if message not in self._logged_errors:
+        if self._logged.is_new(message, message):
             _log.error("%s", message)
-        self._logged_errors.add(message)

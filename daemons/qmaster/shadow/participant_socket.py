@@ -19,8 +19,8 @@ from aiohttp import web
 from daemons.qmaster.serve.replication.leader_link import AgreementError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
-from daemons.runtime.listener import open_unix_socket, peer_credentials
 from daemons.runtime.peers import PeerUnreachableError
+from gridengine.files.unix_sockets import peer_credentials, unix_listener
 
 _SHARE = 64
 
@@ -41,7 +41,7 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
 
     listeners = HttpListeners(ConnectionLimiter(), answer)
     try:
-        listeners.open(open_unix_socket(path), _SHARE)
+        listeners.open(unix_listener(path, 0o666), _SHARE)
         await asyncio.Event().wait()
     finally:
         await listeners.close()
@@ -51,7 +51,7 @@ async def serve_local_requests(path: Path, handler: LocalHandler) -> None:
 
 def _is_allowed(request: web.BaseRequest) -> bool:
     peer = request.transport.get_extra_info("socket") if request.transport is not None else None
-    return peer is not None and peer_credentials(peer)[0] in (0, os.geteuid())
+    return peer is not None and peer_credentials(peer).uid in (0, os.geteuid())
 
 
 def _reply(fields: dict[str, Any]) -> web.Response:

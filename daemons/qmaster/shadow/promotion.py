@@ -7,7 +7,6 @@ by the participant, once it holds the lease. Source: docs/adr/0146.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import time
 from pathlib import Path
@@ -20,6 +19,8 @@ from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys, master_keys
 from daemons.runtime.lease_voter import LeaseVoter
+from gridengine.files.durable import durable_write, sync_directory
+from gridengine.files.file_tree import read_tree, replace_tree
 
 _log = logging.getLogger(__name__)
 
@@ -62,10 +63,7 @@ def become_leader(cell: Cell, host: str) -> None:
     claim_spool(cell, False, time.time())
     _provide_keys(cell, host)
     if not cell.act_qmaster.exists() or cell.master_host() != host:
-        draft = cell.act_qmaster.with_name(f".act_qmaster.{host}")
-        draft.write_text(f"{host}\n")
-        draft.chmod(0o644)
-        draft.rename(cell.act_qmaster)
+        durable_write(cell.act_qmaster, f"{host}\n".encode(), 0o644, writer=host)
         _log.warning("%s names host %s from now on", cell.act_qmaster, host)
 
 
@@ -81,24 +79,11 @@ def _supersede(cell: Cell) -> None:
             path.rename(kept / path.name)
         _log.warning("the spool of this host is older than its replica: kept in %s", kept)
     copy.rename(cell.spool)
-    _sync(cell.qmaster_spool_dir)
+    sync_directory(cell.qmaster_spool_dir)
 
 
 def _provide_keys(cell: Cell, host: str) -> None:
     """Copy the keys of the execution host for the master, if it has none."""
     keys, own = master_keys(cell).directory, exec_host_keys(cell, host).directory
-    if keys.exists() or not own.exists():
-        return
-    draft = keys.with_name("keys.new")
-    shutil.rmtree(draft, ignore_errors=True)
-    shutil.copytree(own, draft)
-    draft.chmod(0o700)
-    draft.rename(keys)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if own.exists() and not keys.exists():
+        replace_tree(keys, read_tree(own))

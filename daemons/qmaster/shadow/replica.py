@@ -9,7 +9,6 @@ adr/0146.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,7 +19,9 @@ import apsw
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from daemons.runtime.log_once import LogOnce
 from gridengine.errors import CorruptDataError
+from gridengine.files.durable import sync_directory
 
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
@@ -41,7 +42,7 @@ class Replica:
         self._db: apsw.Connection | None = None
         self._lock = threading.Lock()
         self._closed = False
-        self._last_logged = ""
+        self._logged = LogOnce()
 
     def position(self) -> SpoolPosition:
         """Return the position of the replica, (0, 0) without a replica. Raises SpoolError."""
@@ -107,7 +108,7 @@ class Replica:
                 # SQLite would read a side file of the old replica as part of the new replica
                 spool_file.remove_sides(self.path)
                 draft.rename(self.path)
-                _sync_directory(self.path.parent)
+                sync_directory(self.path.parent)
             except (OSError, apsw.Error) as error:
                 raise spool_file.write_fault(self.path, error) from error
             return self._position()
@@ -141,8 +142,7 @@ class Replica:
             self._check(self.path)
             self._db = spool_file.connect(self.path)
         except SpoolError as error:
-            if str(error) != self._last_logged:
-                self._last_logged = str(error)
+            if self._logged.is_new(str(error)):
                 _log.error("the replica of the spool is unusable: %s", error)
             return False
         return True
@@ -166,12 +166,3 @@ class Replica:
         self._db = None
         with suppress(OSError):
             spool_file.remove(self.path)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Raises OSError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

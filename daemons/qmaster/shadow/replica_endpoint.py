@@ -18,9 +18,9 @@ from typing import Protocol
 import msgspec
 
 from daemons.qmaster.shadow.replica import OutOfStepError, Replica
-from daemons.qmaster.spooling.file_tree import replace_tree
 from daemons.qmaster.spooling.patches import POSITION, MalformedFramesError, decode_frames
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from gridengine.files.file_tree import replace_tree
 
 _OK, _MALFORMED, _NOT_THE_MASTER, _OUT_OF_STEP, _FAILED = 200, 400, 403, 409, 500
 _BLOCK = 2**20

@@ -7,7 +7,6 @@ Called by the program `sge_qmaster`, and by the actor, which only reads. Source:
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from pathlib import Path
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.runtime.cell import Cell, CellError, parse_settings
 from gridengine.errors import plain_fault
+from gridengine.files.durable import durable_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,7 @@ def _ran_since(cell: Cell, known: CellIdentity) -> str:
 def _write(path: Path, identity: CellIdentity) -> None:
     """Write the file, readable for all users, whole or not at all. Raises CellError."""
     text = "".join(f"{key:<20} {value}\n" for key, value in (("cell_id", identity.id), ("first_start", identity.first_start)))
-    draft = path.with_name(f".{path.name}")
     try:
-        with draft.open("w") as file:
-            file.write(text)
-            os.fchmod(file.fileno(), 0o644)
-            os.fsync(file.fileno())
-        draft.rename(path)
+        durable_write(path, text.encode(), 0o644)
     except OSError as error:
         raise CellError(f"cannot write {path}: {error.strerror}") from error

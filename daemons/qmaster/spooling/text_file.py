@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from daemons.runtime.log_once import LogOnce
+
 _log = logging.getLogger(__name__)
 
 
@@ -21,19 +23,17 @@ class TextFile:
     def __init__(self, path: Path, header: str = "") -> None:
         self.path = path
         self._header = header
-        self._logged_error = ""
+        self._logged = LogOnce()
 
     def append(self, lines: Iterable[str]) -> bool:
         """Append lines (without line ends). Returns False, and logs the error once, if nothing could be written."""
         try:
             self._append("".join(f"{line}\n" for line in lines))
         except OSError as error:
-            if self._logged_error != error.strerror:
-                self._logged_error = error.strerror or str(error)
-                _log.error("%s cannot be written: %s", self.path, self._logged_error)
+            if self._logged.is_new(reason := error.strerror or str(error)):
+                _log.error("%s cannot be written: %s", self.path, reason)
             return False
-        if self._logged_error:
-            self._logged_error = ""
+        if self._logged.clear():
             _log.warning("%s can be written again", self.path)
         return True
 

@@ -16,9 +16,9 @@ from aiohttp import web
 
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
-from daemons.runtime.listener import peer_credentials
 from daemons.runtime.local_users import LocalUsers
 from daemons.web.access.logins import Logins, digest_of
+from gridengine.files.unix_sockets import peer_credentials
 from gridengine.protocols import web as agreed
 from gridengine.protocols.gdi.requests import Caller
 
@@ -75,7 +75,7 @@ class LinkServer:
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         assert request.transport is not None
-        caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket")), self._host)
+        caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket"))[1:], self._host)
         try:
             fields = json.loads(await request.content.read(_MAX_REQUEST_BYTES) or b"{}")
         except (ValueError, RecursionError):

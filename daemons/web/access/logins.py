@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
+from gridengine.files.durable import atomic_write
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.web import ALL
 
@@ -128,12 +128,7 @@ class Logins:
         """Save all logins. Raises OSError, since a reported login or logout must survive a restart."""
         now = self._written = self._clock()
         kept = [each for each in self._logins.values() if not self._is_expired(each, now)]
-        draft = self._path.with_suffix(".new")
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(kept))
-        draft.replace(self._path)
+        atomic_write(self._path, msgspec.json.encode(kept))
 
 
 def digest_of(secret: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from daemons.execd import backoff
+from daemons.execd import keep_running
 from daemons.execd.health import Health, spool_fault
 from daemons.execd.site import HostSite
 from gridengine.protocols.delivery import HostFaults
@@ -94,10 +94,10 @@ def test_work_that_fails_at_once_is_started_ever_later_and_logged_once(
     async def work() -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO)) if len(waits) < 8 else ValueError("a bug")
 
-    monkeypatch.setattr(backoff.random, "random", lambda: 1.0)
-    monkeypatch.setattr(backoff.asyncio, "sleep", sleep)
+    monkeypatch.setattr(keep_running.random, "random", lambda: 1.0)
+    monkeypatch.setattr(keep_running.asyncio, "sleep", sleep)
     with pytest.raises(Enough):
-        asyncio.run(backoff.keep_running("work", work))
+        asyncio.run(keep_running.keep_running("work", work))
     assert waits == sorted(waits) and waits[-1] == 10.0
     assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
         ("work failed, it is restarted: Input/output error", False),

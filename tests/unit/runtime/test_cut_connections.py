@@ -21,8 +21,8 @@ from daemons.runtime.cell import USUAL_LIMITS, Cell
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.http_listener import serve_app
-from daemons.runtime.listener import open_unix_socket
 from daemons.runtime.qmaster_client import QmasterClient
+from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.garbage import collect_garbage
 
@@ -214,7 +214,7 @@ async def opened(directory: Path, daemon: str) -> AsyncIterator[Path]:
         runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await runner.setup()
         assert runner.server is not None
-        pages = serve_app(ConnectionLimiter(), open_unix_socket(path), runner.server, 8)
+        pages = serve_app(ConnectionLimiter(), unix_listener(path, 0o666), runner.server, 8)
         yield path
         pages.close()
         await runner.cleanup()

@@ -14,17 +14,15 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from daemons.qmaster.serve.requests import gdi_server
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.cell import Cell, Limits
-from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
+from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.gateway import Gateway
-from daemons.runtime.http_listener import HttpListeners
-from daemons.runtime.listener import Listener, open_unix_socket
+from daemons.runtime.listener import Listener
 from daemons.runtime.qmaster_client import NoQmasterError
 from gridengine.protocols.gdi.requests import Answer, Caller
 
@@ -168,28 +166,6 @@ def test_a_body_too_large_is_refused_before_it_comes(tmp_path: Path, name: str, 
         assert place.asked == []
 
     run(tmp_path, play)
-
-
-def test_a_client_may_send_its_body_after_the_answer(tmp_path: Path) -> None:
-    """Without the pause the connection was reset: the client lost the answer, or wrote into a closed socket."""
-
-    async def refuse(name: str, request: web.BaseRequest, connection: Connection) -> web.Response:
-        return web.json_response({"error": name})
-
-    async def play() -> None:
-        listeners = HttpListeners(ConnectionLimiter(), refuse)
-        listeners.open(open_unix_socket(tmp_path / "socket"))
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "socket"))
-        for name in ("first", "second"):
-            writer.write(b"POST /v1/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 65536\r\n\r\n" % name.encode())
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"x" * 65536)
-            await writer.drain()
-            assert json.loads(await reader.readuntil(b"}")) == {"error": name}
-        writer.close()
-        await listeners.close()
-
-    asyncio.run(play())
 
 
 @pytest.mark.usefixtures("short_linger")

@@ -97,7 +97,7 @@ def test_a_grant_that_cannot_be_written_is_refused(path: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(lease_voter, "_write", full)
+        patch.setattr(lease_voter, "durable_write", full)
         refused = vote(voter, request())
     assert not refused.granted and refused.reason == f"cannot write {path}: No space left on device"
     assert voter.record == VoteRecord()

@@ -9,6 +9,7 @@ import pytest
 from daemons.qmaster.serve.replication.replicas_in_sync import SILENT_S
 from daemons.qmaster.spooling.patches import POSITION, Patch, encode_frames
 from daemons.qmaster.spooling.spool_file import SpoolPosition
+from daemons.runtime.backoff import Backoff
 from tests.harness import MASTER
 from tests.unit.shadow.replicated_cell import ReplicatedCell, tables
 from tests.unit.shadow.replication_harness import ReplicationHarness, Stream
@@ -302,7 +303,7 @@ def test_a_shadow_that_was_silent_for_too_long_gets_the_whole_spool_again(cell: 
         for _ in range(20):
             cell.submit()
         harness.replication._senders["s1"]._whole_at -= 60
-        harness.replication._senders["s1"]._backoff_s = 0
+        harness.replication._senders["s1"]._backoff = Backoff(0.0, 0.0)
         harness.silent.clear()
         await harness.until(lambda: harness.has("s1"))
         assert [name for _, name in harness.requests].count("copy") == 2

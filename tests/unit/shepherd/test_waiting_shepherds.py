@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gridengine.files.unix_sockets import PeerCredentials
 from shepherd import next_task, waiting_shepherds
 from shepherd.next_task import OVER
 from shepherd.waiting_shepherds import WaitingShepherds, max_waiting
@@ -33,8 +34,7 @@ class Played(WaitingShepherds):
 
     def waits(self, pid: int, monkeypatch: pytest.MonkeyPatch) -> socket.socket:
         """The shepherd's end of its connection, from which it has said that its task is over."""
-        packed = waiting_shepherds._CREDENTIALS.pack(pid, 0, 0)
-        monkeypatch.setattr(socket.socket, "getsockopt", lambda *_: packed)
+        monkeypatch.setattr(waiting_shepherds, "peer_credentials", lambda connection: PeerCredentials(pid, 0, 0))
         line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         line.connect(self._socket)
         line.setblocking(False)

@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 
 from daemons.runtime.connection_limiter import ConnectionLimiter
-from daemons.runtime.listener import open_unix_socket
 from daemons.web.access.links import LinkServer
+from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols.web import LINK_MINUTES
 from tests.unit.web.access_server import AccessServer
 from tests.unit.web.followed import ALICE
@@ -31,7 +31,7 @@ def asked(access_server: AccessServer, tmp_path: Path) -> Callable[[Callable[[As
 
     async def run(play: Callable[[Ask], Awaitable[Any]]) -> Any:
         server = LinkServer("h1", access_server.links, access_server.sessions, "http://localhost:8646", ConnectionLimiter())
-        server.open(open_unix_socket(path))
+        server.open(unix_listener(path, 0o666))
 
         async def ask(name: str, body: str = "{}", **headers: str) -> dict[str, Any]:
             async with session.post(f"http://localhost/v1/{name}", data=body, headers=headers) as response:
@@ -50,7 +50,7 @@ def asked(access_server: AccessServer, tmp_path: Path) -> Callable[[Callable[[As
 def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
     """The kernel says that the user `nobody` is at the other end."""
     known = pwd.getpwnam("nobody")
-    monkeypatch.setattr("daemons.web.access.links.peer_credentials", lambda socket: (known.pw_uid, known.pw_gid))
+    monkeypatch.setattr("daemons.web.access.links.peer_credentials", lambda socket: (1, known.pw_uid, known.pw_gid))
     return "nobody"
 
 

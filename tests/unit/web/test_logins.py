@@ -142,7 +142,7 @@ def test_a_full_disk_does_not_prevent_reading(access_server: AccessServer, at: A
 
     async def play(client: Client) -> tuple[list[int], str]:
         await log_in(client, access_server)
-        monkeypatch.setattr("daemons.web.access.logins.os.open", full)
+        monkeypatch.setattr("daemons.web.access.logins.atomic_write", full)
         access_server.now += 3600
         found = [await status(client, "/jobs"), await status(client, "/me", headers={"Authorization": f"Bearer {token}"})]
         async with client.post(f"/login/{access_server.links.make(BOB)}") as response:

@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Callable, Container
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.hosts.batches import Batches
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.call_faults import describe_call_fault
+from daemons.runtime.log_once import LogOnce
 from gridengine.protocols.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ class Dispatcher:
         self._dirty: dict[str, asyncio.Event] = {}
         self._returned: dict[str, asyncio.Event] = {}
         self._batches = Batches(master, inventoried)
-        self._last_warnings: dict[str, str] = {}
+        self._logged = LogOnce()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
         master.subscribers.append(self._on_commit)
@@ -100,7 +102,7 @@ class Dispatcher:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, host: str) -> None:
-        pause = _FIRST_PAUSE_S
+        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while True:
             await self._dirty[host].wait()
             self._dirty[host].clear()
@@ -108,12 +110,12 @@ class Dispatcher:
             try:
                 while await self._deliver(host):
                     pass
-                pause = _FIRST_PAUSE_S
-                self._last_warnings.pop(host, None)
+                backoff.reset()
+                self._logged.clear(host)
             except Exception as error:  # noqa: BLE001 - after any failure the state still has the pending instructions
                 self._warn_once(host, describe_call_fault(error))
-                await self._wait_for_return(host, pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S)
+                longest_s = _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S
+                await self._wait_for_return(host, backoff.next_s(longest_s))
                 self._dirty[host].set()
 
     async def _wait_for_return(self, host: str, seconds: float) -> None:
@@ -130,8 +132,7 @@ class Dispatcher:
 
     def _warn_once(self, host: str, reason: str) -> None:
         """Log why a host cannot be reached, once while the reason stays the same. A host that is down is not logged."""
-        if self._is_up(host) and self._last_warnings.get(host) != reason:
-            self._last_warnings[host] = reason
+        if self._is_up(host) and self._logged.is_new(reason, host):
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 
     async def _deliver(self, host: str) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterable, Mapping, Sequence
 
-import aiohttp
-
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile
+from daemons.runtime.local_request import NoLocalAnswerError, post_local
 from daemons.runtime.peers import Peers
 from gridengine.errors import UnavailableError
 
@@ -59,17 +58,12 @@ class LeaderLink:
 
     async def agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
         """Return when a majority of the voters has stored the hosts in sync, and the sets of voters. Raises AgreementError."""
-        connector = aiohttp.UnixConnector(str(self._cell.run_dir / PARTICIPANT_SOCKET))
-        fields = {"in_sync": list(in_sync), "sets": [list(names) for names in sets]}
-        timeout = aiohttp.ClientTimeout(total=_AGREE_S)
+        body = json.dumps({"in_sync": list(in_sync), "sets": [list(names) for names in sets]}).encode()
         try:
-            async with (
-                aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
-                session.post("http://seat/v1/in_sync", data=json.dumps(fields)) as answer,
-            ):
-                reply = await answer.json(content_type=None)
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise AgreementError(str(error) or type(error).__name__) from error
+            _, answer = await post_local(self._cell.run_dir / PARTICIPANT_SOCKET, "in_sync", body, _AGREE_S)
+            reply = json.loads(answer)
+        except (NoLocalAnswerError, ValueError) as error:
+            raise AgreementError(str(error)) from error
         if "error" in reply:
             raise AgreementError(reply["error"])
 

@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 
 from daemons.qmaster.spooling import spool_file
-from daemons.qmaster.spooling.file_tree import read_tree
 from daemons.qmaster.spooling.patches import POSITION, RecentPatches, encode_frames
 from daemons.qmaster.spooling.spool_file import SpoolPosition
+from daemons.runtime.backoff import Backoff
 from gridengine.errors import RefusalError
+from gridengine.files.file_tree import read_tree
 
 MOST_BYTES = 4 * 2**20
 """Maximum size of the patches in one request, unless it has only one patch."""
@@ -62,7 +63,7 @@ class ReplicaSender:
         self._patches, self._spool, self._authority = patches, spool, authority
         self._post, self._is_leader, self._on_progress = post, is_leader, on_progress
         self._news = asyncio.Event()
-        self._backoff_s = _MIN_BACKOFF_S
+        self._backoff = Backoff(_MIN_BACKOFF_S, _MAX_BACKOFF_S)
         self._sent_digest = b""  # digest of the files that the shadow has
         self._checked_at = self._whole_at = -_CHECK_S
 
@@ -81,8 +82,7 @@ class ReplicaSender:
             except Exception as error:  # noqa: BLE001 - after any error the position is requested again
                 self.last_error = str(error).partition("\n")[0] or type(error).__name__
                 self._sent_digest, self._checked_at = b"", -_CHECK_S
-                await asyncio.sleep(self._backoff_s)
-                self._backoff_s = min(2 * self._backoff_s, _MAX_BACKOFF_S)
+                await asyncio.sleep(self._backoff.next_s())
 
     async def _catch_up(self) -> None:
         """Bring the shadow up to date, and keep it so while this host is the leader.
@@ -114,7 +114,8 @@ class ReplicaSender:
         return position if position != expected else SpoolPosition()
 
     def _record_position(self, position: SpoolPosition) -> None:
-        self.last_error, self._backoff_s = "", _MIN_BACKOFF_S
+        self.last_error = ""
+        self._backoff.reset()
         if position.commit != self.acked:
             self.acked = position.commit
             self._on_progress()

@@ -25,6 +25,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import CellError
+from daemons.runtime.log_once import LogOnce
 from gridengine.protocols.lease import VoterSets, choose_voters
 
 _log = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class Replication:
         self._confirmed_in_sync: frozenset[str] | None = None
         self._history: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
         self._away_since: dict[str, float] = {}
-        self._last_logged = ""
+        self._logged = LogOnce()
         patches.added = self._wake
 
     # --- the interface of the service ----------------------------------------------------------------------
@@ -239,7 +240,7 @@ class Replication:
         except Exception as error:  # noqa: BLE001 - after any error the voters may have it or not, and it is sent again
             self._log_once("no majority of voters confirms which shadows are in sync", error)
             return
-        self._last_logged = ""
+        self._logged.clear()
         self._log_changes(desired, now)
         self._confirmed_in_sync, self._possibly_in_sync = desired, set(desired)
         self._joining = {host: commit for host, commit in self._joining.items() if host not in desired}
@@ -249,8 +250,7 @@ class Replication:
 
     def _log_once(self, what: str, why: Exception) -> None:
         """Log a problem once, until another one occurs."""
-        if str(why) != self._last_logged:
-            self._last_logged = str(why)
+        if self._logged.is_new(str(why)):
             _log.warning("%s: %s", what, why)
 
     def _log_changes(self, desired: frozenset[str], now: float) -> None:

@@ -22,10 +22,11 @@ from daemons.runtime import idempotency
 from daemons.runtime.cell import Limits
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, Tls, finish_answer, refusal_response
-from daemons.runtime.listener import open_tcp_socket, open_unix_socket, peer_credentials
+from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.local_users import LocalUsers
 from daemons.runtime.per_user_limit import PerUserLimit
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
+from gridengine.files.unix_sockets import peer_credentials, unix_listener
 from gridengine.protocols import joining
 from gridengine.protocols.gdi.requests import Answer, Caller
 
@@ -77,7 +78,7 @@ class GdiServer:
     async def start(self, path: Path, address: str = "", port: int = 0, tls: Tls = None) -> None:
         """`address`: of the master host, the one interface that the port is bound to."""
         self._listeners = HttpListeners(self._limiter, self._serve)
-        self._listeners.open(open_unix_socket(path), self._limits.max_user_connections)
+        self._listeners.open(unix_listener(path, 0o666), self._limits.max_user_connections)
         if tls is not None:
             self._listeners.open(open_tcp_socket(address, port), tls=tls)
 
@@ -150,7 +151,7 @@ class GdiServer:
         if peer is None:
             return None
         if peer.family == socket.AF_UNIX:
-            return await self._users.caller(*peer_credentials(peer), self._host)
+            return await self._users.caller(*peer_credentials(peer)[1:], self._host)
         caller = self._authenticated_caller(request)
         if caller is not None:
             connection.note_authenticated()

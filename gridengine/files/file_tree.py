@@ -1,7 +1,7 @@
-"""A directory of small files that is copied to another host as a whole: read here, exchanged for the old directory there.
+"""A directory of small files that is copied as a whole, also to another host: read, or exchanged for the old directory.
 
 Owns the selection of files, and the exchange: the tree is never half old, half new. Only the owner may read its files and
-directories. Called by the sender (`serve.replica_sender`) and by `shadow.replica_endpoint`.
+directories. Called by the daemons that replicate the spool, and for the keys of a host.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-_CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
+from gridengine.files.durable import sync_directory, write_new
+
+_CLOSED_DIRECTORY = 0o700
 
 
 def read_tree(directory: Path) -> dict[str, bytes]:
@@ -43,11 +45,11 @@ def replace_tree(directory: Path, files: Mapping[str, bytes]) -> None:
             raise ValueError(f'"{name}" is no path within {directory}')
         for parent in reversed(path.parents[:-1]):
             (draft / parent).mkdir(mode=_CLOSED_DIRECTORY, exist_ok=True)
-        with open(os.open(draft / path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write_new(draft / path, data, 0o600, durable=True)
+    for written, _, _ in os.walk(draft):
+        sync_directory(Path(written))
     if directory.exists():
         directory.rename(old)
     draft.rename(directory)
+    sync_directory(directory.parent)
     shutil.rmtree(old, ignore_errors=True)
