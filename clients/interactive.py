@@ -62,7 +62,7 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
     from clients.terminal import SignalledError, Terminal
 
     terminal = Terminal()
-    terminal.watch_signals()
+    terminal.watch_signals(deferred=True)  # until the number is known, without which the job cannot be deleted
     session: InteractiveSession | None = None
     try:
         submitted = submit_interactive(command, kind_of(job), job)
@@ -70,11 +70,15 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
             return submitted
         job_id, name = submitted
         session = InteractiveSession(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+        terminal.deliver_signals()
         if verbose:
             report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
     except SignalledError as interruption:
-        return session.end_after_signal(interruption.number) if session else 128 + interruption.number
+        if session is not None:
+            return session.end_after_signal(interruption.number)
+        program.print_error("it is not known whether the job was submitted")
+        return 128 + interruption.number
 
 
 def report_submission(job_id: int, name: str) -> None:

@@ -46,15 +46,32 @@ class Terminal:
         for descriptor in (self.attention, self._writing):
             os.set_blocking(descriptor, False)
         self._saved: list[Any] | None = None
+        self._is_deferring, self._deferred = False, 0
 
-    def watch_signals(self) -> None:
-        """Install the handlers: ending signals raise SignalledError at any point of this process."""
+    def watch_signals(self, deferred: bool = False) -> None:
+        """Install the handlers: ending signals raise SignalledError at any point of this process.
+
+        `deferred`: the first signal takes effect at `deliver_signals`; a second signal takes effect at once.
+        """
+        self._is_deferring = deferred
         for number in _ENDING_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup
-                signal.signal(number, _interrupt)
+                signal.signal(number, self._interrupt)
         signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read fails instead of stopping everything
         for number in (signal.SIGWINCH, signal.SIGCONT):
             signal.signal(number, self._handle_signal)
+
+    def deliver_signals(self) -> None:
+        """Defer no more signals. Raises SignalledError if a signal was received before."""
+        self._is_deferring = False
+        if self._deferred:
+            raise SignalledError(self._deferred)
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        if self._is_deferring and not self._deferred:
+            self._deferred = number
+        else:
+            raise SignalledError(number)
 
     def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCONT and self._saved is not None:
@@ -110,7 +127,3 @@ class Terminal:
             except (termios.error, OSError):
                 pass  # it was hung up
             self._saved = None
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise SignalledError(number)

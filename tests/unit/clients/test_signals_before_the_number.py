@@ -1,0 +1,62 @@
+"""A signal that reaches qrsh or qlogin while the job is being submitted."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from clients import gdi
+from clients.terminal import Terminal
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTTIN, signal.SIGWINCH, signal.SIGCONT)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """The handlers of the test's own process, which the command replaces."""
+    earlier = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in earlier.items():
+        signal.signal(number, handler)
+
+
+def signals_at_submission(monkeypatch: pytest.MonkeyPatch, numbers: list[signal.Signals]) -> None:
+    change = gdi.change
+
+    def signalled(name: str, *arguments: object) -> object:
+        answer = change(name, *arguments)
+        for number in numbers:
+            signal.raise_signal(number)
+        return answer
+
+    monkeypatch.setattr(gdi, "change", signalled)
+
+
+@pytest.mark.statement("IA-6")
+@pytest.mark.parametrize("command", ["qrsh -now n true", "qlogin -now n"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_during_the_submission_deletes_the_job(
+    shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, command: str
+) -> None:
+    signals_at_submission(monkeypatch, [number])
+    assert shell(command).status == 128 + number
+    assert [name for name, _ in shell.asked] == ["submit", "delete_jobs"]
+    assert not cell.state.jobs
+
+
+def test_a_second_signal_takes_effect_at_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    signals_at_submission(monkeypatch, [signal.SIGTERM, signal.SIGINT])
+    outcome = shell("qrsh -now n true")
+    assert (outcome.status, outcome.err) == (130, "it is not known whether the job was submitted\n")
+
+
+def test_signals_take_effect_at_once_during_a_session() -> None:
+    terminal = Terminal()
+    terminal.watch_signals(deferred=True)
+    terminal.deliver_signals()
+    with pytest.raises(Exception, match="15"):
+        signal.raise_signal(signal.SIGTERM)
