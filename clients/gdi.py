@@ -37,7 +37,7 @@ ANSWER_S = 60.0
 PATIENCE_LOST_S = 30.0
 
 
-def _connect(answer_s: float) -> "Socket":
+def _connect(answer_s: float, retry_s: float) -> "Socket":
     """A connection to the qmaster of this host or to the gateway of this host. Raises Unreachable after a while."""
     directory = wire.run_directory(common_directory())
     begin = time.monotonic()
@@ -46,7 +46,7 @@ def _connect(answer_s: float) -> "Socket":
         if connection is not None:
             return connection
         patience = _patience_s() if exists else PATIENCE_ABSENT_S
-        if time.monotonic() - begin > patience:
+        if time.monotonic() - begin >= min(patience, retry_s):
             raise Unreachable(wire.no_qmaster(common_directory()))
         _report_waiting(time.monotonic() - begin)
         time.sleep(_PAUSE_S)
@@ -85,9 +85,11 @@ def _patience_s() -> float:
     return PATIENCE_TAKE_OVER_S if wire.has_shadows(common_directory()) else PATIENCE_S
 
 
-def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socket, Iterator[bytes]]":
+def _exchange(
+    name: str, body: bytes, key: str, answer_s: float, retry_s: float
+) -> "tuple[Socket, Iterator[bytes]]":
     """Send a request; the connection, and the pieces of the answer's body as they come."""
-    connection = _connect(answer_s)
+    connection = _connect(answer_s, retry_s)
     try:
         connection.sendall(wire.request_head(f"/v1/{name}", len(body), key) + body)
     except OSError as error:
@@ -104,23 +106,26 @@ def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socke
 
 
 def _exchange_with_retries(
-    name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S
+    name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S, retry_s: float = PATIENCE_TAKE_OVER_S
 ) -> "tuple[Socket, Iterator[bytes]]":
     """`_exchange`, repeated for a while when only the gateway answers."""
     begin = time.monotonic()
     while True:
         try:
-            return _exchange(name, body, key, answer_s)
+            return _exchange(name, body, key, answer_s, retry_s)
         except wire.RetryLaterError as refused:
-            if time.monotonic() - begin > _patience_s():
+            if time.monotonic() - begin >= min(_patience_s(), retry_s):
                 raise Unreachable(wire.explain_refusal(str(refused), common_directory())) from None
             _report_waiting(time.monotonic() - begin)
             time.sleep(_PAUSE_S)
 
 
-def call(name: str, body: object, answer_s: float = ANSWER_S) -> Answer:
-    """Send a request and return its answer, which must begin within `answer_s` seconds. Raises Unreachable."""
-    return _call(name, json_text.encode(body), answer_s=answer_s)
+def call(name: str, body: object, answer_s: float = ANSWER_S, retry_s: float = PATIENCE_TAKE_OVER_S) -> Answer:
+    """Send a request and return its answer, which must begin within `answer_s` seconds. Raises Unreachable.
+
+    `retry_s`: seconds of retries without a qmaster, if fewer than usual; 0 for one attempt.
+    """
+    return _call(name, json_text.encode(body), answer_s=answer_s, retry_s=retry_s)
 
 
 def change(name: str, body: object) -> Answer:
@@ -143,8 +148,10 @@ def change(name: str, body: object) -> Answer:
         time.sleep(_PAUSE_S)
 
 
-def _call(name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S) -> Answer:
-    connection, pieces = _exchange_with_retries(name, body, key, answer_s)
+def _call(
+    name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S, retry_s: float = PATIENCE_TAKE_OVER_S
+) -> Answer:
+    connection, pieces = _exchange_with_retries(name, body, key, answer_s, retry_s)
     text = b"".join(pieces)
     connection.close()
     return wire.answer_of(name, text)

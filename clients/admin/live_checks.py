@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from clients import gdi
 from clients.admin.cell import InstalledCell
@@ -29,6 +30,9 @@ _TAIL_BYTES = 1_000_000
 
 #: Seconds that clocks of hosts may differ: shorter than scheduling intervals and user reactions.
 CLOCKS_APART_S = 5.0
+
+#: Seconds that a qmaster that is reached has for an answer.
+_ANSWER_S = 10.0
 
 
 def check_membership(cell: InstalledCell) -> Iterator[Finding]:
@@ -60,6 +64,12 @@ def check_sensors(cell: InstalledCell) -> Iterator[Finding]:
             yield Finding(f"{daemon.host}: {fault}", "correct the program (man load_sensor), or qconf -mconf: load_sensor")
 
 
+def _ask(cell: InstalledCell, name: str, body: dict[str, Any]) -> gdi.Answer:
+    """The answer of the qmaster, without retries: the findings show the present state. Raises Unreachable."""
+    select_cell(cell.files)
+    return gdi.call(name, body, answer_s=_ANSWER_S, retry_s=0.0)
+
+
 def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[Finding]:
     """The qmaster answers a command."""
     qconf = installation.bin / "qconf"
@@ -76,9 +86,8 @@ def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[F
 
 def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
     """The hosts have no task that the cell does not know. No finding if the qmaster does not answer."""
-    select_cell(cell.files)
     try:
-        answer = gdi.call("strays", {})
+        answer = _ask(cell, "strays", {})
     except gdi.Unreachable:
         return
     if answer.status:
@@ -100,9 +109,9 @@ def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:
     """This host and the master host have the same time."""
     if is_master_here(cell):
         return
-    select_cell(cell.files)
     try:
-        data = gdi.call("ping", {"host": cell.master_host, "port": int(cell.settings["qmaster_port"]), "name": "qmaster"}).data
+        pinged = {"host": cell.master_host, "port": int(cell.settings["qmaster_port"]), "name": "qmaster"}
+        data = _ask(cell, "ping", pinged).data
         apart = time.time() - (data["start"] + data["run"])
     except (gdi.Unreachable, KeyError, TypeError):
         return
@@ -118,9 +127,8 @@ def check_users(cell: InstalledCell) -> Iterator[Finding]:
     """An exec host knows the owners of all jobs in the cell. No finding if the qmaster does not answer."""
     if not any(cell.execd_spool_dir.glob("*/execd.pid")):
         return
-    select_cell(cell.files)
     try:
-        jobs = gdi.call("status", {"jobs": {"users": ["*"]}}).data["jobs"]
+        jobs = _ask(cell, "status", {"jobs": {"users": ["*"]}}).data["jobs"]
     except (gdi.Unreachable, TypeError, KeyError):
         return
     owners = sorted({row[3] for rows in (jobs["running"], jobs["pending"]) for row in rows})
@@ -153,9 +161,8 @@ def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     """The mailer exists on the master host, and its last call did not fail (if the caller may read the qmaster's log)."""
     if not is_master_here(cell):
         return
-    select_cell(cell.files)
     try:
-        answer = gdi.call("config_show", {"kind": "configuration", "names": ["global"]})
+        answer = _ask(cell, "config_show", {"kind": "configuration", "names": ["global"]})
         mailer = str(answer.data[0]["attributes"]["mailer"])
     except (gdi.Unreachable, LookupError, TypeError):
         return

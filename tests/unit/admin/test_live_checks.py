@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import socket
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -34,7 +35,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the qmaster answers: data by the name of the request; what is not there is away."""
     known: dict[str, Any] = {}
 
-    def call(name: str, body: object) -> Answer:
+    def call(name: str, body: object, **_seconds: float) -> Answer:
         if name not in known:
             raise Unreachable("away")
         return Answer(0, [], known[name])
@@ -135,7 +136,7 @@ def test_a_mailer_that_is_missing_or_has_failed_is_found(cell: InstalledCell, an
 
 def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
     rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
-    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: live_checks.gdi.Answer(0, [], {name: rows}))
+    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body, **_: live_checks.gdi.Answer(0, [], {name: rows}))
     assert wrong(live_checks.check_orphans(cell)) == [
         'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
         'host h2 has task 78.2 of user "?" which this cell does not know',
@@ -144,12 +145,12 @@ def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
     rows.clear()
     assert wrong(live_checks.check_orphans(cell)) == []
     refusal = live_checks.gdi.Answer(1, [["error", "internal error"]], None)
-    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: refusal)
+    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body, **_: refusal)
     assert wrong(live_checks.check_orphans(cell)) == ["the qmaster does not report orphan tasks: internal error"]
 
 
 def test_orphans_are_not_reported_while_the_qmaster_does_not_answer(cell, monkeypatch):
-    def silent(name, body):
+    def silent(name, body, **_):
         raise live_checks.gdi.Unreachable("no qmaster")
 
     monkeypatch.setattr(live_checks.gdi, "call", silent)
@@ -165,3 +166,20 @@ def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: 
     assert wrong(live_checks.check_sensors(cell)) == said
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
     assert list(live_checks.check_sensors(cell)) == []
+
+
+@pytest.mark.parametrize("name", ["check_orphans", "check_master_clock", "check_users", "check_mail"])
+def test_no_check_retries_at_the_socket_of_a_daemon_that_has_ended(
+    cell: InstalledCell, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Each of them took as long as a command that waits for a restart."""
+    for ended in ("gdi.sock", "gateway.sock"):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(cell.run_dir / ended))
+    (cell.files.common).mkdir(parents=True)
+    (cell.files.common / "bootstrap").write_text(f"run_dir {cell.run_dir}\n")
+    connect, attempts = live_checks.gdi.wire.connect, []
+    monkeypatch.setattr(live_checks.gdi.wire, "connect", lambda *where: attempts.append(connect(*where)) or attempts[-1])
+    monkeypatch.setattr(live_checks, "is_master_here", lambda _: name == "check_mail")
+    assert list(getattr(live_checks, name)(cell, *([utc_now()] if name == "check_mail" else []))) == []
+    assert attempts == [(None, True)]
