@@ -7,15 +7,15 @@ Last-Event-ID gets the missed events, or `reset` if the log no longer has them.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from aiohttp import web
 
+from daemons.runtime.subscription import Subscription
 from daemons.web.api.problem import problem
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import IS_LOGGED_IN
@@ -24,7 +24,7 @@ KEPT = 10_000
 """Events that are kept for clients that reconnect."""
 TYPES = ("jobs", "instances", "hosts", "loads", "reservations", "configuration")
 _MAX_BACKLOG = 10_000
-_KEEPALIVE_S = 5.0
+_HEARTBEAT_S = 5.0
 _ID = re.compile(r"(\d{1,18})\.(\d{1,6})")
 Position = tuple[int, int]
 """Revision, and number of an event within it."""
@@ -38,14 +38,17 @@ class ChangeEvent(NamedTuple):
     data: str = "{}"
 
 
+_HEARTBEAT = ChangeEvent((0, 0), "")
+
+
 class EventLog:
-    """The last events of a mirror. `followers`: a queue for each client."""
+    """The last events of a mirror. `subscriptions`: one for each client."""
 
     def __init__(self, mirror: StateMirror) -> None:
         self._mirror = mirror
         self._kept: deque[ChangeEvent] = deque(maxlen=KEPT)
         self._since = self.position
-        self.followers: set[asyncio.Queue[ChangeEvent | None]] = set()
+        self.subscriptions: set[Subscription[ChangeEvent]] = set()
         mirror.followers.append(self._note)
 
     @property
@@ -61,10 +64,8 @@ class EventLog:
             if len(self._kept) == KEPT:
                 self._since = self._kept[0].position
             self._kept.append(event)
-            for follower in list(self.followers):
-                if follower.qsize() >= _MAX_BACKLOG:
-                    self.followers.discard(follower)
-                follower.put_nowait(event if follower in self.followers else None)
+            for subscription in self.subscriptions:
+                subscription.publish(event)
 
     def after(self, position: Position) -> list[ChangeEvent] | None:
         """The events after a position; None if the log no longer has them, or the position does not exist."""
@@ -104,42 +105,29 @@ async def stream(request: web.Request) -> web.StreamResponse:
         return problem(400, f'there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}')
     log, last = request.app[LOG], _ID.fullmatch(request.headers.get("Last-Event-ID", ""))
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-    queue: asyncio.Queue[ChangeEvent | None] = asyncio.Queue()
-    log.followers.add(queue)
+    subscription = Subscription(_MAX_BACKLOG, (_HEARTBEAT_S, _HEARTBEAT))
+    log.subscriptions.add(subscription)
     missed = log.after((int(last[1]), int(last[2]))) if last is not None else []
     here = ChangeEvent(log.position, "reset" if missed is None else "here")
+    is_logged_in = request[IS_LOGGED_IN]
     try:
         await response.prepare(request)
         for event in (*(missed or ()), here):
             await _send(response, event, selected_types)
-        await _follow(response, queue, selected_types, request[IS_LOGGED_IN])
+        async for event in subscription:
+            if not is_logged_in():
+                break
+            await _send(response, event, selected_types)
     except ConnectionError:
         pass
     finally:
-        log.followers.discard(queue)
+        log.subscriptions.discard(subscription)
     return response
 
 
-async def _follow(
-    response: web.StreamResponse,
-    queue: asyncio.Queue[ChangeEvent | None],
-    selected_types: set[str],
-    is_logged_in: Callable[[], bool],
-) -> None:
-    """Send events until the client falls behind or is logged out. Raises ConnectionError."""
-    while is_logged_in():
-        try:
-            async with asyncio.timeout(_KEEPALIVE_S):
-                event = await queue.get()
-        except TimeoutError:
-            await response.write(b": here\n\n")
-            continue
-        if event is None:
-            return
-        await _send(response, event, selected_types)
-
-
 async def _send(response: web.StreamResponse, event: ChangeEvent, selected_types: set[str]) -> None:
-    if event.name in selected_types or event.name not in TYPES:
+    if event is _HEARTBEAT:
+        await response.write(b": here\n\n")
+    elif event.name in selected_types or event.name not in TYPES:
         revision, number = event.position
         await response.write(f"id: {revision}.{number}\nevent: {event.name}\ndata: {event.data}\n\n".encode())

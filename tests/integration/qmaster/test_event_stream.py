@@ -214,4 +214,4 @@ def test_a_mirror_follows_what_is_committed(running: Running) -> None:
     assert told["revision"] == running.cell.master.committed
     assert [event["name"] for event in told["events"]] == ["night"]
     stream.close()  # type: ignore[attr-defined]
-    eventually("the mirror is forgotten", lambda: not running.service._mirrors._backlogs)
+    eventually("the mirror is forgotten", lambda: not running.service._mirrors._subscriptions)

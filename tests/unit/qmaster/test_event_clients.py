@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -28,10 +29,18 @@ def _client(registry: EventClients, *types: str) -> EventClient:
 
 
 def _taken(client: EventClient) -> list[dict[str, Any]]:
-    records = []
-    while not client.backlog.empty():
-        records.append(client.backlog.get_nowait())
+    records = [*client.records.unread]
+    client.records.unread.clear()
     return records
+
+
+def _lines(client: EventClient) -> list[Any]:
+    """What the stream of a disconnected client sends."""
+
+    async def read() -> list[Any]:
+        return [line async for line in client.lines()]
+
+    return asyncio.run(read())
 
 
 def _told(client: EventClient) -> list[tuple[str, str, str]]:
@@ -132,7 +141,7 @@ def test_a_client_that_does_not_keep_up_is_thrown_out(
     for number in range(8):
         cell.add("calendar", f"c{number}")
         _taken(good)
-    assert _taken(slow) == [{"end": "it does not keep up with the events"}]
+    assert _lines(slow) == [{"id": 11}, {"end": "it does not keep up with the events"}]
     assert list(registry.clients.values()) == [good]
 
 

@@ -48,8 +48,8 @@ class Followed:
         self.take()
 
     def take(self) -> None:
-        while not self.lines.empty():
-            self.mirror.take(bytes(self.lines.get_nowait()))
+        while self.lines.unread:
+            self.mirror.take(bytes(self.lines.unread.popleft()))
 
     def alike(self) -> bool:
         """Whether both states are the same, what is in no snapshot included."""

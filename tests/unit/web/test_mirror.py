@@ -13,7 +13,6 @@ from aiohttp.test_utils import TestClient, TestServer
 from msgspec import Raw, structs
 
 from daemons.qmaster.serve.streams import mirrors as qmasters
-from daemons.qmaster.serve.streams.mirrors import LAST
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import decode_line
 from tests.harness import Cell
@@ -111,7 +110,7 @@ def test_a_line_that_is_none_breaks_the_connection(followed: Followed, line: byt
 
 def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -> None:
     followed.cell.submit()
-    lines = [bytes(followed.lines.get_nowait()) for _ in range(followed.lines.qsize())]
+    lines = [bytes(line) for line in followed.lines.unread]
     other = Followed(followed.cell).mirror
     with pytest.raises(ConnectionError, match="out of step"):
         for line in lines:
@@ -120,13 +119,17 @@ def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -
 
 def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qmasters, "MAX_BEHIND", 3)
-    slow: asyncio.Queue[Raw] = followed.lines
-    quick = followed.mirrors.subscribe()
+    slow, quick = followed.mirrors.subscribe(), followed.mirrors.subscribe()
     told: list[Any] = []
     for _ in range(6):
-        told += [decode_line(bytes(quick.get_nowait())) for _ in range(quick.qsize())]
+        told += [decode_line(bytes(line)) for line in quick.unread]
+        quick.unread.clear()
         followed.mirrors.send_heartbeat()
-    assert [slow.get_nowait() for _ in range(slow.qsize())] == [LAST]
+
+    async def rest() -> list[Raw]:
+        return [line async for line in slow]
+
+    assert asyncio.run(rest()) == []
     assert [line.time for line in told[-5:]] == [followed.cell.now] * 5
 
 

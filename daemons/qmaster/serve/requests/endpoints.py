@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
 from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
-from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from daemons.qmaster.serve.requests.output_reading import OutputReading
@@ -251,14 +251,12 @@ class Requests:
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it arrives."""
         answer = await self.answer("status", body, caller)
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        try:
-            await response.prepare(request)
+
+        async def lines() -> AsyncGenerator[object, None]:
             for value in split_into_lines(answer):
-                await stream_line(response, value)
-        except ConnectionError:
-            pass  # the reader has seen enough
-        return response
+                yield value
+
+        return await send_lines(request, lines())
 
     async def stream_events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """Events as they happen."""

@@ -10,7 +10,8 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
@@ -183,10 +184,15 @@ def _reply(answer: Answer) -> web.Response:
     return web.Response(body=_encoder.encode(answer), content_type="application/json")
 
 
-async def stream_line(response: web.StreamResponse, value: object) -> None:
-    """One JSON line of a stream. Raises ConnectionError, also when the client does not read it."""
-    try:
-        async with asyncio.timeout(WRITE_TIMEOUT_S):
-            await response.write(_encoder.encode(value) + b"\n")
-    except TimeoutError:
-        raise ConnectionError("the client does not read") from None
+async def send_lines(request: web.BaseRequest, lines: AsyncGenerator[object, None]) -> web.StreamResponse:
+    """Answer with a line of JSON for each value, until they end, or until the client disconnects or does not read."""
+    response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+    async with aclosing(lines):
+        try:
+            await response.prepare(request)
+            async for value in lines:
+                async with asyncio.timeout(WRITE_TIMEOUT_S):
+                    await response.write(_encoder.encode(value) + b"\n")
+        except (ConnectionError, TimeoutError):
+            pass
+    return response

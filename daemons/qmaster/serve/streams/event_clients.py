@@ -6,10 +6,9 @@ keep up is disconnected: the qmaster never waits for it. Source: EV-1, EV-8, EV-
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -18,8 +17,9 @@ from aiohttp import web
 from daemons.qmaster.master import Master
 from daemons.qmaster.notifications.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
-from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state
@@ -33,7 +33,7 @@ MAX_BEHIND = 20_000
 
 
 class EventClient:
-    """A registered client. `backlog`: records to be sent; `end_reason`: why it was disconnected."""
+    """A registered client. `records`: to be sent; `end_reason`: why it was disconnected."""
 
     def __init__(self, number: int, name: str, caller: Caller, types: frozenset[str]) -> None:
         self.id = number
@@ -41,22 +41,29 @@ class EventClient:
         self.host = caller.host
         self.user = caller.user
         self.types = types
-        self.backlog: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.records: Subscription[dict[str, Any]] = Subscription(MAX_BEHIND)
         self.end_reason = ""
         self._last_number = 0
 
-    def queue_notice(self, notice: Notice) -> None:
-        """Queue a notice of a subscribed type, with the next number of this client (EV-8)."""
-        if notice.type in self.types:
-            self._last_number += 1
-            self.backlog.put_nowait({"number": self._last_number, **msgspec.structs.asdict(notice)})
+    def publish(self, notice: Notice) -> bool:
+        """Queue a notice, if it is of a subscribed type, with the next number of this client (EV-8). Returns False if the client
+        does not keep up."""
+        if notice.type not in self.types:
+            return True
+        self._last_number += 1
+        return self.records.publish({"number": self._last_number, **msgspec.structs.asdict(notice)})
 
     def disconnect(self, reason: str) -> None:
-        """Discard the backlog and end the stream with a reason."""
+        """Discard the unread records and end the stream with a reason."""
         self.end_reason = reason
-        while not self.backlog.empty():
-            self.backlog.get_nowait()
-        self.backlog.put_nowait({"end": reason})
+        self.records.close(discard=True)
+
+    async def lines(self) -> AsyncGenerator[object, None]:
+        """The lines of the stream."""
+        yield {"id": self.id}
+        async for record in self.records:
+            yield record
+        yield {"end": self.end_reason}
 
 
 class EventClients:
@@ -76,14 +83,12 @@ class EventClients:
             return
         notices = advance(self._mirror, transaction)
         for client in list(self.clients.values()):
-            for notice in notices:
-                client.queue_notice(notice)
-            if client.backlog.qsize() > MAX_BEHIND:
+            if not all(map(client.publish, notices)):
                 _log.warning("event client %s with id %d on host %s does not keep up", client.name, client.id, client.host)
                 self.remove(client, "it does not keep up with the events")
 
     def register(self, name: str, caller: Caller, types: list[str]) -> EventClient | str:
-        """A new client with the lists of all of its types in its backlog, or the reason of a refusal.
+        """A new client with the lists of all of its types queued, or the reason of a refusal.
 
         The lists must not be sent before all decisions until now are announced.
         """
@@ -100,7 +105,7 @@ class EventClients:
         self.clients[client.id] = client
         for type_name in TYPES:
             if type_name in client.types:
-                client.queue_notice(full_list(self._mirror, type_name))
+                client.publish(full_list(self._mirror, type_name))
         return client
 
     def remove(self, client: EventClient, reason: str = "") -> None:
@@ -147,21 +152,11 @@ class EventClients:
         client = self.register(fields.get("name", "qevent"), caller, fields.get("types", []))
         if isinstance(client, str):
             return _refused(client)
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             await durable()
-            await response.prepare(request)
-            await stream_line(response, {"id": client.id})
-            while True:
-                record = await client.backlog.get()
-                await stream_line(response, record)
-                if "end" in record:
-                    break
-        except ConnectionError:
-            pass
+            return await send_lines(request, client.lines())
         finally:
             self.remove(client)
-        return response
 
 
 def _refused(text: str) -> web.Response:

@@ -6,16 +6,16 @@ docs/gdi.md.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 from aiohttp import web
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Caller, malformed
 from gridengine.state.jobs import Job
@@ -26,10 +26,16 @@ Record = dict[str, Any]
 
 
 class Waiter(NamedTuple):
-    """A waiting client. `records`: still to be sent. `since`: the revision of the state that its first records describe."""
+    """A waiting client. `records`: to be sent. `since`: the revision of the state that its first records describe."""
 
-    records: asyncio.Queue[Record]
+    records: Subscription[Record]
     since: int
+
+    async def lines(self) -> AsyncGenerator[object, None]:
+        """The lines of the stream."""
+        async for record in self.records:
+            yield record
+        yield {"done": True}
 
 
 class JobWaiters:
@@ -50,30 +56,19 @@ class JobWaiters:
             return web.json_response(msgspec.to_builtins(malformed("wait", error)))
         # ended tasks are read from disk: memory and disk must agree at that moment
         await self._persisted()
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        queue: asyncio.Queue[Record] = asyncio.Queue()
-        waiter = Waiter(queue, self._master.state.revision)
-        for record in self._past_records(job_id):
-            queue.put_nowait(record)
+        waiter = Waiter(Subscription(), self._master.state.revision)
+        waiter.records.publish(*self._past_records(job_id))
         if job_id in self._master.state.jobs:
             self._waiters.setdefault(job_id, []).append(waiter)
         else:
-            queue.put_nowait({"done": True})
+            waiter.records.close()
         try:
             await self._durable()
-            await response.prepare(request)
-            while True:
-                record = await queue.get()
-                await stream_line(response, record)
-                if "done" in record:
-                    break
-        except ConnectionError:
-            pass
+            return await send_lines(request, waiter.lines())
         finally:
             waiting = self._waiters.get(job_id, [])
             if waiter in waiting:
                 waiting.remove(waiter)
-        return response
 
     def _past_records(self, job_id: int) -> list[Record]:
         """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
@@ -115,7 +110,7 @@ class JobWaiters:
         for job_id in [job_id for job_id, last in self._ended_jobs.items() if last <= transaction.revision]:
             del self._ended_jobs[job_id]
             for waiter in self._waiters.pop(job_id):
-                waiter.records.put_nowait({"done": True})
+                waiter.records.close()
 
     def _notify_of_hosts(self, hosts: set[str], lost: bool, revision: int) -> None:
         """Notify waiters of each task on hosts that are lost, or back."""
@@ -129,7 +124,7 @@ class JobWaiters:
             return
         for waiter in self._waiters[job_id]:
             if waiter.since < revision:
-                waiter.records.put_nowait(record)
+                waiter.records.publish(record)
         if job_id not in self._master.state.jobs:
             # the state is ahead of the disk: ends of other tasks may be in transactions that are not announced yet
             self._ended_jobs.setdefault(job_id, self._master.state.revision)

@@ -7,18 +7,18 @@ Source: adr/0133.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
 import msgspec
 from aiohttp import web
 from msgspec import Raw
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState
 from gridengine.state.events import encode_events
@@ -27,7 +27,6 @@ from gridengine.state.volatile import volatile_events
 _log = logging.getLogger(__name__)
 MAX_BEHIND = 20_000
 """Lines that may wait for a mirror before it counts as lost."""
-LAST = Raw(b"")
 
 _encoder = msgspec.json.Encoder()
 
@@ -37,51 +36,43 @@ class Mirrors:
 
     def __init__(self, master: Master, measures: Measures, durable: Callable[[], Awaitable[None]]) -> None:
         self._master, self._measures, self._durable = master, measures, durable
-        self._backlogs: dict[asyncio.Queue[Raw], int] = {}  # -> revision of the state that each started with
+        self._subscriptions: dict[Subscription[Raw], int] = {}  # -> revision of the state that each started with
         master.subscribers.append(self.committed)
 
     def committed(self, transaction: Transaction) -> None:
         """Send a transaction. Without mirrors it is not even encoded."""
-        if self._backlogs:
+        if self._subscriptions:
             events = Raw(encode_events(transaction.events))
             line = Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events)
             self._send(line, transaction.revision)
 
     def send_heartbeat(self) -> None:
-        """Confirm that all committed transactions have been sent; the service calls this every `BEAT_S`."""
-        if self._backlogs:
+        """Confirm that all committed transactions have been sent; the service calls this every `HEARTBEAT_S`."""
+        if self._subscriptions:
             self._send(Heartbeat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
         """Send the state and its changes, until either side ends it. Only daemons of the cell may request it."""
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        try:
-            await response.prepare(request)
-            if caller.daemon or caller.uid in (0, os.geteuid()):
-                await self._send_lines(response)
-            else:
-                await stream_line(response, NoMirror("denied: only daemons may mirror the state"))
-        except ConnectionError:
-            pass
-        return response
+        return await send_lines(request, self._lines(caller))
 
-    async def _send_lines(self, response: web.StreamResponse) -> None:
-        """Raises ConnectionError."""
-        backlog = self.subscribe()
+    async def _lines(self, caller: Caller) -> AsyncGenerator[object, None]:
+        if not (caller.daemon or caller.uid in (0, os.geteuid())):
+            yield NoMirror("denied: only daemons may mirror the state")
+            return
+        subscription = self.subscribe()
         try:
             await self._durable()
-            while (line := await backlog.get()) is not LAST:
-                await stream_line(response, line)
+            async for line in subscription:
+                yield line
         finally:
-            self._backlogs.pop(backlog, None)
+            self._subscriptions.pop(subscription, None)
 
-    def subscribe(self) -> asyncio.Queue[Raw]:
-        """The lines for a new mirror, the state first; `LAST` on a disconnect. To be sent once that state is announced."""
-        backlog: asyncio.Queue[Raw] = asyncio.Queue()
-        self._backlogs[backlog] = self._master.state.revision
-        for first in self._state():
-            backlog.put_nowait(_encoded(first))
-        return backlog
+    def subscribe(self) -> Subscription[Raw]:
+        """The lines for a new mirror, the state first. To be sent once that state is announced."""
+        subscription: Subscription[Raw] = Subscription(MAX_BEHIND)
+        self._subscriptions[subscription] = self._master.state.revision
+        subscription.publish(*map(_encoded, self._state()))
+        return subscription
 
     def _state(self) -> Iterator[Line]:
         """The snapshot, and the volatile state that it lacks, all of one moment."""
@@ -93,15 +84,11 @@ class Mirrors:
     def _send(self, line: Line, revision: int) -> None:
         """Send a line to the mirrors that started before this revision."""
         encoded = _encoded(line)
-        for backlog in [backlog for backlog, since in self._backlogs.items() if since < revision]:
-            if backlog.qsize() < MAX_BEHIND:
-                backlog.put_nowait(encoded)
-                continue
-            _log.warning("a mirror of the state does not keep up and is cut off")
-            del self._backlogs[backlog]
-            while not backlog.empty():
-                backlog.get_nowait()
-            backlog.put_nowait(LAST)
+        for subscription in [each for each, since in self._subscriptions.items() if since < revision]:
+            if not subscription.publish(encoded):
+                _log.warning("a mirror of the state does not keep up and is cut off")
+                del self._subscriptions[subscription]
+                subscription.close(discard=True)
 
 
 def _encoded(line: Line) -> Raw:

@@ -8,7 +8,7 @@ MAX_DYN_EC.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,8 +16,9 @@ from aiohttp import web
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.queries.task_ends import end_of
-from daemons.qmaster.serve.requests.gdi_server import stream_line
+from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Answer, Caller, malformed
 from gridengine.state.dependencies import unfinished
@@ -29,7 +30,8 @@ from gridengine.values.ranges import Ranges
 
 Line = dict[str, Any]
 HEARTBEAT_S = 20.0
-"""Seconds between two lines; a program without a line for several of these requests it again."""
+"""Seconds between two lines, the second one empty if there is none: so each side checks the other side. A program without a line
+for several of these requests the stream again."""
 _JOBS_AT_A_TIME = 100
 """Jobs whose ends are looked up before other requests are served again."""
 
@@ -40,7 +42,7 @@ class TaskEndSubscriber:
     def __init__(self, user: str, session: str) -> None:
         self.user = user
         self.session = session
-        self.lines: asyncio.Queue[Line] = asyncio.Queue()
+        self.lines: Subscription[Line] = Subscription(heartbeat=(HEARTBEAT_S, {}))
 
 
 class SubscribedJob(NamedTuple):
@@ -70,21 +72,26 @@ class TaskEndStreams:
         if len(self._subscribers) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
             return _refused(Answer(1, [("error", "denied: there are already as many sessions as MAX_DYN_EC allows")]))
         await self._persisted()
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         subscriber = TaskEndSubscriber(caller.user, requested.get("session", ""))
         live = self._subscribe(subscriber, requested.get("jobs", []))
         try:
             await self._durable()
-            await response.prepare(request)
-            await self._send_past_ends(response, requested.get("jobs", []), caller.user)
-            await stream_line(response, {"live": live})
-            while True:
-                await stream_line(response, await _next_line(subscriber))
-        except ConnectionError:
-            pass
+            return await send_lines(request, self._lines(subscriber, requested.get("jobs", []), live))
         finally:
             self._unsubscribe(subscriber)
-        return response
+
+    async def _lines(
+        self, subscriber: TaskEndSubscriber, jobs: list[int], live: list[list[Any]]
+    ) -> AsyncGenerator[object, None]:
+        """The accounted ends of each job, then its unfinished tasks; the live jobs of the session; further ends."""
+        for number, job_id in enumerate(jobs, start=1):
+            for line in self._lines_of(job_id, subscriber.user):
+                yield line
+            if number % _JOBS_AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        yield {"live": live}
+        async for line in subscriber.lines:
+            yield line
 
     def _subscribe(self, subscriber: TaskEndSubscriber, jobs: list[int]) -> list[list[Any]]:
         """Subscribe from now on; returns the jobs of the session, each with its unfinished tasks, "" if it is no array."""
@@ -103,14 +110,6 @@ class TaskEndStreams:
 
     def _add(self, job: Job, subscriber: TaskEndSubscriber) -> None:
         self._by_job.setdefault(job.id, SubscribedJob(job.is_array, set())).subscribers.add(subscriber)
-
-    async def _send_past_ends(self, response: web.StreamResponse, jobs: list[int], user: str) -> None:
-        """Send the accounted ends of each job, then its unfinished tasks."""
-        for number, job_id in enumerate(jobs, start=1):
-            for line in self._lines_of(job_id, user):
-                await stream_line(response, line)
-            if number % _JOBS_AT_A_TIME == 0:
-                await asyncio.sleep(0)
 
     def _lines_of(self, job_id: int, user: str) -> Iterator[Line]:
         job = self._master.state.jobs.get(job_id)
@@ -151,18 +150,9 @@ class TaskEndStreams:
                 array, subscribers = self._by_job[event.job_id]
                 line = _line(event, array, transaction.accounting)
                 for subscriber in subscribers:
-                    subscriber.lines.put_nowait(line)
+                    subscriber.lines.publish(line)
                 if event.job_id not in self._master.state.jobs:
                     self._ended_jobs.setdefault(event.job_id, self._master.state.revision)
-
-
-async def _next_line(subscriber: TaskEndSubscriber) -> Line:
-    """The next line: after a while without events an empty line, by which each side checks the other side."""
-    try:
-        async with asyncio.timeout(HEARTBEAT_S):
-            return await subscriber.lines.get()
-    except TimeoutError:
-        return {}
 
 
 def _line(
