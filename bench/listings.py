@@ -23,11 +23,11 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.delivery import Batch, encode
-from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobSubmitted
 from gridengine.values.ranges import Ranges
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 JOBS, HOSTS, RUNS = 10_000, 1_000, 5
 COMMANDS = """
@@ -102,20 +102,10 @@ async def serve(directory: Path, patterns: list[str]) -> None:
     cell = Cell(directory, hosts=HOSTS)
     fill(cell)
 
-    async def cycle(*_: Any) -> bytes:
-        await asyncio.sleep(3600)
-        return b""
-
     async def deliver(*_: Any) -> bytes:
         return encode(Batch())
 
-    async def joined(*_: Any) -> None:
-        return None
-
-    async def shut_down(*_: Any) -> Answer:
-        return Answer()
-
-    service = Service(cell.master, cycle, deliver, joined, dict, shut_down)
+    service = Service(cell.master, IdleCallbacks(deliver=deliver))
     await service.start(directory / "run" / "gdi.sock", "master", lambda _: "")
     watch = Loop()
     watcher = asyncio.create_task(watch.watch())

@@ -26,11 +26,12 @@ from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
-from gridengine.protocols.gdi.requests import Answer, Caller, decode_request
+from gridengine.protocols.gdi.requests import Caller, decode_request
 from gridengine.state.jobs import Job
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.job import JobSubmitted
 from tests.default_cell import default_objects
+from tests.service_callbacks import IdleCallbacks
 
 MASTER = "master"
 _A_COMMIT = 100
@@ -64,7 +65,7 @@ class SimulatedCell:
             self.master.flush()
             self.master.compact()
         tune_collection_for_service()
-        self.service = Service(self.master, self._cycle, self._deliver, self._joined, dict, self._shut_down)
+        self.service = Service(self.master, IdleCallbacks(cycle=self._cycle, deliver=self._deliver))
 
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = (await reader.readline()).decode().strip()
@@ -95,12 +96,6 @@ class SimulatedCell:
     async def _deliver(self, host: str, data: bytes) -> bytes:
         acknowledgements: bytes = await self._link("hosts").call("deliver", host, data)
         return acknowledgements
-
-    async def _joined(self, host: str) -> None:
-        """Do nothing: simulated hosts send no hello."""
-
-    async def _shut_down(self, *_: Any) -> Answer:
-        return Answer()
 
     async def _stop(self) -> bool:
         self._ended.set()

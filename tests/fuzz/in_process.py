@@ -28,6 +28,7 @@ from gridengine.protocols.delivery import Load
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.fuzz.shapes import TYPES, Shapes
 from tests.harness import LOAD, MASTER, USERS, Cell
+from tests.service_callbacks import IdleCallbacks
 
 WITHOUT = frozenset(("execd_hello", "shutdown"))
 """Requests that end what is tried here."""
@@ -138,7 +139,7 @@ class Fuzzer:
     async def _play(self, goes_on: Callable[[int], bool]) -> None:
         while goes_on(self.findings.requests):
             cell = self._cell()
-            service = Service(cell.master, _none, _none, _none, dict, _none)
+            service = Service(cell.master, IdleCallbacks())
             # the harness schedules and delivers, at moments that the seed says
             cell.master.subscribers.remove(service.driver._on_commit)
             cell.master.subscribers.remove(service.dispatcher._on_commit)
@@ -237,7 +238,3 @@ class Fuzzer:
 def _entries(kind: str, name: str, **changes: str) -> list[tuple[str, str, int]]:
     text = {**KINDS[kind].template(name).attributes(), **changes}
     return [(attribute, value, 1) for attribute, value in text.items()]
-
-
-async def _none(*_arguments: object) -> Any:
-    raise AssertionError("nothing of this is asked here")

@@ -24,6 +24,7 @@ from daemons.runtime.http_listener import HttpListeners
 from gridengine.files.unix_sockets import unix_listener
 from tests.harness import MASTER
 from tests.integration.cells import PATIENCE_S
+from tests.service_callbacks import IdleCallbacks
 from tests.unit.shadow.replicated_cell import CELL_ID, ReplicatedCell, tables
 
 JOBS = 300
@@ -94,7 +95,7 @@ def test_acknowledged_changes_are_on_the_shadows(tmp_path: Path) -> None:
             *(cell.master, cell.patches, MASTER, lambda: [MASTER, *SHADOWS], "one", shadows.post, agree),
             *(lambda: True, tmp_path / "master" / "authority"),
         )
-        service = Service(cell.master, no_orders, nothing, nothing, dict, nothing, replication=replication)
+        service = Service(cell.master, IdleCallbacks(), replication)
         for name in SHADOWS:
             (tmp_path / name).mkdir(exist_ok=True)
             shadows.open(name)
@@ -128,10 +129,6 @@ async def nothing(*_arguments: Any) -> bytes:
     return b""
 
 
-async def no_orders(*_arguments: Any) -> bytes:
-    return b'{"revision":0}'
-
-
 async def submitted(session: aiohttp.ClientSession, acknowledged: list[int]) -> None:
     async with session.post("http://gdi/v1/submit", data=JOB) as response:
         answer = msgspec.json.decode(await response.read())
@@ -150,7 +147,7 @@ def test_a_host_that_is_not_the_leader_refuses_all_clients(tmp_path: Path) -> No
             pass
 
         replication = Replication(cell.master, cell.patches, MASTER, lambda: [MASTER], "one", nothing, agree, lambda: False)  # type: ignore[arg-type]
-        service = Service(cell.master, no_orders, nothing, nothing, dict, nothing, replication=replication)
+        service = Service(cell.master, IdleCallbacks(), replication)
         await service.start(tmp_path / "gdi.sock", MASTER, lambda _: "")
         connector = aiohttp.UnixConnector(str(tmp_path / "gdi.sock"))
         async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=PATIENCE_S)) as session:

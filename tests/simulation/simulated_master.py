@@ -22,7 +22,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.schedd.actor import Schedd
-from gridengine.protocols.gdi.requests import Answer, Shutdown
+from tests.service_callbacks import IdleCallbacks
 from tests.simulation.simulated_disk import Disk
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 from tests.simulation.simulated_network import Network
@@ -84,15 +84,7 @@ class SimulatedMaster:
         if not self._process.alive:
             raise Killed
         self._began(master)
-        return Service(
-            master,
-            cycle=self._cycle,
-            deliver=lambda host, data: self._network.call("qmaster", host, lambda execd: execd.deliver(data), 30.0),
-            host_joined=_joined,
-            session=dict,
-            shut_down=_not_shut_down,
-            end=self._ends_itself,
-        )
+        return Service(master, IdleCallbacks(cycle=self._cycle, deliver=self._deliver, end=self._ends_itself))
 
     def _world(self) -> World:
         return World(
@@ -109,6 +101,10 @@ class SimulatedMaster:
         name = str(self._snapshots)
         orders: bytes = await self._network.call("qmaster", "schedd", lambda schedd: schedd.cycle(name, base, *arguments))
         return orders
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        acknowledgements: bytes = await self._network.call("qmaster", host, lambda execd: execd.deliver(data), 30.0)
+        return acknowledgements
 
     def restart_schedd(self) -> None:
         if "schedd" in self._network.places:
@@ -158,11 +154,3 @@ class SimulatedMaster:
         """The simulation is over."""
         self._process.kill()
         self._bury()
-
-
-async def _joined(host: str) -> None:
-    return None
-
-
-async def _not_shut_down(request: Shutdown) -> Answer:
-    return Answer(1)

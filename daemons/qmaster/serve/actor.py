@@ -16,7 +16,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, NoReturn
 
 import ray
 from dateutil.tz import tzlocal
@@ -60,7 +60,7 @@ SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 
 
 class QmasterActor:
-    """The actor of the cell, named `qmaster`, pinned to the head node, always restarted by Ray."""
+    """The actor of the cell, named `qmaster`, pinned to the head node, always restarted by Ray. Implements `ServiceCallbacks`."""
 
     def __init__(self, root: str, cell_name: str, ray_address: str, session: str) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second master behind
@@ -71,7 +71,8 @@ class QmasterActor:
         )
         self._ray_address = ray_address
         self._session_id = session
-        self._offered_files = OfferedFiles(self._cell.common, self._host)
+        self.select_files = OfferedFiles(self._cell.common, self._host).select_files
+        self.try_ports = PortProbes(self._cell)
         self._cell_id = read_identity(self._cell).id
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
         with suppress(OSError):  # without a mark, copies are recognised by their contents
@@ -94,6 +95,7 @@ class QmasterActor:
 
     def _serve(self) -> None:
         names = HostNames(self._cell)
+        self.call_resolved = names.call_resolved
         zone = tzlocal()
 
         def world() -> World:
@@ -120,19 +122,7 @@ class QmasterActor:
         tune_collection_for_service()
         follow_loglevel(self._master)
         log_interventions(self._master)
-        self._service = Service(
-            self._master,
-            cycle=self._cycle,
-            deliver=self._deliver,
-            host_joined=self._host_joined,
-            session=self._session,
-            files=self._offered_files.select_files,
-            shut_down=self._shut_down,
-            call_resolved=names.call_resolved,
-            read_output=self._read_output,
-            try_ports=PortProbes(self._cell),
-            replication=replication,
-        )
+        self._service = Service(self._master, self, replication)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
         self._run(self._start()).result(60)
@@ -190,9 +180,10 @@ class QmasterActor:
         """End cleanly; the supervisor takes the node down after it."""
         await asyncio.wrap_future(self._run(self._service.stop()))
 
-    # --- calls to other actors --------------------------------------------------------------------------------
+    # --- ServiceCallbacks: calls to other actors --------------------------------------------------------------
 
-    async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+    async def cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        """Call the schedd, after a snapshot in several calls. Raises the exceptions of Ray."""
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
@@ -207,7 +198,8 @@ class QmasterActor:
             self._schedd = None
             raise
 
-    async def _deliver(self, host: str, data: bytes) -> bytes:
+    async def deliver(self, host: str, data: bytes) -> bytes:
+        """Call the host's actor. Raises LookupError if there is none, and the exceptions of Ray."""
         try:
             if host not in self._handles:
                 self._handles[host] = self._execd(host)
@@ -217,7 +209,7 @@ class QmasterActor:
             self._handles.pop(host, None)
             raise
 
-    async def _read_output(self, host: str, data: bytes) -> bytes:
+    async def read_output(self, host: str, data: bytes) -> bytes:
         """Uses the handle for instructions, so that nothing waits for Ray's head here. Raises KeyError without a handle."""
         tail: bytes = await self._handles[host].read_output.remote(data)
         return tail
@@ -229,7 +221,7 @@ class QmasterActor:
         except ValueError:
             raise LookupError("it has not joined") from None
 
-    async def _host_joined(self, host: str) -> None:
+    async def host_joined(self, host: str) -> None:
         """Make the host's actor if there is none; Ray places it when its node has joined."""
         await asyncio.to_thread(self._ensure_execd, host)
         if host not in self._handles:
@@ -243,7 +235,8 @@ class QmasterActor:
                 **KEPT, name=f"execd-{host}", max_concurrency=100, resources={f"host-{host}": 0.001}
             ).remote(host, str(self._cell.root), self._cell.name)
 
-    def _session(self) -> dict[str, str]:
+    def session(self) -> dict[str, str]:
+        """Return the Ray session, its address and token, and the identity of the cell."""
         return {
             "session": self._session_id,
             "ray_address": self._ray_address,
@@ -287,7 +280,12 @@ class QmasterActor:
             _log.error("Ray places no actor on host %s although its node has joined: the master's node ends", ", ".join(hosts))
             os.kill(os.getppid(), signal.SIGKILL)
 
-    async def _shut_down(self, request: Shutdown) -> Answer:
+    def end(self, status: int) -> NoReturn:
+        """Kill the process; Ray restarts it."""
+        os._exit(status)
+
+    async def shut_down(self, request: Shutdown) -> Answer:
+        """Signal the qmaster's supervisor, or call the actors of hosts."""
         answer = Answer()
         if request.what == "qmaster":
             answer.info("qmaster is going down")

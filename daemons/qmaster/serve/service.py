@@ -1,16 +1,14 @@
 """The qmaster's service: requests in, answers out, and the loops that keep the cluster moving; no Ray in it.
 
 Owns the event loop's tasks: group commit, timers, the scheduler's driver, dispatch to hosts. The calls
-to the schedd and to the execds are passed as functions, so that the actor uses Ray and tests use fakes.
+to the schedd and to the execds are `ServiceCallbacks`, so that the actor uses Ray and tests use fakes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,8 +16,7 @@ from typing import Any, NoReturn
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.file_writer import FileWriter
-from daemons.qmaster.serve.hosts.dispatch import DeliverCall, Dispatcher
-from daemons.qmaster.serve.hosts.host_log import HostLog
+from daemons.qmaster.serve.hosts.dispatch import Dispatcher
 from daemons.qmaster.serve.hosts.joining import JoinRequests
 from daemons.qmaster.serve.hosts.known_hosts import KeyOf
 from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
@@ -28,11 +25,9 @@ from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.requests.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
-from daemons.qmaster.serve.requests.host_names import CallResolved, call_directly
-from daemons.qmaster.serve.requests.output_reading import ReadOutputCall, no_host_answers
 from daemons.qmaster.serve.requests.refused_requests import RefusedRequests
-from daemons.qmaster.serve.requests.service_callbacks import FilesCall, ServiceCallbacks, TryPortsCall, all_ports_silent, no_files
-from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
+from daemons.qmaster.serve.scheduling import SchedulerDriver
+from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams.event_clients import EventClients
 from daemons.qmaster.serve.streams.job_waiters import JobWaiters
@@ -46,7 +41,7 @@ from daemons.runtime.cell import USUAL_LIMITS, Limits
 from daemons.runtime.messages import about
 from gridengine.errors import plain_fault
 from gridengine.protocols.delivery import Batch, Inventory, Load, decode, encode
-from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.protocols.mirroring import HEARTBEAT_S, Measures
 
 _log = logging.getLogger(__name__)
@@ -55,34 +50,12 @@ _AFTER_A_BUG_S = 5.0
 
 
 class Service:
-    """A running qmaster over a master.
+    """A running qmaster over a master. `replication`: where shadow hosts must have a transaction before it is announced."""
 
-    `host_joined(host)` is called when an exec host's supervisor sends hello; `session()` returns the data that it needs to join,
-    `files` the cell's files;
-    `call_resolved` calls functions that resolve host names (`HostNames`); `replication`: where shadow hosts must have a
-    transaction before it is announced. `end(status)` ends this process at once, without cleanup: the next process restarts
-    from disk.
-    """
-
-    def __init__(
-        self,
-        master: Master,
-        cycle: CycleCall,
-        deliver: DeliverCall,
-        host_joined: Callable[[str], Awaitable[None]],
-        session: Callable[[], dict[str, str]],
-        shut_down: Callable[[Shutdown], Awaitable[Answer]],
-        call_resolved: CallResolved = call_directly,
-        read_output: ReadOutputCall = no_host_answers,
-        try_ports: TryPortsCall = all_ports_silent,
-        files: FilesCall = no_files,
-        replication: Replication | None = None,
-        end: Callable[[int], NoReturn] = os._exit,
-    ) -> None:
+    def __init__(self, master: Master, callbacks: ServiceCallbacks, replication: Replication | None = None) -> None:
         self.master = master
-        self._end = end
+        self._callbacks = callbacks
         self._replication = replication
-        self._deliver_call = deliver
         if replication is not None:
             master.replicate(replication.announceable_commit)
             replication.on_progress = self._announce
@@ -94,28 +67,18 @@ class Service:
         self._task_ends = TaskEndStreams(master, self.persisted, self.durable)
         self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
-        self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
+        self.driver = SchedulerDriver(master, callbacks.cycle, self.flush, self._measures)
         self._report_sequencer = ReportSequencer(master.incarnation)
         self.dispatcher = Dispatcher(
             master, self._deliver, self.flush, self._report_sequencer.inventoried, self.durable
         )
-        self.event_clients = EventClients(master)
-        self._host_log = HostLog(master)
+        self.event_clients = EventClients(master, self.durable)
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
-
-        async def joined(host: str) -> None:
-            self._host_log.note_contact(host)
-            await host_joined(host)
-
-        service_callbacks = ServiceCallbacks(
-            *(self.durable, call_resolved, joined, session, files),
-            *(lambda: self.driver.monitor(), shut_down, read_output, try_ports),
-        )
         streams = LongLivedStreams(self.event_clients, self._job_waiters, self._task_ends, self._mirrors)
         self._refused_requests = RefusedRequests()
-        self.requests = Requests(master, service_callbacks, streams, self._spool_space)
+        self.requests = Requests(master, callbacks, self.durable, self.driver, streams, self._spool_space)
         self._liveness = self.requests.liveness
         self._liveness.writing = lambda: len(self._durable)
         self.driver.note_activity = partial(self._liveness.note_activity, SCHEDULER)
@@ -203,7 +166,7 @@ class Service:
     def _give_up(self, error: Exception) -> NoReturn:
         """Memory and disk may differ now: the only safe way is a restart from disk."""
         _log.critical("%s; the qmaster ends", plain_fault(error))
-        self._end(1)
+        self._callbacks.end(1)
 
     def _announce(self) -> None:
         """Shadow hosts have received more than before."""
@@ -230,7 +193,7 @@ class Service:
     async def _deliver(self, host: str, data: bytes) -> bytes:
         if not self.is_leader():
             raise NotServing("this host is not the master at the moment")
-        return await self._deliver_call(host, data)
+        return await self._callbacks.deliver(host, data)
 
     async def durable(self) -> None:
         """Return when all decisions until now are on disk and replicated; many callers share one commit."""
@@ -271,7 +234,7 @@ class Service:
         is_first_of_life = self._report_sequencer.is_first_of_life(host, batch)
         if not self._report_sequencer.accept(host, batch):
             return encode(Batch(refused=True, master=self.master.stamp, host=self._report_sequencer.last_stamp(host)))
-        self._host_log.note_contact(host)
+        self.requests.host_log.note_contact(host)
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
@@ -297,7 +260,7 @@ class Service:
         if self._replication is None:  # else this host may not replace that qmaster
             with suppress(SpoolError):  # on a full disk the next process learns it from the host
                 self.master.spool.remember("incarnation", str(later))
-        self._end(1)
+        self._callbacks.end(1)
 
     def hosts_with_nodes(self) -> list[str]:
         """Return the hosts whose nodes are presumed alive: each host that is up, except a host that is requested to end its
@@ -314,7 +277,7 @@ class Service:
 
     def note_node_ending(self, host: str) -> None:
         """The daemon of a host is about to end: dispatch nothing more to it."""
-        self._host_log.note_shutdown(host)
+        self.requests.host_log.note_shutdown(host)
         self.master.lose_host(host)
 
     def _compact(self, *, ends: bool = False) -> None:

@@ -17,26 +17,13 @@ from daemons.qmaster.master import DAEMON
 from daemons.qmaster.queries.jobs import ROWS_A_LINE
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.delivery import Ended
-from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued
 from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
 from tests.integration.cells import PATIENCE_S, eventually
-
-
-async def _nothing(*arguments: Any) -> Any:
-    return b""
-
-
-async def _no_orders(*arguments: Any) -> Any:
-    """A scheduler that is thinking: an answer without orders would be asked for again at once, and again."""
-    await asyncio.Event().wait()
-
-
-async def _refused(*arguments: Any) -> Answer:
-    return Answer(1)
+from tests.service_callbacks import IdleCallbacks
 
 
 async def _left_over() -> list[asyncio.Task[Any]]:
@@ -55,7 +42,7 @@ class Running:
         self.service = self.run(self._make(socket))
 
     async def _make(self, socket: Path) -> Service:
-        service = Service(self.cell.master, _no_orders, _nothing, _nothing, dict, _refused)
+        service = Service(self.cell.master, IdleCallbacks())
         await service.start(socket, "master", lambda _: "")
         return service
 

@@ -22,6 +22,7 @@ from gridengine import json_text
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from tests.harness import MASTER, USERS, Cell
+from tests.service_callbacks import durable
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Shell:
 
     def __init__(self, cell: Cell, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
         self.cell = cell
-        self.event_clients = EventClients(cell.master)
+        self.event_clients = EventClients(cell.master, durable)
         self.user = "alice"
         self.root = directory / "root"
         self.home = directory / "home"

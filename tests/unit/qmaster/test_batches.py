@@ -32,6 +32,7 @@ from gridengine.protocols.delivery import (
 )
 from gridengine.values.task_key import TaskKey
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 HOST = "h1"
 
@@ -212,11 +213,8 @@ def test_a_host_may_be_sent_tasks_from_its_first_inventory_on() -> None:
 def serve(one: Cell) -> Callable[[Batch], Batch]:
     """The answer of the service to a host's reports."""
 
-    async def nothing(*_: object) -> object:
-        raise AssertionError("no call is made here")
-
     async def answer(reports: Batch) -> Batch:
-        service = Service(one.master, nothing, nothing, nothing, dict, nothing)  # type: ignore[arg-type]
+        service = Service(one.master, IdleCallbacks())
         service.dispatcher._stopped = True
         return decode(await service.reports(HOST, encode(reports)))
 
@@ -227,11 +225,8 @@ def test_an_execd_that_restarts_is_configured_again_and_once(one: Cell) -> None:
     """What it had been told may be gone with its disk. What it says because it was configured is no reason to configure it: the
     two would chase each other for as long as its acknowledgement is the faster one."""
 
-    async def nothing(*_: object) -> object:
-        raise AssertionError("no call is made here")
-
     async def told() -> list[list[object]]:
-        service = Service(one.master, nothing, nothing, nothing, dict, nothing)  # type: ignore[arg-type]
+        service = Service(one.master, IdleCallbacks())
         service.dispatcher._stopped = True
         batches = service.dispatcher._batches
         found: list[list[object]] = []
@@ -257,14 +252,11 @@ def test_a_qmaster_that_learns_of_a_later_one_ends(one: Cell, monkeypatch: pytes
     class Ended(Exception):
         pass
 
-    async def nothing(*_: object) -> object:
-        raise AssertionError("no call is made here")
-
     def end(status: int) -> NoReturn:
         raise Ended
 
     async def heard(later: Batch) -> None:
-        service = Service(one.master, nothing, nothing, nothing, dict, nothing, end=end)  # type: ignore[arg-type]
+        service = Service(one.master, IdleCallbacks(end=end))
         await service.reports(HOST, encode(later))
 
     later = one.master.incarnation + 1000

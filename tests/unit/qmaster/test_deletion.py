@@ -13,6 +13,7 @@ from gridengine.protocols.delivery import UsageReport
 from gridengine.protocols.gdi.requests import Answer, Caller, DeleteJobs
 from gridengine.state.jobs import Usage
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 SLICE = SLICES[DeleteJobs]
@@ -118,11 +119,8 @@ def test_other_requests_are_served_between_the_slices(cell: Cell) -> None:
         cell.submit()
     seen: list[int] = []
 
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
     async def both() -> Answer:
-        service = Service(cell.master, nothing, nothing, nothing, dict, nothing)
+        service = Service(cell.master, IdleCallbacks())
         body = msgspec.json.encode({"users": ["alice"]})
         deletion = asyncio.get_running_loop().create_task(service.answer("delete_jobs", body, ALICE))
         while not deletion.done():

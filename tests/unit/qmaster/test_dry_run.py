@@ -12,6 +12,7 @@ import pytest
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from tests.harness import MASTER, Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 100, MASTER)
 BOB = Caller("bob", 1002, "users", 100, MASTER)
@@ -20,10 +21,7 @@ JOB = {"binary": True, "script_file": "/bin/true"}
 
 @pytest.fixture
 def service(cell: Cell) -> Service:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
-    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    return Service(cell.master, IdleCallbacks())
 
 
 def ask(service: Service, name: str, caller: Caller = ALICE, /, **fields: Any) -> Answer:

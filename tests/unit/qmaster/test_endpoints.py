@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 
 def test_each_request_has_a_row_with_the_type_of_its_body() -> None:
@@ -35,10 +35,7 @@ def test_each_row_has_one_road() -> None:
 
 @pytest.fixture
 def service(cell: Cell) -> Service:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
-    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    return Service(cell.master, IdleCallbacks())
 
 
 BODIES_WANTED = {"shutdown": b'{"what": "execd", "hosts": ["all"]}'}

@@ -11,6 +11,7 @@ from daemons.qmaster.serve.streams import event_clients
 from daemons.qmaster.serve.streams.event_clients import EventClient, EventClients
 from gridengine.protocols.gdi.requests import Caller, KillEventClients
 from tests.harness import Cell
+from tests.service_callbacks import durable
 from tests.unit.qmaster.asking import attribute
 
 ROOT = Caller("root", 0, "root", 0, "master")
@@ -19,7 +20,7 @@ ALICE = Caller("alice", 1001, "users", 1001, "h1")
 
 @pytest.fixture
 def registry(cell: Cell) -> EventClients:
-    return EventClients(cell.master)
+    return EventClients(cell.master, durable)
 
 
 def _client(registry: EventClients, *types: str) -> EventClient:

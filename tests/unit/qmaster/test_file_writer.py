@@ -17,6 +17,7 @@ from daemons.qmaster.serve import file_writer
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")
 PATIENCE_S = 60
@@ -40,10 +41,7 @@ def hanging(cell: Cell) -> Iterator[Path]:
 
 @asynccontextmanager
 async def serving(cell: Cell) -> AsyncIterator[Service]:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
-    service = Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    service = Service(cell.master, IdleCallbacks())
     await service.start(cell.directory / "gdi.sock", "master", lambda _: "")
     try:
         yield service

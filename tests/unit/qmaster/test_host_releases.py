@@ -17,16 +17,14 @@ from gridengine.protocols.delivery import Batch, Inventory, encode
 from gridengine.protocols.gdi.requests import Answer, Caller, ExecdHello
 from gridengine.protocols.protocol import PROTOCOL, incompatibility_reason
 from tests.harness import MASTER, Cell
+from tests.service_callbacks import IdleCallbacks
 
 ROOT = Caller("root", 0, "root", 0, MASTER)
 
 
 @pytest.fixture
 def service(cell: Cell) -> Service:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
-    return Service(cell.master, nothing, nothing, nothing, lambda: {"session": "s"}, nothing)
+    return Service(cell.master, IdleCallbacks(session=lambda: {"session": "s"}))
 
 
 def hello(service: Service, host: str = "h1", **fields: Any) -> Answer:

@@ -14,18 +14,15 @@ from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
 from daemons.runtime.idempotency import HEADER, MalformedKeyError, key_of
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 BOB = Caller("bob", 1002, "users", 100, "h1")
 JOB = {"name": "once", "script_file": "/bin/true", "binary": True, "holds": "u"}
 
 
-async def nothing(*arguments: Any) -> Any:
-    return None
-
-
 def serve(cell: Cell) -> Service:
-    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    return Service(cell.master, IdleCallbacks())
 
 
 def ask(cell: Cell, what: str, key: str, caller: Caller = ALICE, /, **fields: Any) -> Answer:

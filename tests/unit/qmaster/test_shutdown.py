@@ -11,6 +11,7 @@ import pytest
 from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
 from tests.harness import MASTER, Cell
+from tests.service_callbacks import IdleCallbacks
 
 ROOT = Caller("root", 0, "root", 0, MASTER)
 
@@ -22,9 +23,6 @@ def asked() -> list[Shutdown]:
 
 @pytest.fixture
 def service(cell: Cell, asked: list[Shutdown]) -> Service:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
     async def shut_down(request: Shutdown) -> Answer:
         asked.append(request)
         answer = Answer()
@@ -32,7 +30,7 @@ def service(cell: Cell, asked: list[Shutdown]) -> Service:
             answer.info(host)
         return answer
 
-    return Service(cell.master, nothing, nothing, nothing, dict, shut_down)
+    return Service(cell.master, IdleCallbacks(shut_down=shut_down))
 
 
 def shutdown(service: Service, caller: Caller = ROOT, **fields: Any) -> Answer:
@@ -79,10 +77,10 @@ def hello(service: Service, cell_id: str) -> Answer:
 def test_a_host_of_another_cell_does_not_join(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
     joined: list[str] = []
 
-    async def nothing(*arguments: Any) -> Any:
-        joined.extend(arguments)
+    async def host_joined(host: str) -> None:
+        joined.append(host)
 
-    service = Service(cell.master, nothing, nothing, nothing, lambda: {"cell_id": "5f"}, nothing)
+    service = Service(cell.master, IdleCallbacks(host_joined=host_joined, session=lambda: {"cell_id": "5f"}))
     for _ in range(2):
         assert hello(service, "07").answers == [("error", 'denied: host "h1" belongs to another cell, 07')]
     assert not joined and not cell.state.hosts["h1"].execd

@@ -14,6 +14,7 @@ from daemons.qmaster.serve.service import Service
 from gridengine.protocols.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.syntax.wildcard import compile_expression
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 MANY = 230
@@ -29,12 +30,8 @@ ACTS: dict[str, Divided] = {
 }
 
 
-async def nothing(*arguments: Any) -> Any:
-    return None
-
-
 def serve(cell: Cell) -> Service:
-    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    return Service(cell.master, IdleCallbacks())
 
 
 def asked(cell: Cell, name: str, request: Divided) -> Answer:

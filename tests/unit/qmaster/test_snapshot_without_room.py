@@ -15,6 +15,7 @@ from daemons.qmaster.serve import service
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError, write_fault
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 KEPT, PAGES = 100, 4
 """Transactions in a grown journal, more than the jobs of one row; free pages for the next transactions."""
@@ -76,17 +77,12 @@ def test_nothing_is_lost_and_it_is_tried_again_later(cell: Cell, fault: Callable
     assert (cell.state.snapshot(), stories(cell)) == (state, told)
 
 
-async def nothing(*arguments: Any) -> Any:
-    return None
-
-
 @pytest.mark.statement("SP-3")
 def test_the_qmaster_continues(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """The qmaster also ends cleanly."""
     monkeypatch.setattr(service, "TICK_S", 0.001)
-    serving = Service(cell.master, nothing, nothing, nothing, dict, nothing)
     ended: list[int] = []
-    monkeypatch.setattr(serving, "_end", ended.append)
+    serving = Service(cell.master, IdleCallbacks(end=ended.append))
     filled(cell)
 
     def said() -> list[str]:

@@ -19,14 +19,11 @@ from daemons.runtime.call_faults import NotServing
 from gridengine.protocols.delivery import Batch, encode
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 EXECD = Caller("root", 0, "root", 0, "h1", daemon=True)
 JOB = {"name": "once", "script_file": "/bin/true", "binary": True, "holds": "u"}
-
-
-async def nothing(*arguments: Any) -> Any:
-    return None
 
 
 def broken(fault: int) -> Callable[..., None]:
@@ -73,7 +70,7 @@ def test_messages_of_sqlite_name_the_host_too(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.statement("SP-3")
 def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool_space, "LOOK_S", 0.01)
-    service = Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    service = Service(cell.master, IdleCallbacks())
 
     async def played() -> None:
         first = await ask(service, "submit", "k1", **JOB)

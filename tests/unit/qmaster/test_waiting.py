@@ -1,19 +1,16 @@
 """Clients that wait for a job: no end is lost that arrives when they start to wait."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from daemons.qmaster.serve.service import Service
 from tests.harness import Cell
+from tests.service_callbacks import IdleCallbacks
 
 
 @pytest.mark.statement("SO-34")
 def test_decisions_made_during_a_commit_are_waited_for_too(cell: Cell) -> None:
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
     class Busy(Service):
         """Another decision is made between each commit and the return to its waiter."""
 
@@ -26,7 +23,7 @@ def test_decisions_made_during_a_commit_are_waited_for_too(cell: Cell) -> None:
                 cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
 
     async def wait() -> None:
-        service = Busy(cell.master, nothing, nothing, nothing, dict, nothing)
+        service = Busy(cell.master, IdleCallbacks())
         cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
         await service.persisted()
         assert not service.left and not cell.master.pending

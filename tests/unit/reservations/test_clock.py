@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +13,7 @@ from daemons.qmaster.decide.reservations.series import occurrences
 from daemons.qmaster.serve.service import Service
 from gridengine.placement.granting import closed_within
 from tests.builders import Cluster
+from tests.service_callbacks import IdleCallbacks
 from tests.unit.reservations.conftest import ReservingCell
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -114,11 +114,8 @@ def test_the_timer_starts_and_ends_a_reservation_within_its_second(
         cell.now += seconds
         await real_sleep(0)
 
-    async def no_call(*_: object) -> Any:
-        raise AssertionError("a timer needs no other daemon")
-
     async def run() -> None:
-        service = Service(cell.master, no_call, no_call, no_call, dict, no_call)
+        service = Service(cell.master, IdleCallbacks())
         timers = asyncio.create_task(service._timers())
         while "over" not in seen and cell.now < asked + 1000:
             await real_sleep(0)

@@ -16,6 +16,7 @@ from daemons.runtime.call_faults import NotServing
 from gridengine.protocols.delivery import Batch, Load, decode, encode
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import LOAD, Cell
+from tests.service_callbacks import IdleCallbacks
 from tests.unit.shadow.replicated_cell import ReplicatedCell
 
 ALICE = Caller("alice", 1001, "users", 1001, "h1")
@@ -59,15 +60,9 @@ class Waiting:
         self.cell, self.gate = cell, FakeReplication(cell.patches.last.commit)
         self.announced: list[int] = []
         self.delivered: list[Batch[Any]] = []
-        self.service = Service(
-            *(cell.master, self._nothing, self._deliver, self._nothing, dict, self._nothing),
-            replication=self.gate,
-        )
+        self.service = Service(cell.master, IdleCallbacks(deliver=self._deliver), self.gate)
         self.gate.on_progress()
         cell.master.subscribers.append(lambda transaction: self.announced.append(transaction.revision))
-
-    async def _nothing(self, *_arguments: Any) -> Any:
-        return b""
 
     async def _deliver(self, host: str, data: bytes) -> bytes:
         self.delivered.append(decode(data))
@@ -154,9 +149,7 @@ def test_commits_on_disk_at_the_start_wait_as_well(cell: ReplicatedCell) -> None
     cell.restart()
     waiting = Waiting(cell)
     waiting.gate.had = 0
-    waiting.service = Service(
-        *(cell.master, waiting._nothing, waiting._deliver, waiting._nothing, dict, waiting._nothing), replication=waiting.gate
-    )
+    waiting.service = Service(cell.master, IdleCallbacks(), waiting.gate)
 
     async def reads() -> None:
         read = waiting.asks("status", b"{}")
@@ -301,7 +294,7 @@ def test_the_scheduler_receives_each_transaction_once(cell: ReplicatedCell) -> N
 def test_without_shadows_all_is_announced_with_the_commit(tmp_path: Path) -> None:
     """No transaction waits anywhere, no commit is counted, no patchset is made."""
     cell = Cell(tmp_path)
-    service = Service(cell.master, *[Waiting._nothing] * 3, dict, Waiting._nothing)  # type: ignore[arg-type]
+    service = Service(cell.master, IdleCallbacks())
     announced: list[int] = []
     cell.master.subscribers.append(lambda transaction: announced.append(transaction.revision))
 

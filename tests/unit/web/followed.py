@@ -21,14 +21,11 @@ from gridengine.protocols.delivery import OutputTail, encode
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import Measures
 from tests.harness import MASTER, Cell
+from tests.service_callbacks import IdleCallbacks, durable
 
 ROOT = Caller("root", 0, "root", 0, MASTER)
 ALICE = Caller("alice", 1001, "users", 1001, "h1")
 BOB = Caller("bob", 1002, "users", 1002, "h1")
-
-
-async def settled() -> None:
-    """Nothing is between memory and disk."""
 
 
 class Followed:
@@ -36,7 +33,7 @@ class Followed:
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.measures = cell, Measures()
-        self.mirrors = Mirrors(cell.master, self.measures, settled)
+        self.mirrors = Mirrors(cell.master, self.measures, durable)
         self.mirror = StateMirror()
         self.changes: list[MirroredChange] = []
         self.mirror.followers.append(self.changes.append)
@@ -59,10 +56,6 @@ class Followed:
         return bool(theirs.snapshot() == ours.snapshot() and volatile[0] == volatile[1])
 
 
-async def _nothing(*arguments: Any) -> Any:
-    return None
-
-
 class Link:
     """Stands for the connections to the qmaster: its service answers in this process. `away`: nobody answers.
 
@@ -71,7 +64,7 @@ class Link:
 
     def __init__(self, followed: Followed) -> None:
         self._followed = followed
-        self._service = Service(followed.cell.master, _nothing, _nothing, _nothing, dict, _nothing, read_output=self._read)
+        self._service = Service(followed.cell.master, IdleCallbacks(read_output=self._read))
         self.tail: OutputTail | None = None
         self.asked: list[tuple[str, str]] = []
         self.away = False

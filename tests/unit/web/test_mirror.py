@@ -140,7 +140,7 @@ def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.Mo
 def test_daemons_alone_may_mirror_the_state(followed: Followed, caller: Caller, first: str) -> None:
     async def play() -> bytes:
         app = web.Application()
-        app.router.add_post("/", partial(followed.mirrors.stream, caller=caller))
+        app.router.add_post("/", partial(followed.mirrors.stream, body=b"", caller=caller))
         async with TestClient(TestServer(app)) as client, client.post("/") as response:
             return await response.content.readuntil(b'"') + await response.content.read(20)
 

@@ -23,6 +23,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
+from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
 from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
@@ -33,10 +34,11 @@ from daemons.qmaster.serve.requests.output_reading import OutputReading
 from daemons.qmaster.serve.requests.port_probes import try_ports
 from daemons.qmaster.serve.requests.reading_slices import join_answers, split_reading
 from daemons.qmaster.serve.requests.round_robin import RoundRobin
-from daemons.qmaster.serve.requests.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.requests.shutting_down import shut_down
 from daemons.qmaster.serve.requests.slices import Divided, look_up_predecessors, slices
 from daemons.qmaster.serve.requests.verified_copies import verified_copies
+from daemons.qmaster.serve.scheduling import SchedulerDriver
+from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams.sessions import Sessions
 from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
@@ -69,19 +71,29 @@ _Idempotent = IdempotentRequest | None
 
 
 class Requests:
-    """Answers the requests of a running qmaster by their rows. `sessions`: replaced when the keys of hosts are known."""
+    """Answers the requests of a running qmaster by their rows. `durable()` returns when all decisions are on disk and replicated;
+    `sessions`: replaced when the keys of hosts are known."""
 
-    def __init__(self, master: Master, callbacks: ServiceCallbacks, streams: LongLivedStreams, spool_space: SpoolSpace) -> None:
+    def __init__(
+        self,
+        master: Master,
+        callbacks: ServiceCallbacks,
+        durable: Callable[[], Awaitable[None]],
+        driver: SchedulerDriver,
+        streams: LongLivedStreams,
+        spool_space: SpoolSpace,
+    ) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
         self.liveness = Liveness()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
-        self._callbacks, self._spool_space = callbacks, spool_space
-        self._event_clients, self._job_waiters, self._task_ends, self._mirrors = streams
+        self._callbacks, self._durable, self._driver, self._spool_space = callbacks, durable, driver, spool_space
+        self.long_lived = streams
         self._round_robin = RoundRobin()
         self._accounting = AccountingReading()
         self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases = HostReleases(master)
+        self.host_log = HostLog(master)
         self._one_of_key = PerUserLimit(1)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
@@ -117,7 +129,7 @@ class Requests:
             if idempotent.is_for_other_request:
                 return Answer(1, [("error", "denied: this idempotency key was used for another request")])
             if idempotent.answer:
-                await self._callbacks.durable()
+                await self._durable()
                 return idempotent.answer
             return await answered(self, name, request, caller, idempotent)
 
@@ -125,7 +137,7 @@ class Requests:
         """Carry out any changing request."""
         answer = await self._carry_out(name, request, caller, idempotent.receipt if idempotent else None)
         _log_answer(answer, caller)
-        await self._callbacks.durable()
+        await self._durable()
         return answer
 
     async def submit(self, name: str, request: Submit, caller: Caller, idempotent: _Idempotent = None) -> Answer:
@@ -143,7 +155,7 @@ class Requests:
             return await self.act_in_slices(name, request, caller, idempotent)
         answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, idempotent)
         _log_answer(answer, caller)
-        await self._callbacks.durable()
+        await self._durable()
         return answer
 
     async def act_in_slices(self, name: str, request: Divided, caller: Caller, idempotent: _Idempotent = None) -> Answer:
@@ -158,7 +170,7 @@ class Requests:
                 receipt = idempotent.receipt_of(part, number) if idempotent else None
                 decision = await self._decide(name, part, caller, looked_up, receipt)
             _log_answer(decision.answer, caller)
-            await self._callbacks.durable()
+            await self._durable()
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
             if decision.refused:
@@ -208,17 +220,17 @@ class Requests:
             read = partial(reader, self.master, part, caller)
             answers.append(await self._callbacks.call_resolved(read, (caller.host, caller.uid)))
         answer = join_answers(name, body, answers)
-        await self._callbacks.durable()
+        await self._durable()
         return answer
 
     async def search(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Read accounting records; many are read by a process."""
-        await self._callbacks.durable()
+        await self._durable()
         return await self._accounting.answer(self.master, body, caller)
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a host read the end of a task's output."""
-        await self._callbacks.durable()
+        await self._durable()
         return await self._outputs.answer(self.master.state, body, caller)
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -258,22 +270,6 @@ class Requests:
 
         return await send_lines(request, lines())
 
-    async def stream_events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Events as they happen."""
-        return await self._event_clients.stream(request, body, caller, self._callbacks.durable)
-
-    async def stream_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Starts and ends of the tasks of a job."""
-        return await self._job_waiters.stream(request, body, caller)
-
-    async def stream_task_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Ends of the tasks of a session, and of single jobs."""
-        return await self._task_ends.stream(request, body, caller)
-
-    async def stream_state(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """The state and its changes, for a mirror."""
-        return await self._mirrors.stream(request, caller)
-
     # --- requests about the daemons ------------------------------------------------------------------------
 
     async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
@@ -290,8 +286,9 @@ class Requests:
             return Answer(1, [("error", f"denied: {refusal}")], self.releases.release_report(request.host))
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)
+        self.host_log.note_contact(request.host)
         await self._callbacks.host_joined(request.host)
-        files = await self._callbacks.files(request.files, request.files_mark)
+        files = await self._callbacks.select_files(request.files, request.files_mark)
         return Answer(data={**joined, **self.releases.release_report(request.host), **({"files": files} if files else {})})
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
@@ -308,7 +305,7 @@ class Requests:
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
         """Have the next scheduling run report why jobs wait (QF-35)."""
-        self._callbacks.monitor()
+        self._driver.monitor()
         return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
 
     async def ping(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -327,11 +324,11 @@ class Requests:
 
     async def kill_event_clients(self, name: str, request: KillEventClients, caller: Caller) -> Answer:
         """Disconnect event clients."""
-        return self._event_clients.kill(request, caller)
+        return self.long_lived.event_clients.kill(request, caller)
 
     async def list_event_clients(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """The registered event clients."""
-        return self._event_clients.listed()
+        return self.long_lived.event_clients.listed()
 
 
 RequestHandler = Callable[..., Awaitable[Answer]]
@@ -364,6 +361,12 @@ def _rows() -> Iterator[Endpoint]:
         "submit": Requests.submit,
         "resubmit_jobs": Requests.resubmit,
     }
+    long_lived: dict[str, StreamHandler] = {
+        "wait": lambda requests, *call: requests.long_lived.job_waiters.stream(*call),
+        "task_ends": lambda requests, *call: requests.long_lived.task_ends.stream(*call),
+        "events": lambda requests, *call: requests.long_lived.event_clients.stream(*call),
+        "mirror": lambda requests, *call: requests.long_lived.mirrors.stream(*call),
+    }
     for name, decide in DECISIONS.items():
         yield Endpoint(name, "decides", REQUESTS[name], decide, special.get(name, Requests.decide))
     for name, reader in READERS.items():
@@ -374,10 +377,8 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("ping", "reads", BODIES["ping"], answered=Requests.ping)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
-    yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, is_long_lived=True)
-    yield Endpoint("task_ends", "streams", BODIES["task_ends"], streamed=Requests.stream_task_ends, is_long_lived=True)
-    yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, is_long_lived=True)
-    yield Endpoint("mirror", "streams", BODIES["mirror"], streamed=Requests.stream_state, is_long_lived=True)
+    for name, streamed in long_lived.items():
+        yield Endpoint(name, "streams", BODIES[name], streamed=streamed, is_long_lived=True)
     yield Endpoint("execd_hello", "serves", ExecdHello, answered=Requests.hello)
     yield Endpoint("session", "serves", OpenSession, answered=Requests.open_session)
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)

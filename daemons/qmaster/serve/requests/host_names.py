@@ -14,7 +14,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from daemons.runtime.cell import Cell, is_address
 from daemons.runtime.per_user_limit import PerUserLimit
@@ -29,17 +29,6 @@ _THREADS, _MAX_OF_USER, _MAX_LOOKUPS, _ROUNDS = 16, 4, 64, 3
 _LONGEST = 255
 
 _Result = TypeVar("_Result")
-
-
-class CallResolved(Protocol):
-    """Calls a function that resolves host names, and may repeat the call; see `HostNames.call_resolved`."""
-
-    async def __call__(self, decide: Callable[[], _Result], user: Hashable) -> _Result: ...
-
-
-async def call_directly(decide: Callable[[], _Result], user: Hashable) -> _Result:
-    """For a world in which all names are known."""
-    return decide()
 
 
 class HostNames:

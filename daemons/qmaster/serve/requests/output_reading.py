@@ -33,11 +33,6 @@ ReadOutputCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded OutputWanted) -> encoded OutputTail. Any exception means that the host does not answer."""
 
 
-async def no_host_answers(host: str, data: bytes) -> bytes:
-    """For a qmaster without hosts."""
-    raise LookupError(f"no host answers for {host}")
-
-
 RecordsOf = Callable[[int, int], list[AccountingRecord]]
 """(job, task as in the records: 0 for one of no array) -> records, in the order of their ends."""
 _ENDED = 0

@@ -8,16 +8,17 @@ docs/operations.md.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import no_right
-from daemons.qmaster.serve.requests.service_callbacks import TryPortsCall
 from daemons.runtime.cell import Cell, CellError
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.state import State
 
+TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]
+"""(host, ports) -> the ports by the result of a connection from the master host: `answers`, `refused` or `silent`."""
 #: seconds: a reachable host accepts a connection in a thousandth of this time
 _PATIENCE_S = 2.0
 

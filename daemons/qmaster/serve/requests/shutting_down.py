@@ -6,7 +6,7 @@ Owns the names; the actor ends the daemons. Called by `endpoints`. Source: qconf
 from __future__ import annotations
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.requests.service_callbacks import ServiceCallbacks
+from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
 
 

@@ -67,10 +67,10 @@ class EventClient:
 
 
 class EventClients:
-    """The registry. `follow` is to be called with every committed transaction."""
+    """The registry, which follows a master's transactions. `durable()` returns when all decisions are announced."""
 
-    def __init__(self, master: Master) -> None:
-        self._master = master
+    def __init__(self, master: Master, durable: Callable[[], Awaitable[None]]) -> None:
+        self._master, self._durable = master, durable
         self._mirror: State | None = None
         self._first_revision = 0
         self._next = FIRST_DYNAMIC_ID
@@ -141,9 +141,7 @@ class EventClients:
             answer.info(f"sent shutdown notification to event client {description}")
         return answer
 
-    async def stream(
-        self, request: web.BaseRequest, body: bytes, caller: Caller, durable: Callable[[], Awaitable[None]]
-    ) -> web.StreamResponse:
+    async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`events`: register and send, one JSON line a notice, until either side ends it."""
         try:
             fields = decode_body("events", body)
@@ -153,7 +151,7 @@ class EventClients:
         if isinstance(client, str):
             return _refused(client)
         try:
-            await durable()
+            await self._durable()
             return await send_lines(request, client.lines())
         finally:
             self.remove(client)

@@ -51,7 +51,7 @@ class Mirrors:
         if self._subscriptions:
             self._send(Heartbeat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
-    async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
+    async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """Send the state and its changes, until either side ends it. Only daemons of the cell may request it."""
         return await send_lines(request, self._lines(caller))
 
