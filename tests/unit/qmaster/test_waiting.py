@@ -1,12 +1,17 @@
-"""Clients that wait for a job: no end is lost that arrives when they start to wait."""
+"""Clients that wait for jobs: no end is lost that arrives when they start to wait, and silence has heartbeats."""
 
 import asyncio
+from functools import partial
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 
 from daemons.qmaster.serve.service import Service
+from daemons.qmaster.serve.streams import task_end_streams
+from gridengine.protocols.gdi.requests import Caller
 from tests.harness import Cell
-from tests.service_callbacks import IdleCallbacks
+from tests.service_callbacks import IdleCallbacks, durable
 
 
 @pytest.mark.statement("SO-34")
@@ -29,3 +34,16 @@ def test_decisions_made_during_a_commit_are_waited_for_too(cell: Cell) -> None:
         assert not service.left and not cell.master.pending
 
     asyncio.run(wait())
+
+
+def test_a_program_that_waits_for_ends_gets_empty_lines_meanwhile(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_end_streams, "HEARTBEAT_S", 0.001)
+    streams = task_end_streams.TaskEndStreams(cell.master, durable, durable)
+
+    async def play() -> list[bytes]:
+        app = web.Application()
+        app.router.add_post("/", partial(streams.stream, body=b"{}", caller=Caller("alice", 1001, "users", 100, "h1")))
+        async with TestClient(TestServer(app)) as client, client.post("/") as response:
+            return [await response.content.readline() for _ in range(3)]
+
+    assert asyncio.run(play()) == [b'{"live":[]}\n', b"{}\n", b"{}\n"]
