@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.restraints import Restraints, permitted_processors
+from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
 from gridengine.config.kinds import KINDS
@@ -51,8 +51,8 @@ class ExecHost:
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()
         self.news = asyncio.Event()
-        restraints = Restraints("bench", Topology.of([(0, 0, 0)]), permitted_processors())
-        self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, restraints, lambda: None)
+        assigner = ResourceAssigner("bench", Topology.of([(0, 0, 0)]), permitted_processors())
+        self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, assigner, lambda: None)
         self.tasks.configuration = HostConfiguration.of({})
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}

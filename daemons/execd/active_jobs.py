@@ -19,7 +19,7 @@ import msgspec
 
 from daemons.execd import recycled_directories
 from daemons.execd.environment import Account
-from daemons.execd.restraints import Restraint, confinement
+from daemons.execd.resource_assignment import AssignedResources, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
@@ -79,7 +79,7 @@ def find_home(user: str) -> str | None:
 
 
 def create(
-    start: Start, site: HostSite, configuration: HostConfiguration, restraint: Restraint, account: Account
+    start: Start, site: HostSite, configuration: HostConfiguration, assigned: AssignedResources, account: Account
 ) -> Path:
     """Make the task's directory, complete, under its final name. TaskStartError.
 
@@ -88,14 +88,14 @@ def create(
     directory = site.task_directory(start.key)
     draft = directory.with_name(f".{directory.name}")
     try:
-        config = task_config(start, site, configuration, account, find_home, restraint)
+        config = task_config(start, site, configuration, account, find_home, assigned)
         if not recycled_directories.take(site.recycled_jobs, draft):
             _make_empty(draft)
         # the file contains the environment: no other user may read it
         recycled_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
-        write_record(draft, start, restraint, confinement(restraint, config.limits))
+        write_record(draft, start, assigned, confinement(assigned, config.limits))
         if start.pe_name:
-            write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
+            write_new(draft / "pe_hostfile", pe_hostfile(start, assigned).encode(), 0o644)
         if directory.exists():
             shutil.rmtree(directory)
         draft.rename(directory)

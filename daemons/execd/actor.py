@@ -27,7 +27,7 @@ from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
 from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter
-from daemons.execd.restraints import Restraints, permitted_processors
+from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.saved_configuration import read_configuration, save_configuration
 from daemons.execd.site import PID_FILE, incarnation, read_site
 from daemons.execd.tasks import NotReadyError, Tasks
@@ -86,10 +86,10 @@ class ExecdActor:
             self._report_sensed_load,
             partial(write_faults, site.spool),
         )
-        self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
+        self._assigner = ResourceAssigner(sge_cell, load.host_topology(), permitted_processors())
         self._load = load.LoadReporter(incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use)
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
-        self._tasks = Tasks(site, self._attempt_log, self._report, self._restraints, self._report_sensed_load)
+        self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
         self._health = Health(site, self._report)
         self._outputs = OutputReader(self._tasks.directories, self._tasks.ended_outputs)
         self._reporter = Reporter(
@@ -205,7 +205,7 @@ class ExecdActor:
             _log.info("KEEP_ACTIVE is off: directories of %d ended tasks are removed", len(kept))
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
-        self._restraints.configure(configuration)
+        self._assigner.configure(configuration)
         set_loglevel(configuration.loglevel)
         self._configured.set()
         self._sensors.ask()
@@ -232,7 +232,7 @@ class ExecdActor:
         return others.pop(self._host, {}), others
 
     def _cores_in_use(self) -> set[Core]:
-        return self._restraints.cores_in_use
+        return self._assigner.cores_in_use
 
     def _report_sensed_load(self) -> None:
         """Report that values of load sensors, or cores in use, have changed."""

@@ -12,7 +12,7 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPaths, job_environment, method_environment
 from daemons.execd.file_staging import StagedStream, redirect_staged, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
-from daemons.execd.restraints import Restraint
+from daemons.execd.resource_assignment import AssignedResources
 from daemons.execd.site import HostSite
 from daemons.execd.slave_config import slave_config
 from daemons.execd.slurm_environment import slurm_start_mode
@@ -25,7 +25,7 @@ from gridengine.state.configured.execution import LIMITS
 from gridengine.values.gpus import VARIABLES
 from gridengine.values.units import INFINITY
 
-_UNRESTRAINED = Restraint()
+_NOTHING_ASSIGNED = AssignedResources()
 
 
 def task_config(
@@ -34,7 +34,7 @@ def task_config(
     configuration: HostConfiguration,
     account: Account,
     home_of: Callable[[str], str | None],
-    restraint: Restraint = _UNRESTRAINED,
+    assigned: AssignedResources = _NOTHING_ASSIGNED,
 ) -> TaskConfig:
     """The whole content of `config`. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
@@ -60,8 +60,8 @@ def task_config(
         cell=site.cell,
         root=site.root,
         cwd=cwd,
-        environment=job_environment(start, site, configuration, account, paths) | _device_variables(restraint),
-        method_environment=method_environment(start, site, configuration, paths) | _device_variables(restraint),
+        environment=job_environment(start, site, configuration, account, paths) | _device_variables(assigned),
+        method_environment=method_environment(start, site, configuration, paths) | _device_variables(assigned),
         tmpdir=paths.tmpdir,
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
@@ -75,7 +75,7 @@ def task_config(
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
         **vars(_rules(configuration)),
-        **vars(_confines(restraint, bounds)),
+        **vars(_confines(assigned, bounds)),
     )
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
@@ -234,20 +234,20 @@ def _rules(configuration: HostConfiguration) -> Rules:
     )
 
 
-def _confines(restraint: Restraint, limits: dict[str, float | None]) -> Confines:
-    cgroups = restraint.cgroups or HostCgroups()
+def _confines(assigned: AssignedResources, limits: dict[str, float | None]) -> Confines:
+    cgroups = assigned.cgroups or HostCgroups()
     return Confines(
         cgroups=list(cgroups.parents),
         memory_by_cgroup=cgroups.limit_memory and limits.get("h_vmem") is not None,
         processes_by_cgroup=cgroups.limit_processes,
-        processors=list(restraint.processors) if restraint.kind == "set" else [],
+        processors=list(assigned.processors) if assigned.kind == "set" else [],
     )
 
 
-def _device_variables(restraint: Restraint) -> dict[str, str]:
+def _device_variables(assigned: AssignedResources) -> dict[str, str]:
     """Variables with the devices that are assigned to the task. Source: sge_submit(1) -binding, all three kinds; adr/0168."""
-    cores = {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
-    return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, restraint.gpus))) if restraint.gpus else {})
+    cores = {"SGE_BINDING": " ".join(map(str, assigned.processors))} if assigned.processors else {}
+    return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, assigned.gpus))) if assigned.gpus else {})
 
 
 def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFiles) -> dict[str, str]:
@@ -279,12 +279,12 @@ def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFi
     return result
 
 
-def pe_hostfile(start: Start, restraint: Restraint = _UNRESTRAINED) -> str:
+def pe_hostfile(start: Start, assigned: AssignedResources = _NOTHING_ASSIGNED) -> str:
     """The lines of $pe_hostfile: `host slots queue@host processors`, one line a grant. Source: sge_pe(5) (PE-9), O.
 
     With -binding pe the last column names the cores, `0,0:0,1`: the cores of the master host on every line.
     """
-    cores = ":".join(f"{socket},{core}" for socket, core in restraint.cores) if restraint.kind == "pe" else ""
+    cores = ":".join(f"{socket},{core}" for socket, core in assigned.cores) if assigned.kind == "pe" else ""
     return "".join(
         f"{grant.host} {grant.slots} {grant.instance} {cores or start.processors.get(grant.instance, 'UNDEFINED')}\n"
         for grant in start.granted

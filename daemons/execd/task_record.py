@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from daemons.execd.recycled_directories import overwrite
-from daemons.execd.restraints import Restraint
+from daemons.execd.resource_assignment import AssignedResources
 from gridengine.protocols.delivery import Origin, Start
 from gridengine.protocols.task_file import EXECD, read_stored_config
 from gridengine.state.hooks import decode_hook
@@ -51,9 +51,9 @@ _decode_config = msgspec.json.Decoder(_Config).decode
 _decode_origin = msgspec.json.Decoder(Origin).decode
 
 
-def write_record(directory: Path, start: Start, restraint: Restraint, confinement: Confinement | None) -> None:
+def write_record(directory: Path, start: Start, assigned: AssignedResources, confinement: Confinement | None) -> None:
     """Write the record of a task that is about to start. Raises OSError."""
-    cores, gpus = list(restraint.cores), list(restraint.gpus)
+    cores, gpus = list(assigned.cores), list(assigned.gpus)
     known = TaskRecord(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
     overwrite(directory / EXECD, _encode(known))
 

@@ -23,7 +23,7 @@ from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
 from daemons.execd.launcher_client import LauncherClient, LauncherLostError
-from daemons.execd.restraints import Restraints, confinement
+from daemons.execd.resource_assignment import ResourceAssigner, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
 from gridengine.errors import UnavailableError, plain_fault
@@ -67,10 +67,10 @@ class Tasks:
 
     def __init__(
         self, site: HostSite, attempt_log: AttemptLog, report: Callable[..., None],
-        restraints: Restraints, cores_changed: Callable[[], None],
+        assigner: ResourceAssigner, cores_changed: Callable[[], None],
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
-        self._attempt_log, self._restraints = attempt_log, restraints
+        self._attempt_log, self._assigner = attempt_log, assigner
         self.configuration: HostConfiguration | None = None
         on_disk = active_jobs.read_tasks(site)
         self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
@@ -79,7 +79,7 @@ class Tasks:
         self._scripts, self.ended_outputs = JobScripts(site.job_scripts), EndedOutputs()
         self._scripts.keep_only({key[0] for key in on_disk})
         for key, task in on_disk.items():
-            restraints.restore(key, task.cores, task.gpus)
+            assigner.restore(key, task.cores, task.gpus)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._orphans: set[TaskKey] = set()  # the qmaster does not know them
@@ -153,23 +153,23 @@ class Tasks:
         return True
 
     def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
-        """Make the task's directory and assign its restraints. Raises TaskStartError."""
+        """Make the task's directory and assign its resources. Raises TaskStartError."""
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.TaskStartError(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
-        restraint = self._restraints.assign(start, configuration, self._site.host)
+        assigned = self._assigner.assign(start, configuration, self._site.host)
         try:
-            directory = active_jobs.create(start, self._site, configuration, restraint, account)
+            directory = active_jobs.create(start, self._site, configuration, assigned, account)
         except Exception:
-            self._restraints.release(start.key)
+            self._assigner.release(start.key)
             raise
         self.directories[start.key] = directory
         self._submitted[start.key] = start.submit_time
         self._by_path[str(directory)] = start.key
         self._origins[start.key] = Origin.of(start)
-        limited = limits(start, configuration) if restraint.cgroups is not None else {}
-        self._confinements[start.key] = confinement(restraint, limited)
-        if restraint.cores:
+        limited = limits(start, configuration) if assigned.cgroups is not None else {}
+        self._confinements[start.key] = confinement(assigned, limited)
+        if assigned.cores:
             self._cores_changed()
 
     def _is_outdated(self, start: Start) -> bool:
@@ -323,7 +323,7 @@ class Tasks:
         self._report(end)
 
     def _release(self, key: TaskKey) -> None:
-        if self._restraints.release(key):
+        if self._assigner.release(key):
             self._cores_changed()
 
     def _remove(self, keys: list[TaskKey]) -> None:

@@ -22,7 +22,7 @@ from daemons.execd.active_jobs import (
     set_kept_aside,
 )
 from daemons.execd.cgroups import HostCgroups
-from daemons.execd.restraints import Restraint
+from daemons.execd.resource_assignment import AssignedResources
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
 from gridengine.protocols.delivery import Origin, Start
@@ -56,8 +56,8 @@ def test_owner_and_slots_of_a_task_are_kept_with_it(tmp_path: Path) -> None:
     prepare_spool(site.spool)
     own = pwd.getpwuid(os.geteuid()).pw_name
     given = start({"owner": own, "submit_time": 9.0, "first_submit_time": 5.0}, pe_name="mpi", time=7.0)
-    restraint = Restraint(cores=((0, 1),), topology="SCc")
-    create(given, site, configuration(), restraint, find_account(own))
+    assigned = AssignedResources(cores=((0, 1),), topology="SCc")
+    create(given, site, configuration(), assigned, find_account(own))
     known = read_tasks(site)[given.key]
     assert known.origin == Origin(own, 5.0, 7.0, given.granted, "mpi")
     assert (known.submitted, known.cores, known.confinement) == (given.submit_time, [(0, 1)], Confinement("SCc"))
@@ -139,13 +139,13 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
 ])
 def test_the_task_file_has_the_content_of_an_earlier_release(directory: str, given: Start) -> None:
     settings = {"execd_params": "H_DESCRIPTORS=1K,NOTIFY_KILL=TERM", "gid_range": "65400-65500"}
-    restraint = Restraint("set", ((0, 1),), (2, 3), "SCTTCTT", HostCgroups(("/cg",), "", True))
+    assigned = AssignedResources("set", ((0, 1),), (2, 3), "SCTTCTT", HostCgroups(("/cg",), "", True))
     made = task_config(
         given,
         SITE,
         configuration(**settings, qmaster_params="FORBID_APPERROR=true"),
         ALICE,
         lambda user: None,
-        Restraint() if given.slave else restraint,
+        AssignedResources() if given.slave else assigned,
     )
     assert decode((KEPT / directory / "config").read_bytes()) == made

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.restraints import Restraints
+from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_record import TaskRecord
 from daemons.execd.tasks import Tasks
@@ -37,8 +37,8 @@ def on_disk(site: HostSite, job_id: int, **end: object) -> None:
 
 
 def tasks_of(site: HostSite, reports: list[Report]) -> Tasks:
-    restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
-    tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), lambda *new: reports.extend(new), restraints, lambda: None)
+    assigner = ResourceAssigner("default", Topology.of([(0, 0, 0)]), {0})
+    tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), lambda *new: reports.extend(new), assigner, lambda: None)
     tasks.configuration = configuration()
     return tasks
 

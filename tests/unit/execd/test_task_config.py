@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daemons.execd.cgroups import HostCgroups
-from daemons.execd.restraints import Restraint
+from daemons.execd.resource_assignment import AssignedResources
 from daemons.execd.site import process_share, read_site
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.protocols.task_file import TaskConfig, decode, encode
@@ -167,8 +167,8 @@ def test_the_share_of_a_job_in_the_process_numbers_of_its_host(tmp_path: Path) -
 
 @pytest.mark.statement("RL-10", "EX-6")
 def test_where_cgroups_count_processes_they_do() -> None:
-    restraint = Restraint(cgroups=HostCgroups(("/cg",), "no memory", True))
-    made = task_config(start(), SITE, configuration(), ALICE, lambda user: None, restraint)
+    assigned = AssignedResources(cgroups=HostCgroups(("/cg",), "no memory", True))
+    made = task_config(start(), SITE, configuration(), ALICE, lambda user: None, assigned)
     assert (made.processes_by_cgroup, made.memory_by_cgroup) == (True, False)
 
 

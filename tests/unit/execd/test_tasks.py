@@ -13,7 +13,7 @@ import pytest
 
 from daemons.execd import tasks as module
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.restraints import Restraints
+from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotReadyError, Tasks
 from gridengine.protocols.delivery import Acknowledgement, Forget, Signal, Start
@@ -35,8 +35,8 @@ class Host:
     def restart(self) -> None:
         """kill -9 of the actor."""
         self.attempt_log = AttemptLog(self.site.spool / "tries", 1)
-        restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
-        self.tasks = Tasks(self.site, self.attempt_log, lambda *_: None, restraints, lambda: None)
+        assigner = ResourceAssigner("default", Topology.of([(0, 0, 0)]), {0})
+        self.tasks = Tasks(self.site, self.attempt_log, lambda *_: None, assigner, lambda: None)
         self.tasks.configuration = configuration()
         self._patch.setattr(self.tasks.launcher, "start", self._started)
         self._patch.setattr(self.tasks.launcher, "signal", self._signalled)
@@ -192,7 +192,7 @@ def test_a_failed_preparation_leaves_nothing_behind(host: Host, monkeypatch: pyt
     """Whatever goes wrong with one instruction: its cores are free again."""
     released: list[TaskKey] = []
     monkeypatch.setattr(module.active_jobs, "create", lambda *_: 1 // 0)
-    monkeypatch.setattr(host.tasks._restraints, "release", released.append)
+    monkeypatch.setattr(host.tasks._assigner, "release", released.append)
 
     async def scene() -> None:
         with pytest.raises(ZeroDivisionError):

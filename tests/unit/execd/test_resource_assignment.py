@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from daemons.execd.cgroups import HostCgroups
-from daemons.execd.restraints import Restraint, Restraints, confinement
+from daemons.execd.resource_assignment import AssignedResources, ResourceAssigner, confinement
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.state.jobs import Confinement, Grant
 from gridengine.values.task_key import SlaveKey, TaskKey
@@ -18,13 +18,13 @@ CONFIGURATION = configuration()
 NO_CGROUPS = HostCgroups()
 
 
-def restraints(cgroups: HostCgroups = NO_CGROUPS, permitted: tuple[int, ...] = (0, 1, 2, 3)) -> Restraints:
-    return Restraints("default", HOST, permitted, lambda cell: cgroups)
+def assigner(cgroups: HostCgroups = NO_CGROUPS, permitted: tuple[int, ...] = (0, 1, 2, 3)) -> ResourceAssigner:
+    return ResourceAssigner("default", HOST, permitted, lambda cell: cgroups)
 
 
 @pytest.mark.statement("EX-18")
 def test_a_core_is_given_once_and_comes_back() -> None:
-    host = restraints()
+    host = assigner()
     one, two = start({"binding": "set linear:2"}, task_id=1), start({"binding": "env linear:2"}, task_id=2)
     three = start({"binding": "set linear:1"}, task_id=3)
     assert host.assign(one, CONFIGURATION, "g1").topology == "SccCC"
@@ -37,7 +37,7 @@ def test_a_core_is_given_once_and_comes_back() -> None:
 
 @pytest.mark.statement("EX-18", "TI-2")
 def test_slave_tasks_share_the_cores_of_their_job() -> None:
-    host = restraints()
+    host = assigner()
     master = start({"binding": "set linear"}, granted=[Grant("all.q@g1", 2)])
     cores = host.assign(master, CONFIGURATION, "g1").cores
     slave = msgspec.structs.replace(master, key=SlaveKey(*master.key.master, 1))
@@ -48,36 +48,36 @@ def test_slave_tasks_share_the_cores_of_their_job() -> None:
 
 @pytest.mark.statement("EX-18", "EX-9")
 def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
-    host = restraints()
+    host = assigner()
     host.restore(TaskKey(7, 1, 1), [(0, 0)])
     assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 
 def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
-    host = restraints()
+    host = assigner()
     two, one, other = start(task_id=1, gpus=2), start(task_id=2, gpus=1), start(task_id=3, gpus=2)
     assert host.assign(two, CONFIGURATION, "g1").gpus == (0, 1)
     assert host.assign(one, CONFIGURATION, "g1").gpus == (2,)
     assert not host.release(two.key), "no core is free by that"
     assert host.assign(other, CONFIGURATION, "g1").gpus == (0, 1)
     slave = msgspec.structs.replace(one, key=SlaveKey(*one.key.master, 1))
-    restraint = host.assign(slave, CONFIGURATION, "g1")
-    assert restraint.gpus == (2,), "those of its job"
-    environment = task_config(slave, SITE, CONFIGURATION, ALICE, restraint=restraint, home_of=lambda user: None).environment
+    assigned = host.assign(slave, CONFIGURATION, "g1")
+    assert assigned.gpus == (2,), "those of its job"
+    environment = task_config(slave, SITE, CONFIGURATION, ALICE, assigned=assigned, home_of=lambda user: None).environment
     assert environment["CUDA_VISIBLE_DEVICES"] == environment["ROCR_VISIBLE_DEVICES"] == "2"
     without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.assign(start(), CONFIGURATION, "g1"))
     assert "CUDA_VISIBLE_DEVICES" not in without.environment
 
 
 def test_gpus_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
-    host = restraints()
+    host = assigner()
     host.restore(TaskKey(7, 1, 1), (), [0])
     assert host.assign(start(gpus=2), CONFIGURATION, "g1").gpus == (1, 2)
 
 
 @pytest.mark.statement("EX-18")
 def test_processors_that_the_daemon_may_not_use_are_never_assigned() -> None:
-    host = restraints(permitted=(2, 3))
+    host = assigner(permitted=(2, 3))
     assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").processors == (2,)
     assert host.cores_in_use == {(0, 2)}
 
@@ -86,8 +86,8 @@ def test_processors_that_the_daemon_may_not_use_are_never_assigned() -> None:
 def test_binding_can_be_switched_off_and_counts_the_slots_of_this_host() -> None:
     granted = [Grant("all.q@g1", 2), Grant("big.q@g1", 1), Grant("all.q@g2", 5)]
     asked = start({"binding": "set linear"}, granted=granted)
-    assert restraints().assign(asked, configuration(execd_params="ENABLE_BINDING=false"), "g1").cores == ()
-    assert len(restraints().assign(asked, CONFIGURATION, "g1").cores) == 3
+    assert assigner().assign(asked, configuration(execd_params="ENABLE_BINDING=false"), "g1").cores == ()
+    assert len(assigner().assign(asked, CONFIGURATION, "g1").cores) == 3
 
 
 @pytest.mark.statement("SO-6", "PE-9")
@@ -97,25 +97,25 @@ def test_binding_can_be_switched_off_and_counts_the_slots_of_this_host() -> None
 def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: list[int]) -> None:
     granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 2)]
     asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
-    restraint = restraints().assign(asked, CONFIGURATION, "g1")
-    made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, restraint)
+    assigned = assigner().assign(asked, CONFIGURATION, "g1")
+    made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, assigned)
     environment = made.environment
     assert (environment["SGE_BINDING"], made.processors) == ("1 2", processors)
-    assert restraint.cores == ((0, 1), (0, 2))
-    assert confinement(restraint, made.limits) == Confinement(binding="SCccC")
-    assert pe_hostfile(asked, restraint) == f"g1 2 all.q@g1 {column}\ng2 2 all.q@g2 {column}\n"
+    assert assigned.cores == ((0, 1), (0, 2))
+    assert confinement(assigned, made.limits) == Confinement(binding="SCccC")
+    assert pe_hostfile(asked, assigned) == f"g1 2 all.q@g1 {column}\ng2 2 all.q@g2 {column}\n"
 
 
 @pytest.mark.statement("EX-6", "RL-5")
 def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     limited = {"h_vmem": 2.0**30}
-    by_cgroup = Restraint(cgroups=HostCgroups(("/cg",)))
+    by_cgroup = AssignedResources(cgroups=HostCgroups(("/cg",)))
     assert confinement(by_cgroup, limited) == Confinement(memory="h_vmem by cgroup")
     assert confinement(by_cgroup, {"h_vmem": None}) is None
-    without = Restraint(cgroups=HostCgroups(obstacle="/x cannot be written to"))
+    without = AssignedResources(cgroups=HostCgroups(obstacle="/x cannot be written to"))
     by_process = "h_vmem by address space, not by cgroup: /x cannot be written to"
     assert confinement(without, limited) == Confinement(memory=by_process)
-    assert confinement(Restraint(), limited) is None
+    assert confinement(AssignedResources(), limited) is None
     asked = start({"hard": {"h_vmem": "1G"}})
     made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
     assert [(each.cgroups, each.memory_by_cgroup) for each in made] == [(["/cg"], True), ([], False)]
@@ -123,7 +123,7 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
 
 @pytest.mark.statement("EX-6")
 def test_cgroups_are_looked_for_when_they_are_switched_on() -> None:
-    host = restraints(HostCgroups(("/cg",)))
+    host = assigner(HostCgroups(("/cg",)))
     assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
     host.configure(configuration(execd_params="USE_CGROUPS=yes"))
     assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))

@@ -1,4 +1,4 @@
-"""Restraints of a task on this host beside plain limits: processor cores, GPUs and cgroups.
+"""Resources of this host that a task gets for itself, beside plain limits: processor cores, GPUs and cgroups.
 
 Owns the assignment of cores and GPUs to tasks: a core is assigned while any process of its task may run, and after a restart
 the assignments are read from the files of the tasks. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5)
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Restraint:
-    """The restraints of one task. `kind`: `set`, `env` or `pe` of -binding; `cores`: as (socket, core) each, none without a
+class AssignedResources:
+    """The resources of one task. `kind`: `set`, `env` or `pe` of -binding; `cores`: as (socket, core) each, none without a
     binding; `processors`: the kernel's numbers of its cores; `topology`: of the host with these cores in lower case, "" without a
     binding.
 
@@ -42,8 +42,8 @@ class Restraint:
     gpus: tuple[int, ...] = ()
 
 
-class Restraints:
-    """Of one host. `permitted`: the processors that the daemon itself may use; cores beyond them are never assigned."""
+class ResourceAssigner:
+    """The assignments of one host. `permitted`: the processors of the daemon itself; other cores are never assigned."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class Restraints:
         elif not requested:
             self._cgroups = None
 
-    def assign(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
-        """Assign the restraints of a task that is to be started, until `release`. Slave tasks get none of their own."""
+    def assign(self, start: Start, configuration: HostConfiguration, host: str) -> AssignedResources:
+        """Assign the resources of a task that is to be started, until `release`. Slave tasks get none of their own."""
         return replace(self._cores(start, configuration, host), cgroups=self._cgroups, gpus=self._devices(start))
 
-    def _cores(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
+    def _cores(self, start: Start, configuration: HostConfiguration, host: str) -> AssignedResources:
         if not start.job.binding or start.slave is not None or not configuration.execd_params.enable_binding:
-            return Restraint()
+            return AssignedResources()
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
         cores = _of_attempt(self._assigned, start.key)
@@ -88,7 +88,7 @@ class Restraints:
             cores = choose(request, self.topology, self.cores_in_use | self._forbidden_cores, slots)
         self._assigned[start.key] = cores
         processors = tuple(self.topology.processors(cores))
-        return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "")
+        return AssignedResources(request.kind, cores, processors, self.topology.text(cores) if cores else "")
 
     def _devices(self, start: Start) -> tuple[int, ...]:
         """The free GPUs with the lowest numbers: the qmaster has booked no more than there are."""
@@ -121,13 +121,13 @@ def _of_attempt(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | N
     return next((numbers for other, numbers in given.items() if other.master == key.master), None)
 
 
-def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:
+def confinement(assigned: AssignedResources, limits: dict[str, float | None]) -> Confinement | None:
     """The confinement that qstat -j shows: the cores, and the way in which memory is limited if USE_CGROUPS is on."""
-    memory, cgroups = "", restraint.cgroups
+    memory, cgroups = "", assigned.cgroups
     if cgroups is not None and limits.get("h_vmem") is not None:
         by_process = f"h_vmem by address space, not by cgroup: {cgroups.obstacle}"
         memory = "h_vmem by cgroup" if cgroups.limit_memory else by_process
-    return Confinement(restraint.topology, memory) if restraint.topology or memory else None
+    return Confinement(assigned.topology, memory) if assigned.topology or memory else None
 
 
 def permitted_processors() -> set[int]:
