@@ -28,13 +28,18 @@ def clock_step(before: World, now: World) -> float:
 
 def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
     """Events that are due at `now`; `zone`: the time zone of calendars."""
-    max_unheard = state.configuration().max_unheard_s
-    lost = [
-        HostLost(host.name, now)
-        for host in state.hosts.values()
-        if host.up and host.last_heard + max_unheard < now
+    return [
+        *lost_hosts(state, now),
+        *calendar_changes(state, now, zone),
+        *_expired_users(state, now),
+        *niceness_changes(state, now),
     ]
-    return [*lost, *calendar_changes(state, now, zone), *_expired_users(state, now), *niceness_changes(state, now)]
+
+
+def lost_hosts(state: State, now: float) -> list[AnyEvent]:
+    """The hosts that count as lost at `now`, since they have sent no report for max_unheard (QI-3)."""
+    max_unheard = state.configuration().max_unheard_s
+    return [HostLost(host.name, now) for host in state.hosts.values() if host.up and host.last_heard + max_unheard < now]
 
 
 def _expired_users(state: State, now: float) -> list[AnyEvent]:
