@@ -17,6 +17,8 @@ _STEPS_S = (300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 6048
 _DAY_S = 86400
 _MIN_WIDTH = 3
 """The minimum width of a span, so that it is visible and can be clicked."""
+_CHARACTER = 8
+"""The width of a bold character of 12 px, at most."""
 
 
 class TimeSpan(NamedTuple):
@@ -89,7 +91,7 @@ def draw(spans: Mapping[str, Sequence[TimeSpan]], begin: float, end: float, now:
             x = x_of(each.begin)
             width = max(_MIN_WIDTH, round(x_of(each.end) - x, 1))
             top = y + PAD + lanes[each] * LANE if each.lane else y
-            bars.append(TimeBar(each, x, top, width, LANE - 4 if each.lane else height, width > 7 * len(each.text) + 8))
+            bars.append(TimeBar(each, x, top, width, LANE - 4 if each.lane else height, width > _CHARACTER * len(each.text) + 8))
         rows.append(TimeRow(name, y, height, bars))
         y += height
     ticks = [TimeTick(x_of(when.timestamp()), text, day) for when, text, day in _ticks(begin, end, zone)]

@@ -28,7 +28,7 @@
     return {
       width, height: HEIGHT, cursor: { points: { size: 6 } },
       scales: { x: { range: (_, low, high) => high > low ? [low, high] : [low - 60, low + 60] }, y: { range: (_, low, high) => [Math.min(low, 0), high > 0 ? high * 1.05 : 1] } },
-      axes: [{ ...axis, values: TICKS, label: ZONE, labelSize: 18 }, { ...axis, size: 64, values: (_, ticks) => ticks.map(short), label: plot.unit, labelSize: 20 }],
+      axes: [{ ...axis, space: 64, values: TICKS, label: ZONE, labelSize: 18 }, { ...axis, size: 64, values: (_, ticks) => ticks.map(short), label: plot.unit, labelSize: 20 }],
       series: [{ label: "time", value: `{YYYY}-{MM}-{DD} {HH}:{mm}:{ss} ${ZONE}` }, ...plot.lines.map((line, at) => ({
         label: line.label, stroke: colour(COLOURS[at % COLOURS.length]), width: 2, dash: at < COLOURS.length ? [] : [6, 4],
         value: (_, value) => short(value),

@@ -42,6 +42,12 @@ def test_short_spans_are_visible_and_spans_outside_are_not_drawn() -> None:
     assert bar.width >= 3 and not bar.fits
 
 
+def test_a_text_is_drawn_only_where_it_fits() -> None:
+    """A bold character of the drawing is up to 8 units wide."""
+    line = draw({"a": [span(0, 116, "w 3 maintenance"), span(116, 246, "w 3 maintenance")]}, 0, SCALE, 0, BERLIN)
+    assert [bar.fits for bar in line.rows[0].bars] == [False, True]
+
+
 def test_jobs_lie_behind_over_the_whole_row() -> None:
     line = draw({"a": [span(0, 100), span(0, 100), span(0, 50, lane=False)]}, 0, 100, 0, BERLIN)
     first = line.rows[0].bars[0]
