@@ -14,6 +14,7 @@
 #   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions
 #   make pages                 generate docs/commands from the option table, and the man pages for this checkout
 #   make messages              generate tests/data/messages.txt, all messages of the commands, to review their changes
+#   make pictures              take the pictures of docs/web.md again, from a cell in one process (chromium-headless-shell)
 #   make docs                  build the documentation site in build/site, which needs no network; make install includes it
 #   make drmaa                 build libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM if aarch64-linux-gnu-gcc is installed
 #   make drmaa-sanitizers      run its tests with the address, undefined behaviour and thread sanitizers of gcc
@@ -41,7 +42,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -148,6 +149,9 @@ keep-spool: setup
 pages: setup
 	@$(BIN)/python -m tools.command_pages
 	$(BIN)/python -m tools.manual_pages $(VENV)/share/man
+
+pictures: setup
+	@$(BIN)/python -m tests.integration.web.pictures
 
 messages: setup
 	@$(BIN)/python -m tools.messages

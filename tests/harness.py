@@ -47,10 +47,10 @@ LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "
 
 
 class Cell:
-    """A cell with hosts h1 … hN, or of these names, of `slots` slots each in all.q."""
+    """A cell with hosts h1 … hN, or of these names, of `slots` slots each in all.q. `now`: the time at first, epoch s."""
 
-    def __init__(self, directory: Path, hosts: int | list[str] = 3, slots: int = 4) -> None:
-        self._begin(directory, hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)])
+    def __init__(self, directory: Path, hosts: int | list[str] = 3, slots: int = 4, now: float = 1_800_000_000.0) -> None:
+        self._begin(directory, hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)], now)
         events = [ObjectSet(kind, name, text) for kind, name, text in default_objects(self.names, slots)]
         self.master.record(Decision(events=list(events)), DAEMON)
         self.master.flush()
@@ -64,7 +64,7 @@ class Cell:
         cell._begin(directory, hosts, now)
         return cell
 
-    def _begin(self, directory: Path, hosts: list[str], now: float = 1_800_000_000.0) -> None:
+    def _begin(self, directory: Path, hosts: list[str], now: float) -> None:
         self.steady, self._set_by = 0.0, now
         self.directory, self.names = directory, hosts
         self.running: dict[TaskKey, str] = {}

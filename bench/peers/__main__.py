@@ -29,6 +29,11 @@ TASKS = 1000
 SHELLS = 4
 Figures = dict[str, float]
 
+CAPTION = (
+    "The plot has the same medians on logarithmic axes: times on the left (shorter is better), "
+    "rates on the right (longer is better)."
+)
+
 
 def timed(system: System, command: str, count: int) -> float:
     """Median time in ms of so many runs of a command line, timed by a shell on the submit host."""
@@ -96,7 +101,7 @@ def main() -> int:
     plot(figures, options.plot)
     summary = f"{record['time']}, medians of {options.rounds} rounds; {'; '.join(f'{k}: {v}' for k, v in versions.items())}."
     plot_path = os.path.relpath(options.plot, options.page.parent)
-    found = f"{summary}\n\n{table(figures)}\n\n![The same as bars]({plot_path})"
+    found = f"{summary}\n\n{table(figures)}\n\n{CAPTION}\n\n![Medians of the three systems]({plot_path})"
     options.page.write_text(in_page(options.page.read_text(), found))
     print(table(figures))
     return 0

@@ -59,13 +59,14 @@ class Followed:
 class Link:
     """Stands for the connections to the qmaster: its service answers in this process. `away`: nobody answers.
 
-    `tail`: what every host reads of a file, None while no host answers.
+    `tail`: what every host reads of a file, None while no host answers. `host`: where the web server runs.
     """
 
     def __init__(self, followed: Followed) -> None:
         self._followed = followed
         self._service = Service(followed.cell.master, IdleCallbacks(read_output=self._read))
         self.tail: OutputTail | None = None
+        self.host = "h1"
         self.asked: list[tuple[str, str]] = []
         self.away = False
 
@@ -74,7 +75,7 @@ class Link:
             raise NoQmasterError("unable to contact qmaster", sent=False)
         name = path.rpartition("/")[2]
         self.asked.append((caller.user, name))
-        asked_by = Caller(caller.user, caller.uid, caller.group, caller.gid, "h1")
+        asked_by = Caller(caller.user, caller.uid, caller.group, caller.gid, self.host)
         answer = await self._service.answer(name, body, asked_by, key)
         self._followed.take()
         return _Response(msgspec.json.encode(answer))
