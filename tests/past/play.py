@@ -33,6 +33,7 @@ class Play:
         self.history()
         self.arrays()
         self.running()
+        self.conditions()
         self.parallel()
         self.waiting()
         self.reservations()
@@ -164,6 +165,23 @@ class Play:
         cell.cycle()
         self.submit("handed", host=4)
         cell.place()
+
+    def conditions(self) -> None:
+        """The conditions of a running task that `running` lacks: suspended by a slot-wise list, suspended by a threshold, and
+        deleted by an operator."""
+        act, cell = self.act, self.cell
+        for queue in ("low.q", "top.q", "hot.q"):
+            self.add("cluster_queue", act + queue, hostlist=f"{act}5", slots="9", load_thresholds="NONE")
+        self.configure("cluster_queue", f"{act}top.q", subordinate_list=f"slots=1({act}low.q:0:sr)")
+        self.start("outranked", host=0, hard_queues=[f"{act}low.q"])
+        self.start("outranking", host=0, hard_queues=[f"{act}top.q"])
+        heated = self.start("heated", host=0, hard_queues=[f"{act}hot.q"])
+        cell.deliver()
+        self.configure("cluster_queue", f"{act}hot.q", suspend_thresholds="np_load_avg=0.01")
+        cell.report(f"{act}5", Started(self.key_of(heated), cell.now))
+        cell.cycle()
+        ordered = self.start("ordered", host=2)
+        self.must("delete_jobs", "root", targets=[str(ordered)])
 
     def parallel(self) -> None:
         """One with two slave tasks, of which one is over; one whose master is over and waits for its slave task."""
