@@ -44,7 +44,7 @@ def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
             events.append(PendingTasksDeleted(job_id, job.pending, "scheduler", now))
     for suspend in orders.suspends:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
-        if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
+        if task is not None and task.status == "running" and ("threshold_suspended" in task.conditions) != suspend.suspended:
             events.append(TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
     reservations = [each for each in orders.job_reservations if isfinite(each.start_time) and isfinite(each.end_time)]
     if reservations != state.job_reservations and not newly_reserved:

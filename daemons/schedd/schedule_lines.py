@@ -30,9 +30,9 @@ def schedule_lines(view: View, now: float, starts: Iterable[StartOrder], reserva
     for job in state.jobs.values():
         for task in job.tasks.values():
             if task.granted:
-                stopped = task.suspended or task.threshold_suspended or task.subordinated
+                status = "SUSPENDED" if task.suspensions else "RUNNING"
                 charged = state.amounts(task.resources)
-                head = _head(job.id, task.id, "SUSPENDED" if stopped else "RUNNING", task.start_time, timeline.end_of(job, task))
+                head = _head(job.id, task.id, status, task.start_time, timeline.end_of(job, task))
                 found += _lines(view.config_snapshot, head, task.granted, charged, task.pe)
     for order in starts:
         request = view.category(state.jobs[order.job_id]).request

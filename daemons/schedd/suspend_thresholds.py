@@ -36,10 +36,10 @@ def _step(view: View, ledger: Ledger, now: float, name: str) -> tuple[list[Suspe
     tasks: list[tuple[float, int, int, Task]] = []
     for job_id, task_id in view.state.tasks_in[name]:
         task = view.state.task(job_id, task_id)
-        if task is None or task.status != "running" or task.threshold_suspended == alarm:
+        if task is None or task.status != "running" or ("threshold_suspended" in task.conditions) == alarm:
             continue
         # a task that is suspended already for another reason gives no relief
-        if not (alarm and (task.suspended or task.subordinated)):
+        if not (alarm and task.suspensions):
             tasks.append((task.start_time, job_id, task_id, task))
     if not tasks:
         return [], NEVER

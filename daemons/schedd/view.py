@@ -148,7 +148,7 @@ class View:
         state = self.state
         for name in list(self._suspended_in):
             tasks = (state.jobs[job_id].tasks[task_id] for job_id, task_id in state.tasks_in.get(name, ()))
-            if not any(task.threshold_suspended for task in tasks):
+            if not any("threshold_suspended" in task.conditions for task in tasks):
                 self._suspended_in.remove(name)
         return {*self.instance_table.thresholds, *(name for name in self._suspended_in if name in self.instance_table.rows)}
 

@@ -18,6 +18,7 @@ from daemons.qmaster.queries.jobs import finished_row, is_placed, rows_of_job
 from daemons.qmaster.queries.selection import Listing
 from daemons.web.mirror import MirroredChange, StateMirror
 from gridengine.job_rows import GRANTS, ID, INSTANCE, NAME, OWNER, PRIORITY, SLOTS, STATE_CODES, TASKS, TIME
+from gridengine.state.conditions import SUSPENSION_CODES
 from gridengine.state.machines.job import PrioritiesSet
 
 #: the names of the tabs, with the test for the state codes of their rows
@@ -26,7 +27,7 @@ GROUPS: dict[str, Callable[[str], bool]] = {
     "waiting": lambda state_codes: "q" in state_codes and not set("hE") & set(state_codes),
     "held": lambda state_codes: "q" in state_codes and "h" in state_codes and "E" not in state_codes,
     "error": lambda state_codes: "E" in state_codes,
-    "suspended": lambda state_codes: "q" not in state_codes and bool(set("sST") & set(state_codes)),
+    "suspended": lambda state_codes: "q" not in state_codes and not SUSPENSION_CODES.isdisjoint(state_codes),
     "finished": lambda state_codes: state_codes == "z",
 }
 

@@ -9,25 +9,29 @@ from __future__ import annotations
 from typing import Literal
 
 from gridengine.state import checkpointing
+from gridengine.state.conditions import CONDITIONS
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
+
+Command = Literal["run", "suspend", "migrate", "kill", "end"]
 
 UNSURE = "unsure"
 """An applied command: either `run` or `suspend`, it is not known which."""
 
 
-def desired_command(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
-    """`end`, an operator's deletion, precedes `kill`, which precedes `suspend`, which precedes `run`. A task is suspended while
-    at least one cause exists: by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or by one of
-    its instances (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
+def desired_command(state: State, job: Job, task: Task) -> Command:
+    """The command of the most severe condition: `end` precedes `kill`, which precedes `suspend`, which precedes `run`. A task is
+    suspended while at least one condition (QM-7, QC-8, SU-7) or one of its instances (QI-6, QI-7, QI-8) suspends it. A job that
+    is checkpointed on suspension migrates instead (CK-4, CK-5).
     """
-    if task.ended_by_operator:
-        return "end"
-    if task.deleted_by or task.rescheduling:
-        return "kill"
-    if task.suspended or task.threshold_suspended or task.subordinated or suspending_instances(state, task):
-        return "migrate" if checkpointing.SUSPENSION in checkpointing.occasions(state, job) else "suspend"
-    return "run"
+    command: Command = "run"
+    if task.conditions:
+        command = next(row.command for row in CONDITIONS.values() if row.name in task.conditions)
+    elif suspending_instances(state, task):
+        command = "suspend"
+    if command == "suspend" and checkpointing.SUSPENSION in checkpointing.occasions(state, job):
+        return "migrate"
+    return command
 
 
 def suspending_instances(state: State, task: Task) -> list[str]:

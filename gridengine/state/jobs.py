@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 
 from gridengine.protocols.gdi.job_request import REQUEST_FIELDS, JobRequest
+from gridengine.state.conditions import SUSPENDING, ConditionName
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd, SlaveTask
@@ -88,17 +89,8 @@ class Task(Struct, omit_defaults=True):
     start_time: float = 0.0
     #: the last command that the host confirmed; the desired one follows from the state (`gridengine.state.desired_command`)
     applied: Literal["", "run", "suspend", "unsure", "migrate", "kill", "end"] = ""
-    #: it is suspended by a user (qmod -sj), by suspend thresholds, and by a slot-wise subordinate list
-    suspended: bool = False
-    #: suspend thresholds of its queue suspend it (QC-8)
-    threshold_suspended: bool = False
-    #: a slot-wise subordinate list suspends it (SU-7)
-    subordinated: bool = False
-    #: the user who requested its deletion, "" without a request; then `ended_by_operator`: without the epilog and similar steps
-    deleted_by: str = ""
-    ended_by_operator: bool = False
-    #: it is to become pending again when its host reports its end
-    rescheduling: bool = False
+    #: its conditions (`gridengine.state.conditions`) -> the user who requested each, "" if the event names none
+    conditions: dict[ConditionName, str] = field(default_factory=dict)
     #: number of attempts that were restarts: state code R, RESTARTED
     restarts: int = 0
     #: reason of its error state, "" if it is not in error
@@ -145,6 +137,21 @@ class Task(Struct, omit_defaults=True):
     def waits(self) -> bool:
         """Whether it is not dispatched."""
         return self.status == "pending"
+
+    @property
+    def deleted_by(self) -> str:
+        """The user who requested its deletion, "" without a request."""
+        return self.conditions.get("deleted", "")
+
+    @property
+    def is_being_ended(self) -> bool:
+        """Whether its host is instructed to end it."""
+        return not self.conditions.keys() <= SUSPENDING
+
+    @property
+    def suspensions(self) -> set[ConditionName]:
+        """Those of its conditions that suspend it."""
+        return self.conditions.keys() & SUSPENDING
 
     @property
     def host(self) -> str:

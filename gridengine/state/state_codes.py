@@ -1,12 +1,14 @@
 """State codes of jobs and queue instances as qstat prints them, by one pure function each.
 
-Owns the codes and their order: d E S T h R q s t r w for jobs, a A C D d u s E S c o P for queue instances.
+Owns the codes and their order: that of `CODE_ORDER` for jobs, a A C D d u s E S c o P for queue instances.
 Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances); O for the order.
 """
 
 from __future__ import annotations
 
+from gridengine.state.conditions import CODE_ORDER, CONDITIONS, SUSPENSION_CODES
 from gridengine.state.dependencies import blocked_tasks, is_task_blocked
+from gridengine.state.desired_command import suspending_instances
 from gridengine.state.jobs import Job, Task
 from gridengine.state.queues import QueueInstance
 from gridengine.state.state import State
@@ -71,25 +73,21 @@ def _by_holds(job: Job, tasks: Ranges) -> list[tuple[int, Ranges]]:
 
 def running_state_codes(state: State, job: Job, task: Task) -> str:
     """State code of a task at a host: `r`, `t`, `s`, `S`, `Ss`, `dr`, `Rr`, `hr` …"""
-    state_codes = "d" if task.deleted_by else ""
-    instances = [state.instances[grant.instance] for grant in task.granted if grant.instance in state.instances]
-    suspension = ""
-    if task.status == "running":
-        if task.subordinated or any(i.stops_jobs for i in instances):
-            state_codes += "S"
-            suspension = "S"
-        if task.threshold_suspended:
-            state_codes += "T"
-            suspension = "T"
-    if job.holds and job.held(task.id):
-        state_codes += "h"
-    if task.restarts:
-        state_codes += "R"
+    stopped = suspending_instances(state, task)
+    if not (task.conditions or stopped or job.holds or task.restarts):
+        return "t" if task.status == "transferring" else "r"  # most of ten thousand tasks
+    codes = {CONDITIONS[name].code for name in task.conditions}
+    if stopped:
+        codes.add("S")
     if task.status == "transferring":
-        return state_codes + "t"
-    if task.suspended:
-        return state_codes + "s"
-    return state_codes if suspension else state_codes + "r"
+        codes = codes - SUSPENSION_CODES | {"t"}
+    elif codes.isdisjoint(SUSPENSION_CODES):
+        codes.add("r")
+    if job.holds and job.held(task.id):
+        codes.add("h")
+    if task.restarts:
+        codes.add("R")
+    return "".join(sorted(codes, key=CODE_ORDER.index))
 
 
 def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:

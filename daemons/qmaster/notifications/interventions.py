@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from daemons.qmaster.decision import Decision
+from gridengine.state.conditions import CONDITIONS, OF_SUSPENSIONS
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
@@ -139,7 +140,7 @@ def _requeued(scene: _Scene, event: TaskRequeued) -> Iterator[_Part]:
     why = _why(scene, event) or plain_reason(event.error or event.mishap)
     if event.error:
         yield from _part(scene, event, f"is in error state and waits: {why}")
-    elif why and (event.abandoned or not _of(scene, event)[1].rescheduling):
+    elif why and (event.abandoned or "rescheduling" not in _of(scene, event)[1].conditions):
         own = not event.abandoned and not event.mishap and _code(scene, event) == str(RESCHEDULED)
         yield from _part(scene, event, f"waits to run again: {why}{scene.by}", "I" if own else "W")
 
@@ -153,7 +154,7 @@ def _code(scene: _Scene, event: Any) -> str:
 def _suspension(scene: _Scene, event: TaskSuspensionChanged) -> Iterator[_Part]:
     _, task = _of(scene, event)
     instance = task.granted[0].instance if task.granted else ""
-    cause = {"user": "qmod -sj" if event.suspended else "qmod -usj", "subordinate": "slot-wise subordination"}.get(event.by, "")
+    cause = CONDITIONS[OF_SUSPENSIONS[event.by]].causes[not event.suspended]
     if event.by == "threshold":
         config = scene.state.configs.get(instance)
         limits = ",".join(f"{name}={value}" for name, value in config.suspend_thresholds.items()) if config is not None else ""

@@ -124,7 +124,7 @@ def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
 
 def _task_stopped(moment: _Moment, event: TaskSuspensionChanged) -> Iterator[Mail]:
     job_and_task = moment.task(event.job_id, event.task_id, SUSPEND)
-    if job_and_task is not None and job_and_task[1].suspended != event.suspended:
+    if job_and_task is not None and ("suspended" in job_and_task[1].conditions) != event.suspended:
         yield _stopped(*job_and_task, event.suspended, moment.now, moment.zone)
 
 

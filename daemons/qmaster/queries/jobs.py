@@ -22,6 +22,7 @@ from gridengine.placement.urgency import (
     waiting_urgency,
 )
 from gridengine.protocols.gdi.requests import Answer, Caller
+from gridengine.state.conditions import SUSPENSION_CODES
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.state import State
@@ -143,7 +144,7 @@ def _running_rows(
         ):
             continue
         state_codes = running_state_codes(state, job, task)
-        if ("s" if any(state_code in "sST" for state_code in state_codes) else "r") not in states and task.id not in held:
+        if ("s" if not SUSPENSION_CODES.isdisjoint(state_codes) else "r") not in states and task.id not in held:
             continue
         priority = state.priorities.get(job.id, _NO_PRIORITY)
         row: Row = [job.id, priority[0], job.name, job.owner, state_codes, task.start_time, _grants(state, task)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from gridengine.placement.expected_start import run_time_limit
+from gridengine.state.conditions import CONDITIONS
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.state.state_codes import running_state_codes
@@ -48,10 +49,5 @@ def _describe_task(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator
 
 def _describe_activity(state: State, job: Job, task: Task) -> str:
     state_codes = running_state_codes(state, job, task)
-    if "S" in state_codes:
-        return "is suspended with its queue"
-    if "T" in state_codes:
-        return "is suspended by a threshold of its queue"
-    if "s" in state_codes:
-        return f"is suspended (qmod -usj {job.id} lets it go on)"
-    return "runs"
+    suspended = (row.activity for row in CONDITIONS.values() if row.activity and row.code in state_codes)
+    return next(suspended, "runs").format(job=job.id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridengine.state.conditions import CONDITIONS, SUSPENSION_CODES
 from gridengine.state.dependencies import is_task_blocked
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
@@ -17,6 +18,8 @@ from gridengine.usage.accounting import FIELDS, AccountingRecord
 
 _HELD = {(True, False): "user_on_hold", (False, True): "system_on_hold", (True, True): "user_system_on_hold"}
 _SUSPENDED = {(True, False): "user_suspended", (False, True): "system_suspended", (True, True): "user_system_suspended"}
+_OF_SYSTEM = SUSPENSION_CODES - {CONDITIONS["suspended"].code}
+"""State codes of suspensions that no user requested."""
 _RAN = frozenset((0, 12, 13, 14, 15, 17, failed.MIGRATING, failed.RESCHEDULED, failed.ENFORCED, failed.AFTER_JOB))
 """`failed` of tasks whose job ran and ended by itself."""
 _LOST = frozenset((failed.SHEPHERD_ERROR, failed.HOST_CRASHED, failed.LOST))
@@ -48,8 +51,8 @@ def _waiting_state(state: State, job: Job, task_id: int, task: Task | None) -> s
 
 
 def _placed_state(state: State, job: Job, task: Task) -> str:
-    stopped = not {"S", "T"}.isdisjoint(running_state_codes(state, job, task))
-    return _SUSPENDED.get((task.suspended, stopped), "running")
+    stopped = not _OF_SYSTEM.isdisjoint(running_state_codes(state, job, task))
+    return _SUSPENDED.get(("suspended" in task.conditions, stopped), "running")
 
 
 def state_after(record: AccountingRecord) -> str:

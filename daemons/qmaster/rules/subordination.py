@@ -34,7 +34,7 @@ def concerned_hosts(state: State, affected: Affected) -> set[str]:
         return affected.hosts & state.superiors.keys() | gone
     hosts = set(state.superiors)
     hosts.update(instance.host for instance in state.instances.values() if instance.subordinated or instance.preempted)
-    hosts.update(task.host for job in state.jobs.values() for task in job.tasks.values() if task.subordinated)
+    hosts.update(task.host for job in state.jobs.values() for task in job.tasks.values() if "subordinated" in task.conditions)
     return hosts
 
 
@@ -187,7 +187,7 @@ class _Trees:
         """The events of the tasks whose decided state differs from their present state."""
         collected: list[AnyEvent] = []
         for (job_id, task_id), suspended in sorted(self.decided.items()):
-            if self._task((job_id, task_id)).subordinated != suspended:
+            if ("subordinated" in self._task((job_id, task_id)).conditions) != suspended:
                 collected.append(TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
         return collected
 
@@ -204,7 +204,7 @@ class _Trees:
 
     def _add_run(self, node: _Node, task_id: TaskId) -> None:
         task = self._task(task_id)
-        here = task.host == node.host and not task.deleted_by and not task.rescheduling
+        here = task.host == node.host and not task.is_being_ended
         slots = sum(grant.slots for grant in task.granted if grant.instance == f"{node.queue}@{node.host}")
         node.running.append(_Run(task.start_time, task_id, slots, here))
 
@@ -212,11 +212,11 @@ class _Trees:
         return self.state.jobs[task_id[0]].tasks[task_id[1]]
 
     def _stopped(self, task_id: TaskId) -> bool:
-        return self.decided.get(task_id, self._task(task_id).subordinated) or self._stopped_otherwise(task_id)
+        return self.decided.get(task_id, "subordinated" in self._task(task_id).conditions) or self._stopped_otherwise(task_id)
 
     def _stopped_otherwise(self, task_id: TaskId) -> bool:
         task = self._task(task_id)
-        return task.suspended or task.threshold_suspended or bool(suspending_instances(self.state, task))
+        return bool(task.suspensions - {"subordinated"} or suspending_instances(self.state, task))
 
     def _suspend(self, task_id: TaskId) -> None:
         self.decided[task_id] = True
@@ -230,7 +230,7 @@ class _Trees:
         collected: list[tuple[tuple[int, int], float, TaskId]] = []
         for task_id in self.state.tasks_on.get(host, ()):
             task = self._task(task_id)
-            if self.decided.get(task_id, task.subordinated):
+            if self.decided.get(task_id, "subordinated" in task.conditions):
                 node = next((nodes[grant.queue] for grant in task.granted if grant.host == host and grant.queue in nodes), None)
                 rank = node.rank if node is not None else (0, 0)
                 late_first = node is not None and node.subordinate.action == "lr"

@@ -48,14 +48,15 @@ def conclude_task(state: State, host: str, report: Ended, now: float) -> Decisio
     mishap = reason_on_host(report.reason, host, now) if report.reason else ""
     unstarted = TaskRequeued(*key, now, restart=False, mishap=mishap)
     failed = report.failed
+    rescheduling = "rescheduling" in task.conditions
     events: list[AnyEvent]
     if task.deleted_by:
         events = [over]
     elif report.host_faults:
         events = [*fault_events(state, host, report.host_faults), TaskRequeued(*key, now, mishap=mishap)]
-    elif task.rescheduling or failed in (MIGRATING, RESCHEDULED):
-        failed = RESCHEDULED if task.rescheduling else failed
-        events = [TaskRequeued(*key, now, behind=task.rescheduling and goes_behind(state, job))]
+    elif rescheduling or failed in (MIGRATING, RESCHEDULED):
+        failed = RESCHEDULED if rescheduling else failed
+        events = [TaskRequeued(*key, now, behind=rescheduling and goes_behind(state, job))]
     elif failure.fault is Fault.JOB and again and not job.error_ends:
         error = reason_on_host(report.reason or "the job ended with exit status 100", host, now)
         events = [TaskRequeued(*key, now, error=error)]

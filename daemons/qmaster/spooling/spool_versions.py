@@ -20,7 +20,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.errors import plain_fault
 
-VERSION = 4
+VERSION = 5
 """The version that this program writes. Increased when a program of the version before would misread or lose records."""
 
 KEY = "version"
@@ -39,6 +39,21 @@ class Step(NamedTuple):
     state: Callable[[Record], Record] | None = None
 
 
+_FLAGS_OF_V4 = ("ended_by_operator", "rescheduling", "subordinated", "threshold_suspended", "suspended")
+
+
+def _flags_to_conditions(state: Record) -> Record:
+    """The flags of each task become the names in its `conditions`; `deleted_by` becomes the user of `deleted`."""
+    ended = [finished["job"] for finished in state.get("finished", ()) if finished.get("job")]
+    for job in (*state.get("jobs", {}).values(), *ended):
+        for task in job.get("tasks", {}).values():
+            conditions = {flag: "" for flag in _FLAGS_OF_V4 if task.pop(flag, False)}
+            if user := task.pop("deleted_by", ""):
+                conditions["deleted"] = user
+            task["conditions"] = conditions
+    return state
+
+
 STEPS: dict[int, Step] = {
     # jobs may have a comment and a history, which a program of version 1 would lose; its records keep their meaning
     1: Step(),
@@ -46,6 +61,8 @@ STEPS: dict[int, Step] = {
     2: Step(),
     # the jobs of a snapshot have a table of their own, which a program of version 3 would not read; the next snapshot moves them
     3: Step(),
+    # a task has one field for its conditions instead of six; the events keep their form
+    4: Step(state=_flags_to_conditions),
 }
 """Version -> the step from this version to the next."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from gridengine.state.conditions import CONDITIONS
 from gridengine.state.state import State
 from gridengine.values.instance_name import host_of
 
@@ -47,13 +48,12 @@ RESERVATION = {
     "x": ("over", "off"),
     "d": ("deleted", "off"),
 }
+#: conditions of tasks, by the command for the host
+_TONES = {"suspend": "warn", "kill": "off", "end": "off"}
 #: tasks of jobs, the most severe state first. `q` and `w` appear together. Source: ST-32.
 _JOB = {
     "E": ("error", "bad"),
-    "d": ("being deleted", "off"),
-    "S": ("suspended by its queue", "warn"),
-    "T": ("suspended by a threshold", "warn"),
-    "s": ("suspended", "warn"),
+    **{row.code: (row.noun, _TONES[row.command]) for row in CONDITIONS.values() if row.code},
     "t": ("starting", "busy"),
     "r": ("running", "busy"),
     "h": ("held", "off"),

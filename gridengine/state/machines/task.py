@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from gridengine.state.conditions import CONDITIONS, OF_SUSPENSIONS
 from gridengine.state.jobs import SHORT_TRY_S, Confinement, Grant, Job, Task, Usage
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
@@ -130,7 +131,7 @@ class TaskReschedulingRequested(Event, frozen=True, tag=True):
 
 
 class TaskSuspensionChanged(Event, frozen=True, tag=True):
-    """`by`: `user` (qmod -sj), `threshold` (suspend_thresholds), `subordinate` (slot-wise list, SU-7); `suspended` or resumed."""
+    """`by`: `user`, `threshold` or `subordinate` (`gridengine.state.conditions`); `suspended` or resumed."""
 
     job_id: int
     task_id: int
@@ -284,8 +285,8 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
     reservations.note_use(state, job, event.time)
     task.status = "pending"
     task.granted = []
-    task.pe = task.applied = task.deleted_by = ""
-    task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = task.ended_by_operator = False
+    task.pe = task.applied = ""
+    task.conditions = {name: by for name, by in task.conditions.items() if not CONDITIONS[name].cleared_by_requeue}
     task.error, task.mishap = event.error, event.mishap
     task.usage = task.cleared = task.reported = task.confinement = task.nice = task.nice_applied = None
     task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
@@ -303,29 +304,28 @@ def _task_checkpointed(state: State, event: TaskCheckpointed) -> None:
 
 def _task_error_cleared(state: State, event: TaskErrorCleared) -> None:
     task = state.jobs[event.job_id].tasks[event.task_id]
-    task.error = ""
-    task.short_tries = 0
+    task.error, task.short_tries = "", 0
 
 
 def _task_deletion_requested(state: State, event: TaskDeletionRequested) -> None:
     task = state.jobs[event.job_id].tasks[event.task_id]
-    task.deleted_by = task.deleted_by or event.by
+    task.conditions.setdefault("deleted", event.by)
     if event.by_operator:
-        task.ended_by_operator = True
+        task.conditions.setdefault("ended_by_operator", event.by)
         if task.applied == "end":
             task.applied = "kill"  # the command is sent again
 
 
 def _task_rescheduling_requested(state: State, event: TaskReschedulingRequested) -> None:
-    state.jobs[event.job_id].tasks[event.task_id].rescheduling = True
-
-
-_SUSPENSIONS = {"user": "suspended", "threshold": "threshold_suspended", "subordinate": "subordinated"}
+    state.jobs[event.job_id].tasks[event.task_id].conditions["rescheduling"] = event.by
 
 
 def _task_suspension_changed(state: State, event: TaskSuspensionChanged) -> None:
-    task = state.jobs[event.job_id].tasks[event.task_id]
-    setattr(task, _SUSPENSIONS[event.by], event.suspended)
+    conditions = state.jobs[event.job_id].tasks[event.task_id].conditions
+    if event.suspended:
+        conditions[OF_SUSPENSIONS[event.by]] = ""
+    else:
+        conditions.pop(OF_SUSPENSIONS[event.by], None)
 
 
 def _command_applied(state: State, event: CommandApplied) -> None:

@@ -224,7 +224,7 @@ def test_jobs_that_qmod_means(shell: Shell, cell: Cell, targets: str, suspended:
     shell("qsub -b y -N two -t 1-3 sleep 9")
     cell.cycle()
     assert shell(f"qmod {targets}").status == 0
-    found = [f"{job.id}.{task.id}" for job in cell.state.jobs.values() for task in job.tasks.values() if task.suspended]
+    found = [f"{job.id}.{task.id}" for job in cell.state.jobs.values() for task in job.tasks.values() if task.suspensions]
     assert " ".join(sorted(found)) == suspended
 
 

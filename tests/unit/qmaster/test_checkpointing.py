@@ -91,7 +91,7 @@ def test_a_suspended_job_is_saved_and_goes_on_elsewhere(ckpt: Cell) -> None:
     assert [fields.failed for fields in ckpt.records(job)] == ["24"]
     ckpt.cycle()
     assert (ckpt.starts[1].restarted, ckpt.starts[1].checkpoint_pid) == (2, 4711)
-    assert not ckpt.state.task(job, 1).suspended
+    assert not ckpt.state.task(job, 1).suspensions
     ckpt.restart()
     assert ckpt.state.task(job, 1).checkpoint == 4711
 

@@ -209,9 +209,9 @@ def test_rescheduling_needs_an_operator_and_a_rerunnable_job(lossy: Cell) -> Non
     push = {"targets": [str(job)], "action": "reschedule", "what": "job"}
     assert "not rerunnable" in lossy.admin("change_states", **push).answers[0][1]
     assert "privileges" in lossy.ask("change_states", **push).answers[0][1], "not even the owner"
-    assert not lossy.state.task(job, 1).rescheduling
+    assert not lossy.state.task(job, 1).conditions
     lossy.admin("change_states", **push, force=True)
-    assert lossy.state.task(job, 1).rescheduling
+    assert "rescheduling" in lossy.state.task(job, 1).conditions
 
 
 @pytest.mark.statement("QM-5")

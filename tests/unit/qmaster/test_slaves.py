@@ -217,9 +217,9 @@ def test_a_queue_instance_pushes_back_the_jobs_whose_master_it_has(wide: Cell) -
     push = {"action": "reschedule", "what": "queue"}
     answer = wide.admin("change_states", targets=[f"all.q@{slave}"], **push)
     assert (answer.status, [level for level, _ in answer.answers]) == (0, ["warning"]), "the others are none of its business"
-    assert not wide.state.task(parallel, 1).rescheduling and not wide.state.task(stays, 1).rescheduling
+    assert not wide.state.task(parallel, 1).conditions and not wide.state.task(stays, 1).conditions
     assert wide.admin("change_states", targets=[f"all.q@{master}"], **push).status == 0
-    assert wide.state.task(parallel, 1).rescheduling
+    assert wide.state.task(parallel, 1).is_being_ended
 
 
 @pytest.mark.statement("QM-10", "QM-11")

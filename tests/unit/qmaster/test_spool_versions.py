@@ -105,6 +105,29 @@ def test_steps_rewrite_the_journal_and_the_snapshot_in_their_order(spool: Path, 
     assert version(spool) == "3"
 
 
+def test_flags_of_tasks_become_conditions_and_deleted_by_the_user_of_one(tmp_path: Path) -> None:
+    """Act a is in the snapshot, where no flag had a user; act b is in the journal."""
+    jobs = {job.name: job for job in Spool(unpack(DATA / "spool-v4", tmp_path)).load().jobs.values()}
+    for act, user in (("a", ""), ("b", "root")):
+        assert {name: jobs[f"{act}_{name}"].tasks[1].conditions for name in ("plain", "stopped", "outranked", "heated")} == {
+            "plain": {},
+            "stopped": {"suspended": ""},
+            "outranked": {"subordinated": ""},
+            "heated": {"threshold_suspended": ""},
+        }
+        assert jobs[f"{act}_dying"].tasks[1].conditions == {"deleted": "alice"}
+        assert jobs[f"{act}_ordered"].tasks[1].conditions == {"deleted": "root", "ended_by_operator": user}
+        assert jobs[f"{act}_moving"].tasks[1].conditions == {"rescheduling": user}
+
+
+def test_an_ended_job_that_is_kept_whole_gets_its_conditions_too() -> None:
+    ended = {"id": 1, "job": {"id": 1, "tasks": {"1": {"id": 1, "suspended": True, "deleted_by": "ann"}}}}
+    convert = STEPS[4].state
+    assert convert is not None
+    (converted,) = convert({"finished": [ended, {"id": 2}]})["finished"][:1]
+    assert converted["job"]["tasks"]["1"] == {"id": 1, "conditions": {"suspended": "", "deleted": "ann"}}
+
+
 def test_a_crash_amid_the_upgrade_changes_nothing(spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a power failure the machine has the disk content at the rewrite of the last record."""
     crashed = tmp_path / "crashed"
@@ -269,5 +292,6 @@ def test_an_event_that_the_state_refuses(spool: Path, event: Record, why: str) -
 
 
 def test_a_snapshot_of_another_type_is_refused(spool: Path) -> None:
+    Spool(spool).close()
     ask(spool, "update snapshot set state=?", zlib.compress(b'{"jobs": []}'))
     assert refusal(spool).endswith("cannot be read (ValidationError: Expected `object`, got `array` - at `$.jobs`)")

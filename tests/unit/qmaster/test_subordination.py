@@ -280,7 +280,7 @@ def test_a_task_that_runs_again_is_free(tmp_path: Path) -> None:
     assert letters(here, a, b) == "r S"
     here.admin("change_states", action="reschedule", what="job", targets=[str(b)])
     here.end(b)
-    assert not here.state.jobs[b].tasks[1].subordinated
+    assert not here.state.jobs[b].tasks[1].suspensions
     here.end(a)
     here.cycle()
     assert letters(here, b) == "Rr"

@@ -31,7 +31,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
         return decision.refuse(f"{where}there is no such job")
     if caller.user != job.owner:
         return decision.refuse(f'{where}it belongs to "{job.owner}", not to "{caller.user}"')
-    if task.waits or task.deleted_by or task.rescheduling or task.master_end is not None:
+    if task.waits or task.is_being_ended or task.master_end is not None:
         return decision.refuse(f"{where}the job does not run")
     pe = state.pes.get(task.pe) if task.pe else None
     if pe is None or not pe.control_slaves:

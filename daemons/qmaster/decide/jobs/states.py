@@ -157,7 +157,7 @@ def _task_label(job: Job, task: Task) -> str:
 
 
 def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision) -> None:
-    if task.suspended == on:
+    if ("suspended" in task.conditions) == on:
         decision.answer.info(f"{caller.user} - {_task_label(job, task)} is already {'suspended' if on else 'unsuspended'}")
         return
     decision.events.append(TaskSuspensionChanged(job.id, task.id, "user", on))
@@ -184,7 +184,7 @@ def _reschedule(
     if reason and (job.kind != "batch" or not force):
         # no failure of the command: in a whole queue, the tasks that may run again are pushed (O)
         decision.answer.warning(f"{_task_label(job, task)} can not be rescheduled: {reason}")
-    elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
+    elif task.deleted_by or ("rescheduling" in task.conditions and state.hosts[task.host].up):
         # on a host that does not answer, the request may be repeated with -f
         decision.answer.info(f"{_task_label(job, task)} is already being ended")
     else:
