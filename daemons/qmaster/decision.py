@@ -10,7 +10,6 @@ from datetime import UTC, tzinfo
 
 from msgspec import Struct, field
 
-from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
 from gridengine.usage.accounting import AccountingRecord
@@ -21,6 +20,16 @@ class Payload(Struct):
 
     script: bytes | None
     environment: dict[str, str]
+
+
+class Receipt(Struct, frozen=True):
+    """The key of an answer. `key`: the idempotency key of the request. `request`: a digest of the whole request; `part`: a digest
+    of the part that was carried out."""
+
+    user: str
+    key: str
+    request: bytes
+    part: bytes
 
 
 class World(Struct):

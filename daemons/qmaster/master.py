@@ -37,7 +37,8 @@ from daemons.qmaster.rules.rerun import tasks_of_lost_hosts
 from daemons.qmaster.rules.reservation_states import may_affect_reservations, next_healing, reservation_changes
 from daemons.qmaster.rules.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
-from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.transaction import Transaction
 from gridengine.protocols.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody
 from gridengine.protocols.orders import Orders

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.transaction import Transaction
 
 
 class WrittenBatch(NamedTuple):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.schedd.mirror import Mirror
 from gridengine.protocols.delivery import Start
 from gridengine.state.apply import load_state

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from gridengine.kinds import EVENT_TYPES, KIND
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.messages import about, set_loglevel
 
 _log = logging.getLogger(__name__)

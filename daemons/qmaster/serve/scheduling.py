@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.cycle_pacing import YOUNG_S, CyclePacing, Key
-from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.call_faults import describe_call_fault
 from gridengine.protocols.mirroring import Measures
 from gridengine.protocols.orders import decode_orders

@@ -10,7 +10,8 @@ from collections import OrderedDict
 from typing import Any
 
 import apsw
-from msgspec import Struct
+
+from daemons.qmaster.decision import Receipt
 
 SCHEMA = """
 create table if not exists answered(id integer primary key, time real, user text, key text, request blob, part blob,
@@ -22,16 +23,6 @@ MOST_OF_A_USER = 5000
 """Limit of keys of one user; the newest are kept: about 1 MB of memory."""
 AT_ONCE = 500
 """Number of answers that are written between two removals of old answers, and so the excess over the bounds."""
-
-
-class Receipt(Struct, frozen=True):
-    """The key of an answer. `key`: the idempotency key of the request. `request`: a digest of the whole request; `part`: a digest
-    of the part that was carried out."""
-
-    user: str
-    key: str
-    request: bytes
-    part: bytes
 
 
 class AnswerTable:

@@ -15,11 +15,8 @@ from typing import Any
 
 import apsw
 import msgspec
-from msgspec import Struct, field
 
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.notifications.held_slots import Held
-from daemons.qmaster.notifications.interventions import Intervention
 from daemons.qmaster.notifications.job_history import Line
 from daemons.qmaster.spooling import (
     accounting_table,
@@ -31,20 +28,20 @@ from daemons.qmaster.spooling import (
     spool_versions,
 )
 from daemons.qmaster.spooling.accounting_table import AccountingTable
-from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
+from daemons.qmaster.spooling.answer_table import AnswerTable
 from daemons.qmaster.spooling.ended_payloads import EndedPayloads
 from daemons.qmaster.spooling.history_table import HistoryTable, PendingTransaction
 from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, record_transaction
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from daemons.qmaster.transaction import Transaction
 from gridengine.state.affected import Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransitionError
 from gridengine.state.parts import Assembly, pack_state
 from gridengine.state.state import State
-from gridengine.usage.accounting import AccountingRecord
 from gridengine.values.units import INFINITY
 
 KEEP_JOURNAL = 20_000
@@ -65,35 +62,6 @@ create table if not exists reporting(id integer primary key autoincrement, line 
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
 """
-
-
-class Transaction(Struct):
-    """All changes of one request; written whole or not at all."""
-
-    revision: int
-    time: float
-    user: str
-    host: str
-    #: in order; the state after them is the state of the revision
-    events: list[AnyEvent]
-    #: new scripts and environments, by job number
-    payloads: dict[int, Payload] = field(default_factory=dict)
-    #: jobs that have ended
-    dropped: list[int] = field(default_factory=list)
-    #: (job id, task id, record) of each ended attempt
-    accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
-    #: lines for the reporting file
-    records: list[str] = field(default_factory=list)
-    #: slots that reservations hold from now on, or held until now
-    held: list[Held] = field(default_factory=list)
-    #: (kind, name, text before, text after) of configuration objects, JSON or ""
-    history: list[tuple[str, str, str, str]] = field(default_factory=list)
-    #: key under which the answer is stored, and the answer in JSON
-    answered: tuple[Receipt, bytes] | None = None
-    #: for notifications
-    affected: Affected = field(default_factory=Affected)
-    #: for the log
-    interventions: list[Intervention] = field(default_factory=list)
 
 
 class Spool:

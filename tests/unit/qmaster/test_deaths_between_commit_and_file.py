@@ -14,7 +14,8 @@ import pytest
 from daemons.qmaster.notifications.accounting import line
 from daemons.qmaster.spooling import followed_file, text_file
 from daemons.qmaster.spooling.followed_file import NOTE_S
-from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.transaction import Transaction
 from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 

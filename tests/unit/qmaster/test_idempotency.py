@@ -8,9 +8,10 @@ import apsw
 import msgspec
 import pytest
 
+from daemons.qmaster.decision import Receipt
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import answer_table
-from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
+from daemons.qmaster.spooling.answer_table import AnswerTable
 from daemons.runtime.idempotency import HEADER, MalformedKeyError, key_of
 from gridengine.protocols.gdi.requests import Answer, Caller
 from tests.harness import Cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daemons.qmaster.notifications.interventions import Intervention
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from gridengine.protocols.delivery import Inventory
 from gridengine.usage.failed import AFTER_JOB, ENFORCED, RESCHEDULED
 from gridengine.values.ranges import Ranges

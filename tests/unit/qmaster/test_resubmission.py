@@ -11,8 +11,8 @@ import pytest
 from daemons.qmaster.decide.jobs import resubmission
 from daemons.qmaster.decision import Payload
 from daemons.qmaster.spooling import ended_payloads
-from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.transaction import Transaction
 from gridengine.state.machines import job as machine
 from tests.harness import Cell
 

@@ -8,14 +8,16 @@ from pathlib import Path
 import apsw
 import pytest
 
+from daemons.qmaster.decision import Receipt
 from daemons.qmaster.shadow.replica import OutOfStepError, Replica
 from daemons.qmaster.spooling import spool_file, spool_versions
-from daemons.qmaster.spooling.answer_table import KEEP_S, Receipt
+from daemons.qmaster.spooling.answer_table import KEEP_S
 from daemons.qmaster.spooling.followed_file import NOTE_S
 from daemons.qmaster.spooling.history_table import AT_ONCE
 from daemons.qmaster.spooling.patches import MalformedFramesError, Patch, RecentPatches, decode_frames, encode_frames
-from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool, Transaction
+from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from daemons.qmaster.transaction import Transaction
 from gridengine.protocols.gdi.requests import Caller, decode_request
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State

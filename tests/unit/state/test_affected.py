@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from gridengine.state.affected import ROWS, Affected
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent

@@ -9,8 +9,9 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.transaction import Transaction
 from gridengine.state.apply import CHECKS, HANDLERS, apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant

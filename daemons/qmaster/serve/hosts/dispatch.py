@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Container
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.hosts.batches import Batches
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.backoff import Backoff
 from daemons.runtime.call_faults import describe_call_fault
 from daemons.runtime.log_once import LogOnce

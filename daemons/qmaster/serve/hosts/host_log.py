@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.messages import about
 from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from daemons.qmaster.decide import DECISIONS
 from daemons.qmaster.decide.jobs.submission import next_job_id
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, Receipt
 from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
@@ -42,7 +42,6 @@ from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams.sessions import Sessions
 from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
-from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine.errors import InvalidValueError

@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from daemons.qmaster.spooling.answer_table import Receipt
+from daemons.qmaster.decision import Receipt
 from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody
 
 _BYTES = 16

@@ -14,10 +14,10 @@ from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_request import with_payload
 from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
 from daemons.qmaster.decide.jobs.submission import next_job_id
+from daemons.qmaster.decision import Receipt
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
-from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
 #: carries out a changing request

@@ -18,7 +18,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.notifications.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from daemons.qmaster.serve.requests.gdi_server import send_lines
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Answer, Caller, KillEventClients

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests.gdi_server import send_lines
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import Caller, malformed

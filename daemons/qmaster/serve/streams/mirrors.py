@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests.gdi_server import send_lines
-from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.subscription import Subscription
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import Committed, Heartbeat, Line, Measures, NoMirror, WholeState
