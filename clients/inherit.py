@@ -7,7 +7,7 @@ import os
 import time
 
 from clients import gdi, program
-from clients.interactive import InteractiveSession
+from clients.interactive_session import InteractiveSession
 from clients.submission import ReadSubmission
 from clients.terminal import SignalledError, Terminal
 from gridengine.options.option import OptionError

@@ -252,10 +252,16 @@ def requests_for_jobs(name: str, bodies: "list[dict[str, Any]]") -> int:
         outcome = request(name, body)
         status = status or outcome
     if status:
-        from clients.ended_jobs import print_end_hints
-
         print_end_hints(target for body in bodies for target in body["targets"])
     return status
+
+
+def print_end_hints(targets: "Iterable[str]") -> None:
+    """Print a hint for each job named by number that has ended."""
+    from clients.ended_jobs import end_hints
+
+    for text in end_hints(targets):
+        hint(text)
 
 
 def report_misuse(name: str, text: str) -> int:

@@ -60,9 +60,7 @@ def qexplain(arguments: list[str]) -> int:
     for target in data["unknown"]:
         program.print_error(f'job "{target}" does not exist')
     if data["unknown"]:
-        from clients.ended_jobs import print_end_hints
-
-        print_end_hints(data["unknown"])
+        program.print_end_hints(data["unknown"])
     return 1 if data["unknown"] else 0
 
 

@@ -101,13 +101,11 @@ def _job_details(fields: "Fields") -> int:
     output.write(output.job_details(data, fields))
     if not output.FOR_PEOPLE or "reasons" in data or not data["unknown"]:
         return 0
-    from clients.ended_jobs import print_end_hints
-
     sys.stdout.flush()
     program.print_error("Following jobs do not exist: ")
     for target in data["unknown"]:
         program.print_error(target)
-    print_end_hints(data["unknown"])
+    program.print_end_hints(data["unknown"])
     return 0 if data["jobs"] else 1
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gridengine.placement.share_tree import ActiveNode, Path, ShareTree, weighted
-from gridengine.state.share_usage import ShareUsage, share_usage
+from gridengine.state.running_usage import share_usage
+from gridengine.state.share_usage import ShareUsage
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
 

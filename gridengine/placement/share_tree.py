@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gridengine.state.jobs import Job
-from gridengine.state.share_usage import ShareUsage, share_usage
+from gridengine.state.running_usage import share_usage
+from gridengine.state.share_usage import ShareUsage
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
 

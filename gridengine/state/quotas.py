@@ -8,17 +8,17 @@ Source: sge_resource_quota(5); RQ-2 … RQ-4, RQ-8 … RQ-10.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from gridengine.state.bookings import Booking, Bookings, Holder, bookings_of
+from gridengine.state.bookings import Amounts, Booking, Bookings, Holder, bookings_of
+from gridengine.state.configured.objects import UserSet
+from gridengine.state.configured.table import Table
+from gridengine.state.groups import HostGroups
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.syntax.rqs import SCOPES, Filter, Rule
 from gridengine.syntax.wildcard import compile_expression, is_pattern
 from gridengine.values.instance_name import queue_and_host
 from gridengine.values.units import parse_bool
-
-if TYPE_CHECKING:
-    from gridengine.state.state import State
 
 
 class Claimant(NamedTuple):
@@ -49,13 +49,25 @@ CandidateRules = list[tuple[int, Rule]]
 """Rules of one set, with their positions, that match a claimant in some instance, up to a rule that matches in every instance."""
 
 
+class QuotaSource(Protocol):
+    """The parts of the state that the sums of use depend on."""
+
+    jobs: dict[int, Job]
+    quota_rules: Table[tuple[Rule, ...]]
+    usersets: Table[UserSet]
+    groups: HostGroups
+
+    def kind(self, kind: str) -> dict[str, dict[str, str]]: ...
+    def amounts(self, resources: Mapping[str, str]) -> Amounts: ...
+
+
 class QuotaBook:
     """The enabled sets and the use under them.
 
     used: bookings by bucket; by_user: at least one rule has a filter of users.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: QuotaSource) -> None:
         self._state = state
         self.sets: list[QuotaSet] = []
         self.by_user = False

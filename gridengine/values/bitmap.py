@@ -6,10 +6,6 @@ alone, where progressions interleave. Must not import anything slow: clients loa
 
 from collections.abc import Iterable, Iterator
 
-TYPE_CHECKING = False  # as typing has it: clients pay for every import
-if TYPE_CHECKING:
-    from gridengine.values.ranges import Run
-
 _BITS_OF_BYTE = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 """Numbers of the bits of a byte that are set."""
 
@@ -116,7 +112,10 @@ class Bitmap:
         return Bitmap(self.start - below, bits)
 
 
-def bits_of(run: "Run") -> int:
+Run = range | Bitmap
+
+
+def bits_of(run: Run) -> int:
     """The bits of a run, from its first id on."""
     if isinstance(run, Bitmap):
         return run.bits

@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from gridengine.errors import InvalidValueError
-from gridengine.values.bitmap import Bitmap
-
-Run = range | Bitmap
+from gridengine.values.bitmap import Bitmap, Run
 
 #: upper end of an open slot range such as `4-`
 MAX_SLOTS = 9999999

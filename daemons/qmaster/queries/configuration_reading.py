@@ -18,7 +18,7 @@ from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import InvalidValueError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.requests import Answer, Caller
-from gridengine.state.share_usage import share_usage
+from gridengine.state.running_usage import share_usage
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
 from gridengine.syntax.overrides import Overrides

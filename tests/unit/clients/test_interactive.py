@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients import gdi
-from clients.interactive import InteractiveSession
+from clients.interactive_session import InteractiveSession
 from clients.remote_command import arguments
 from clients.terminal import Terminal
 from tests.harness import Cell

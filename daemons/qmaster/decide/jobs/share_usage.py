@@ -14,7 +14,7 @@ from gridengine.protocols.gdi.requests import Caller, ClearUsage
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Usage
 from gridengine.state.machines.usage import UsageCharged, UsageCleared
-from gridengine.state.share_usage import counted, is_kept, reserved_by, running_usage, takes_reserved
+from gridengine.state.running_usage import counted, is_kept, reserved_by, running_usage, takes_reserved
 from gridengine.state.state import State
 
 
