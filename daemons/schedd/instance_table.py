@@ -106,7 +106,7 @@ class InstanceTable:
             capacity = config_snapshot.capacities[of_instance]
             row = self.rows[name] = InstanceRow(of_instance, host, config, capacity, index)
             host.rows.append(row)
-            self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"
+            self.has_calendars = self.has_calendars or bool(config.calendar)
             if config.suspend_thresholds:
                 self.thresholds.append(name)
             thresholds = (config_snapshot.entry(threshold) for threshold in (*config.load_thresholds, *config.suspend_thresholds))

@@ -86,7 +86,7 @@ def elements(attribute: str, text: str) -> list[str]:
     """The elements of a list attribute: names, or values and names of pairs; [] for an attribute that is no list."""
     if attribute in PAIRED:
         return [part for name, value in split_pairs(text, value_required=False) for part in (name, value, f"{name}={value}")]
-    return split_names(text) if attribute in NAMED else []
+    return list(split_names(text)) if attribute in NAMED else []
 
 
 def _change_overrides(attribute: str, text: str, verb: str, value: str, identifier: str) -> str:

@@ -27,12 +27,11 @@ class CalendarWindows:
 
     def is_on_during(self, config: InstanceConfig, duration: float, start: float = 0.0) -> bool:
         """Whether an instance is on from `start` (epoch s, 0: now) for a run of `duration` seconds and the offset."""
-        calendar = config.text.get("calendar", "NONE")
-        if calendar.upper() == "NONE":
+        if not config.calendar:
             return True
         start = start or self.now
-        key = (calendar, start, duration)
+        key = (config.calendar, start, duration)
         if key not in self._known:
             end = start + min(duration + self.offset, FARTHEST_S)
-            self._known[key] = not closed_within(self.state, calendar, start, end, self.zone)
+            self._known[key] = not closed_within(self.state, config.calendar, start, end, self.zone)
         return self._known[key]

@@ -22,9 +22,9 @@ from gridengine.values.instance_name import queue_of
 EXCLUSIVE = "EXCL"
 
 QUEUE_ATTRIBUTES = (
-    *("qname", "hostname", "tmpdir", "seq_no", "rerun", "calendar"),
+    "qname", "hostname", "tmpdir", "seq_no", "rerun", "calendar",
     *(f"{kind}_{limit}" for limit in ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem") for kind in "sh"),
-    *("min_cpu_interval", "notify"),
+    "min_cpu_interval", "notify",
 )
 """Attributes of a queue that are resources. Source: complex(5), CX-21."""
 
@@ -119,10 +119,7 @@ class PlacementConfig:
     @classmethod
     def of(cls, state: State) -> PlacementConfig:
         """The cached snapshot of a state; with a thousand hosts making one costs more than most questions."""
-        found: PlacementConfig | None = state.config_cache.get(PlacementConfig)
-        if found is None:
-            found = state.config_cache[PlacementConfig] = cls(state)
-        return found
+        return state.derived(cls)
 
     def within(self, reservation: AdvanceReservation) -> PlacementConfig:
         """The cluster as a reservation sees it, with its share as capacities. Valid as long as this configuration."""

@@ -28,7 +28,7 @@ def calendar_opening(state: State, reasons: list[Reason], now: float, zone: tzin
     for reason in reasons:
         if reason.code != "calendar":
             return 0.0
-        changed = next_change(state.calendars[state.configs[reason.place].text["calendar"]], local)
+        changed = next_change(state.calendars[state.configs[reason.place].calendar], local)
         if changed is not None and changed[1] == ON:
             moments.append(changed[0].replace(tzinfo=zone).timestamp())
     return min(moments, default=0.0)

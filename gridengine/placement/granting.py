@@ -43,8 +43,8 @@ Sets = frozenset[str]
 def as_job(reservation: AdvanceReservation) -> Job:
     """A job with the same requests, as input for the rules of placement."""
     return Job(
-        0,
-        *(reservation.name, reservation.owner, 0, reservation.group, 0, reservation.submit_time),
+        id=0, name=reservation.name, owner=reservation.owner, uid=0, group=reservation.group, gid=0,
+        submit_time=reservation.submit_time,
         hard=reservation.hard,
         hard_queues=reservation.hard_queues,
         master_queues=reservation.master_queues if reservation.pe or reservation.allocation_rule else (),
@@ -240,8 +240,7 @@ class Granting:
         """AR-37."""
         closed = self._closed.get(id(capacity))
         if closed is None:
-            calendar = config.text.get("calendar", "NONE")
-            closed = closed_within(self.state, calendar, self.start, self.end, self.zone)
+            closed = closed_within(self.state, config.calendar, self.start, self.end, self.zone)
             self._closed[id(capacity)] = closed
         return Reason("calendar", name, other="disabled" if closed == OFF else "suspended") if closed else None
 

@@ -126,7 +126,7 @@ class Verifier:
         config = self.state.configs[name]
         if self._windows is None or self._windows.is_on_during(config, request.duration):
             return None
-        return Reason("off_time", name, other=config.text["calendar"])
+        return Reason("off_time", name, other=config.calendar)
 
     def _obstacle(self, name: str) -> Reason | None:
         """Return the reason why an instance is closed for all jobs; cached."""

@@ -10,8 +10,9 @@ import msgspec
 
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.groups import HostGroups
-from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config, names
+from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config
 from gridengine.state.state import State, UnreconciledChanges
+from gridengine.syntax.lists import split_names
 from gridengine.values.instance_name import host_of
 
 _EVERY: frozenset[str] | None = None
@@ -41,7 +42,7 @@ def _groups(state: State) -> HostGroups:
     """Members of every host group: the listed members and the hosts that match its rule (HG-12)."""
     members = {}
     for name, text in state.kind("host_group").items():
-        members[name] = (*names(text["hostlist"]), *state.rule_members.get(name, ()))
+        members[name] = (*split_names(text["hostlist"]), *state.rule_members.get(name, ()))
     return HostGroups(members)
 
 
@@ -58,7 +59,7 @@ def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
     if text is None:
         state.queues.pop(queue, None)
     else:
-        hosts = state.groups.flatten(names(text["hostlist"]))
+        hosts = state.groups.flatten(split_names(text["hostlist"]))
         _resolve(state, queue, hosts, _affected_hosts(state, queue, text), moved)
     listed = {f"{queue}@{host}" for host in hosts}
     for name in sorted(present - listed):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from gridengine.state.configured.execution import Execution, read_execution
+from gridengine.syntax.lists import none_as_null, split_names, split_pairs
 from gridengine.syntax.subordinate import SubordinateList, parse_subordinates
 from gridengine.values.units import parse_bool
 
@@ -35,6 +36,8 @@ class InstanceConfig(Struct, frozen=True):
     projects: tuple[str, ...]
     xprojects: tuple[str, ...]
     owner_list: tuple[str, ...]
+    #: name of a calendar, "" for none
+    calendar: str
     rerun: bool
     execution: Execution
     subordinates: SubordinateList
@@ -80,17 +83,6 @@ class QueueInstance(Struct, omit_defaults=True):
         return self.suspended or self.subordinated or self.calendar_suspended
 
 
-def names(value: str) -> tuple[str, ...]:
-    """A list attribute as names, separated by blanks or commas; NONE is empty."""
-    found = value.replace(",", " ").split()
-    return () if [name.upper() for name in found] == ["NONE"] else tuple(found)
-
-
-def settings(value: str) -> dict[str, str]:
-    """A `name=value,…` attribute as a dict in order; a bare name gets "" (user_lists are `names`)."""
-    return {name: setting for name, _, setting in (item.partition("=") for item in names(value))}
-
-
 def compile_config(text: dict[str, str]) -> InstanceConfig:
     """Typed view of resolved attribute texts. The texts were validated at the gate (`gridengine.config`)."""
     qtype = text["qtype"].upper().replace(",", " ").split()
@@ -100,16 +92,17 @@ def compile_config(text: dict[str, str]) -> InstanceConfig:
         seq_no=int(text["seq_no"]),
         batch="BATCH" in qtype,
         interactive="INTERACTIVE" in qtype,
-        pe_list=frozenset(names(text["pe_list"])),
-        ckpt_list=frozenset(names(text["ckpt_list"])),
-        complex_values=settings(text["complex_values"]),
-        load_thresholds=settings(text["load_thresholds"]),
-        suspend_thresholds=settings(text["suspend_thresholds"]),
-        user_lists=names(text["user_lists"]),
-        xuser_lists=names(text["xuser_lists"]),
-        projects=names(text["projects"]),
-        xprojects=names(text["xprojects"]),
-        owner_list=names(text["owner_list"]),
+        pe_list=frozenset(split_names(text["pe_list"])),
+        ckpt_list=frozenset(split_names(text["ckpt_list"])),
+        complex_values=dict(split_pairs(text["complex_values"])),
+        load_thresholds=dict(split_pairs(text["load_thresholds"])),
+        suspend_thresholds=dict(split_pairs(text["suspend_thresholds"])),
+        user_lists=split_names(text["user_lists"]),
+        xuser_lists=split_names(text["xuser_lists"]),
+        projects=split_names(text["projects"]),
+        xprojects=split_names(text["xprojects"]),
+        owner_list=split_names(text["owner_list"]),
+        calendar=none_as_null(text["calendar"]) or "",
         rerun=parse_bool(text["rerun"]),
         execution=read_execution(text),
         subordinates=parse_subordinates(text["subordinate_list"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -46,6 +46,7 @@ from gridengine.state.slaves import SlaveTask
 from gridengine.values.task_key import SlaveKey
 
 Attributes = dict[str, str]
+T = TypeVar("T")
 
 
 class Snapshot(Struct, omit_defaults=True):
@@ -91,8 +92,7 @@ class State:
     (the same by instance), `reniced` (tasks with a nice value of their own), `dependents` (job -> jobs that wait for it),
     `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts for which its
     load sensors may have reported values). Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (the
-    scheduler's reservations for pending jobs). `config_cache`: values that readers derive from the configuration alone, by
-    class; cleared by each change of it.
+    scheduler's reservations for pending jobs).
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
@@ -127,7 +127,7 @@ class State:
         self.host_rules = Table(self.objects, "host_group", read_host_rule)
         self.quota_rules = Table(self.objects, "resource_quota", read_quota_rules)
         self.share_trees = Table(self.objects, "share_tree", read_share_tree)
-        self.config_cache: dict[Any, Any] = {}
+        self._derived: dict[Any, Any] = {}
         self.queues: dict[str, ResolvableQueue] = {}
         self.groups = HostGroups({})
         self.configs: dict[str, InstanceConfig] = {}
@@ -186,6 +186,17 @@ class State:
         if self._scheduler is None:
             self._scheduler = SchedulerConfiguration.of(self.kind("scheduler").get("", {}))
         return self._scheduler
+
+    def derived(self, make: Callable[[State], T]) -> T:
+        """The value that `make` derives from the configuration alone, made again after each change of the configuration."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
+        return found
+
+    def forget_derived(self) -> None:
+        """Invalidate all derived values: the configuration has changed."""
+        self._derived.clear()
 
     def per_job(self, name: str) -> bool:
         """Whether a complex is a consumable that is booked once for each job (JOB)."""
@@ -263,7 +274,7 @@ class State:
         made.queues, made.configs, made.ambiguous = dict(self.queues), dict(self.configs), dict(self.ambiguous)
         made.superiors = {host: set(names) for host, names in self.superiors.items()}
         made.instances_of = {queue: set(names) for queue, names in self.instances_of.items()}
-        made._configurations, made.config_cache, made.unreconciled = dict(self._configurations), {}, UnreconciledChanges()
+        made._configurations, made._derived, made.unreconciled = dict(self._configurations), {}, UnreconciledChanges()
         for name, table in vars(self).items():
             if isinstance(table, Table):
                 setattr(made, name, table.branch(made.objects))

@@ -75,11 +75,11 @@ def check_host_identifier(text: str) -> str:
     return check_group_name(text) if text.startswith("@") else check_host_name(text)
 
 
-def split_names(text: str) -> list[str]:
-    """The names of a list divided by blanks or commas, in order, without repetitions; [] for NONE."""
+def split_names(text: str) -> tuple[str, ...]:
+    """The names of a list divided by blanks or commas, in order, without repetitions; () for NONE."""
     if is_none(text):
-        return []
-    return list(dict.fromkeys(text.replace(",", " ").split()))
+        return ()
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
 
 
 def join_names(names: "Iterable[str]", separator: str = " ") -> str:

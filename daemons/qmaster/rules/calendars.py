@@ -28,10 +28,10 @@ def all_calendar_changes(state: State, now: float, zone: tzinfo) -> list[AnyEven
 
 def _changes(state: State, instances: Iterable[str], now: float, zone: tzinfo) -> list[AnyEvent]:
     local = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
-    in_force: dict[str, str] = {"NONE": ""}
+    in_force = {"": ""}
     changed: dict[tuple[bool, bool], list[str]] = {}
     for name in instances:
-        calendar = state.configs[name].text["calendar"]
+        calendar = state.configs[name].calendar
         if calendar not in in_force:
             entries = state.calendars.get(calendar)
             in_force[calendar] = state_at(entries, local) if entries is not None else ""

@@ -15,8 +15,7 @@ from msgspec.structs import fields
 
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import InvalidValueError
-from gridengine.state.queues import names
-from gridengine.syntax.lists import none_as_null
+from gridengine.syntax.lists import none_as_null, split_names
 from gridengine.values.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
@@ -212,7 +211,7 @@ class HostConfiguration(Struct, frozen=True):
         text = {**_predefined(), **given}
         enforce_user = text["enforce_user"].lower()
         values: dict[str, Any] = {
-            **{name: names(text[name]) for name in _LISTS},
+            **{name: split_names(text[name]) for name in _LISTS},
             **{name: parse_bool(text[name]) for name in _FLAGS},
             **{name: int(text[name] or 0) for name in _COUNTS},
             **{name: none_as_null(text[name]) for name in _COMMANDS},
@@ -229,7 +228,7 @@ class HostConfiguration(Struct, frozen=True):
             default_project=none_as_null(text["auto_user_default_project"]) or "",
             shell_start_mode=none_as_null(text["shell_start_mode"].lower()),
             jsv_url=none_as_null(text["jsv_url"]) or "",
-            jsv_allowed_mod=frozenset(names(text["jsv_allowed_mod"])),
+            jsv_allowed_mod=frozenset(split_names(text["jsv_allowed_mod"])),
             qmaster_params=QmasterParameters.of(text["qmaster_params"]),
             execd_params=ExecdParameters.of(text["execd_params"]),
             reporting_params=ReportingParameters.of(text["reporting_params"]),

@@ -9,11 +9,10 @@ from functools import cache
 
 from msgspec import Struct
 
-from gridengine.state.queues import names, settings
 from gridengine.syntax import object_file
 from gridengine.syntax.calendar import Calendar, parse_calendar
 from gridengine.syntax.host_rule import HostRule
-from gridengine.syntax.lists import is_none, none_as_null
+from gridengine.syntax.lists import is_none, none_as_null, split_names, split_pairs
 from gridengine.syntax.rqs import Rule, parse_rule
 from gridengine.syntax.share_tree import Node, parse_share_tree
 from gridengine.values.units import parse_bool
@@ -145,8 +144,8 @@ def read_pe(name: str, text: dict[str, str]) -> ParallelEnvironment:
     return ParallelEnvironment(
         name,
         int(text["slots"]),
-        names(text["user_lists"]),
-        names(text["xuser_lists"]),
+        split_names(text["user_lists"]),
+        split_names(text["xuser_lists"]),
         text["allocation_rule"],
         parse_bool(text["control_slaves"]),
         parse_bool(text["job_is_first_task"]),
@@ -162,13 +161,13 @@ def read_exec_host(name: str, text: dict[str, str]) -> ExecHost:
     """An exec host, or `global`."""
     return ExecHost(
         name,
-        settings(text["complex_values"]),
-        settings(text["load_scaling"]),
-        names(text["user_lists"]),
-        names(text["xuser_lists"]),
-        names(text["projects"]),
-        names(text["xprojects"]),
-        names(text["report_variables"]),
+        dict(split_pairs(text["complex_values"])),
+        dict(split_pairs(text["load_scaling"])),
+        split_names(text["user_lists"]),
+        split_names(text["xuser_lists"]),
+        split_names(text["projects"]),
+        split_names(text["xprojects"]),
+        split_names(text["report_variables"]),
     )
 
 
@@ -176,7 +175,7 @@ def read_userset(name: str, text: dict[str, str]) -> UserSet:
     """An access list or department."""
     text = {**_predefined("userset"), **text}
     return UserSet(
-        name, names(text["type"]), frozenset(names(text["entries"])), int(text["oticket"]), int(text["fshare"])
+        name, split_names(text["type"]), frozenset(split_names(text["entries"])), int(text["oticket"]), int(text["fshare"])
     )
 
 
@@ -210,7 +209,7 @@ def read_user(name: str, text: dict[str, str]) -> User:
 def read_project(name: str, text: dict[str, str]) -> Project:
     """A project, as `read_user`."""
     text = {**_predefined("project"), **text}
-    return Project(int(text["oticket"]), int(text["fshare"]), names(text["acl"]), names(text["xacl"]))
+    return Project(int(text["oticket"]), int(text["fshare"]), split_names(text["acl"]), split_names(text["xacl"]))
 
 
 def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:

@@ -16,8 +16,7 @@ from msgspec import Struct
 from gridengine.config.attribute_types import Check
 from gridengine.config.scheduler import PARAMETERS, USAGE_TYPES, Scheduler
 from gridengine.errors import InvalidValueError
-from gridengine.state.queues import settings
-from gridengine.syntax.lists import is_none
+from gridengine.syntax.lists import is_none, split_pairs
 from gridengine.values.ranges import Ranges
 from gridengine.values.units import INFINITY, parse_bool, parse_time
 
@@ -81,13 +80,13 @@ class SchedulerConfiguration(Struct, frozen=True):
             schedule_interval_s=_seconds(text["schedule_interval"]),
             maxujobs=int(text["maxujobs"]),
             by_seq_no=text["queue_sort_method"].lower() == "seqno",
-            job_load_adjustments=settings(text["job_load_adjustments"]),
+            job_load_adjustments=dict(split_pairs(text["job_load_adjustments"])),
             load_adjustment_decay_time_s=_seconds(text["load_adjustment_decay_time"]),
             load_formula=text["load_formula"],
             explained=_explained(text["schedd_job_info"]),
             reprioritize_interval_s=_seconds(text["reprioritize_interval"]),
             half_lives_s=_half_lives(text["halftime"], text["halflife_decay_list"]),
-            usage_weights={kind: float(weight) for kind, weight in settings(text["usage_weight_list"]).items()},
+            usage_weights={kind: float(weight) for kind, weight in split_pairs(text["usage_weight_list"])},
             share_override_tickets=parse_bool(text["share_override_tickets"]),
             share_functional_shares=parse_bool(text["share_functional_shares"]),
             report_pjob_tickets=parse_bool(text["report_pjob_tickets"]),

@@ -99,7 +99,7 @@ def _reconcile(state: State) -> None:
     reconcile_instances(state, unreconciled)
     if unreconciled.quotas or unreconciled.groups:
         state.quotas.rebuild()
-    state.config_cache.clear()
+    state.forget_derived()
 
 
 HANDLERS: Handlers = {

@@ -39,8 +39,8 @@ def test_group_and_host_names() -> None:
 
 @pytest.mark.statement("CQ-5")
 def test_lists_of_names_and_pairs() -> None:
-    assert split_names("a,b  c , d") == ["a", "b", "c", "d"]
-    assert split_names("none") == []
+    assert split_names("a,b  c , d") == ("a", "b", "c", "d")
+    assert split_names("none") == ()
     assert split_pairs("slots=4, mem_free=4G  a=b") == [("slots", "4"), ("mem_free", "4G"), ("a", "b")]
     assert join_pairs([]) == "NONE" and join_pairs([("a", "1"), ("b", "")]) == "a=1,b"
     for text in ("a", "a=", "=1", "a=1=2", "a=1,a=2"):

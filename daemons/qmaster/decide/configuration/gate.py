@@ -19,8 +19,8 @@ from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.requests import ConfigureObject
-from gridengine.state.queues import names
 from gridengine.state.state import State
+from gridengine.syntax.lists import split_names
 
 
 def parse_object(
@@ -79,7 +79,7 @@ def add_missing_hosts(proposal: Proposal) -> None:
         return
     groups = proposal.host_groups()
     template = KINDS["exec_host"].template().attributes()
-    listed = {name for text in proposal.kind("cluster_queue").values() for name in names(text["hostlist"])}
+    listed = {name for text in proposal.kind("cluster_queue").values() for name in split_names(text["hostlist"])}
     for host in groups.flatten(sorted(listed)):
         if not proposal.has("exec_host", host):
             proposal.set_attributes("exec_host", host, _host(template, host))

@@ -14,8 +14,8 @@ from gridengine.kinds import KIND
 from gridengine.state.events import AnyEvent
 from gridengine.state.groups import HostGroups
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
-from gridengine.state.queues import names
 from gridengine.state.state import State
+from gridengine.syntax.lists import split_names
 
 Attributes = dict[str, str]
 Reference = tuple[str, str]
@@ -79,7 +79,7 @@ class Proposal:
             return self.state.groups
         rules = self.state.rule_members
         members = self.kind("host_group").items()
-        return HostGroups({name: (*names(text["hostlist"]), *rules.get(name, ())) for name, text in members})
+        return HostGroups({name: (*split_names(text["hostlist"]), *rules.get(name, ())) for name, text in members})
 
     def sets(self) -> Iterator[tuple[str, str, Attributes]]:
         """(kind, name, attributes) of each added or changed object."""

@@ -22,8 +22,8 @@ from gridengine.errors import ConfigError
 from gridengine.jsv.conversation import verifier_path
 from gridengine.kinds import KIND, title
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.queues import names
 from gridengine.state.state import State
+from gridengine.syntax.lists import split_names
 
 PROTECTED = {"manager": "root", "operator": "root"}
 #: nodes of the share tree have names alone (user(5), project(5); O)
@@ -77,7 +77,7 @@ def _missing_references(proposal: Proposal, kind: str, name: str, world: World) 
 
 def _cycle(proposal: Proposal, name: str) -> Iterator[str]:
     """HG-3."""
-    members = {group: names(text["hostlist"]) for group, text in proposal.kind("host_group").items()}
+    members = {group: split_names(text["hostlist"]) for group, text in proposal.kind("host_group").items()}
     if path := find_cycle(members, name):
         yield f'denied: host group "{name}" would contain itself: {" in ".join(reversed(path))}'
 
@@ -88,7 +88,7 @@ def _check_slot_trees(proposal: Proposal) -> None:
     if not any("slots=" in text["subordinate_list"] for text in queues.values()):
         return
     groups = proposal.host_groups()
-    hosts = {name: groups.flatten(names(text["hostlist"])) for name, text in queues.items()}
+    hosts = {name: groups.flatten(split_names(text["hostlist"])) for name, text in queues.items()}
     resolvable = {name: ResolvableQueue(text) for name, text in queues.items()}
     alike = {
         tuple(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.groups import HostGroups
-from gridengine.state.queues import names
+from gridengine.syntax.lists import split_names
 from gridengine.syntax.overrides import Overrides
 
 _SHOWN_HOSTS = 5
@@ -42,7 +42,7 @@ class Detached(Struct, frozen=True):
 def find_detached(queue: str, attributes: Mapping[str, str], groups: HostGroups) -> list[Detached]:
     """The detached settings of one queue, in print order."""
     settings: list[Detached] = []
-    hosts = set(groups.flatten(names(attributes["hostlist"])))
+    hosts = set(groups.flatten(split_names(attributes["hostlist"])))
     for attribute, text in attributes.items():
         if "[" not in text:
             continue
@@ -78,7 +78,7 @@ def _ambiguous(proposal: Proposal, queue: str, attributes: Mapping[str, str], gr
     """One line with the hosts for each attribute and set of groups between which it is newly ambiguous."""
     resolvable = ResolvableQueue(attributes)
     conflicts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for host in groups.flatten(names(attributes["hostlist"])):
+    for host in groups.flatten(split_names(attributes["hostlist"])):
         _, ambiguous = resolvable.resolve(host, groups.groups_of(host))
         known = proposal.state.ambiguous.get(f"{queue}@{host}", ())
         for conflict in ambiguous:

@@ -38,7 +38,7 @@ def _change_list(proposal: Proposal, decision: Decision, name: str, request: Cha
             answer.error(f'access list "{name}" doesn\'t exist')
             return
         attributes = KINDS["userset"].template(name).attributes()
-    entries = split_names(attributes["entries"])
+    entries = list(split_names(attributes["entries"]))
     before = list(entries)
     for user in request.users:
         if adding and user in entries:

@@ -36,7 +36,7 @@ NEVER = frozenset(("verify", "now", "latest", "find", "rule"))
 _FIELD = {"now": "immediate"}
 _NOUNS = {
     **{field.name: field.noun for field in FIELD_NAMES if field.noun},
-    **{"name": "name", "allowed": "user list", "denied": "user list", "granted": "slots", "hard_errors": "error behaviour"},
+    "name": "name", "allowed": "user list", "denied": "user list", "granted": "slots", "hard_errors": "error behaviour",
 }
 """The names of the fields of a reservation in messages."""
 _FOLLOWING = frozenset(("resources", "granted_pe"))

@@ -67,7 +67,7 @@ def _concerned(
     numbers = {number for host in hosts for number in index.slots(host_holder(host))}
     for name, holders in index.of_instance.items():
         config = after.configs.get(name)
-        if config is not None and (config is not state.configs.get(name) or config.text["calendar"] in calendars):
+        if config is not None and (config is not state.configs.get(name) or config.calendar in calendars):
             numbers |= holders
     pes, groups = of_kind.get("parallel_environment", set()), "host_group" in of_kind
     return [
