@@ -40,9 +40,9 @@ def fill(spool: Path, count: int) -> None:
     table = AccountingTable(db)
     usual = dict.fromkeys(FIELDS, "0") | {
         **dict.fromkeys(("project", "granted_pe", "category", "pe_taskid"), "NONE"),
-        **{"qname": "all.q", "group": "users", "account": "sge", "department": "defaultdepartment"},
-        **{"ru_utime": "0.005161", "ru_stime": "0.002799", "ru_maxrss": "4980.000000", "cpu": "0.007960"},
-        **{"ru_minflt": "474", "ru_nvcsw": "10", "ru_nivcsw": "20", "maxvmem": "3661824.000000", "slots": "1"},
+        "qname": "all.q", "group": "users", "account": "sge", "department": "defaultdepartment",
+        "ru_utime": "0.005161", "ru_stime": "0.002799", "ru_maxrss": "4980.000000", "cpu": "0.007960",
+        "ru_minflt": "474", "ru_nvcsw": "10", "ru_nivcsw": "20", "maxvmem": "3661824.000000", "slots": "1",
     }
     begin = int(time.time()) - _PERIOD_S
 

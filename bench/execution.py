@@ -107,7 +107,7 @@ async def rate(host: ExecHost, jobs: int) -> dict[str, float]:
     after = (time.process_time(), cpu_s(pid), ended_children_cpu_s(pid))
     parts = [(now - then) / jobs * 1000 for then, now in zip(before, after, strict=True)]
     return {
-        **{"jobs_per_s": jobs / seconds, "cpu_ms_per_job": sum(parts)},
+        "jobs_per_s": jobs / seconds, "cpu_ms_per_job": sum(parts),
         **dict(zip(("ms_of_execd", "ms_of_launcher", "ms_of_shepherds"), parts, strict=True)),
     }
 
@@ -132,7 +132,7 @@ async def watching(host: ExecHost, sleepers: int) -> dict[str, float]:
     await host.tasks.end_all(60)
     await host.until_ended(numbers)
     return {
-        **{"shepherd_uss_mb": memory, "shepherd_cpu_s": idle, "watching_percent": sum(parts)},
+        "shepherd_uss_mb": memory, "shepherd_cpu_s": idle, "watching_percent": sum(parts),
         **dict(zip(("of_execd", "of_launcher", "of_shepherds"), parts, strict=True)),
     }
 

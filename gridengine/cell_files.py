@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 HOST_FILES = (
-    *("act_qmaster", "shadow_masters", "bootstrap", "host_aliases", "cell_id", "cluster_name"),
-    *("sge_request", "sge_qstat", "sge_aliases", "sge_qquota", "sge_qrstat", "sge_ar_request", "qtask"),
+    "act_qmaster", "shadow_masters", "bootstrap", "host_aliases", "cell_id", "cluster_name",
+    "sge_request", "sge_qstat", "sge_aliases", "sge_qquota", "sge_qrstat", "sge_ar_request", "qtask",
 )
 """Names of the files in `common/` that every host needs and the qmaster owns (adr/0173), never certificates or keys."""
 

@@ -38,8 +38,8 @@ _MEMORY = ("data", "stack", "rss", "vmem")
 _LEAST = {"cpu": 2, "fsize": 15 * 2**10, "data": 10 * 2**20, "stack": 2**20, "rss": 10 * 2**20, "vmem": 10 * 2**20}
 # The same for methods that run as the owner: seconds of processor time, and bytes.
 _LEAST_OF_METHODS = {
-    **{"cpu": 600, "fsize": 2**30, "core": 0},
-    **{"data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16},
+    "cpu": 600, "fsize": 2**30, "core": 0,
+    "data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16,
 }
 # Limits that do not affect a process of root with its capabilities.
 _NOT_FELT_BY_ROOT = ("maxproc", "memorylocked", "locks", "core", "rss")

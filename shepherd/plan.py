@@ -18,8 +18,8 @@ from shepherd.outcome import BEFORE, IN
 # interfaces of checkpoint(5) whose restart_command replaces the job script
 _RESTARTED_BY_COMMAND = ("hibernator", "cpr")
 _LATER_METHODS = (
-    *("pe_stop", "epilog", "suspend_method", "resume_method", "terminate_method"),
-    *("ckpt_command", "migr_command", "clean_command"),
+    "pe_stop", "epilog", "suspend_method", "resume_method", "terminate_method",
+    "ckpt_command", "migr_command", "clean_command",
 )
 PREPARATION = "preparation"  # `Contain` and `MakeDirectory`, as a name in `needs` of other steps
 

@@ -226,8 +226,8 @@ class SessionProcess:
             self._connection.close()
             self._connection = None
         return {
-            **{"client": self._client, "received": self._inbox.count, "first": first},
-            **{"terminal": self._streams.terminal, "daemon": self._daemon},
+            "client": self._client, "received": self._inbox.count, "first": first,
+            "terminal": self._streams.terminal, "daemon": self._daemon,
         }
 
     def _notify_superseded(self, connection: socket.socket) -> None:

@@ -30,8 +30,8 @@ from tests.default_cell import default_objects
 
 NOW = 1_800_000_000.0
 LOAD = {
-    **{"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.400000", "np_load_avg": "0.100000"},
-    **{"mem_free": "8000.000000M", "mem_total": "16000.000000M"},
+    "arch": "lx-amd64", "num_proc": "4", "load_avg": "0.400000", "np_load_avg": "0.100000",
+    "mem_free": "8000.000000M", "mem_total": "16000.000000M",
 }
 
 

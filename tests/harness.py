@@ -83,7 +83,7 @@ class Cell:
             self._spool(),
             self.directory / "accounting",
             lambda: World(
-                *(self.now, resolve, MASTER, "root"),
+                self.now, resolve, MASTER, "root",
                 steady=self.steady,
                 is_program=lambda path: path not in self.missing_programs,
             ),

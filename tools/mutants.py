@@ -31,9 +31,9 @@ from tools.swapped import runs_when_called, swap
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (
-    *("gridengine/placement/*.py", "daemons/qmaster/decide/*/*.py", "daemons/qmaster/rules/reservation*.py"),
+    "gridengine/placement/*.py", "daemons/qmaster/decide/*/*.py", "daemons/qmaster/rules/reservation*.py",
     *(f"daemons/qmaster/rules/{name}.py" for name in ("ends", "task_ends", "failures", "rerun", "host_faults")),
-    *("daemons/schedd/*.py", "shepherd/*.py"),
+    "daemons/schedd/*.py", "shepherd/*.py",
 )
 TESTS = ("tests/unit", "tests/property", "tests/simulation")
 LAST_RESORT = {"shepherd": "tests/integration/shepherd"}

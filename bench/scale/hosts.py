@@ -19,13 +19,13 @@ from gridengine.protocols.delivery import Acknowledgement, Batch, Ended, Invento
 from gridengine.values.task_key import TaskKey
 
 _STEADY = {
-    **{"arch": "lx-amd64", "num_proc": "8", "m_socket": "1", "m_core": "8", "m_thread": "8", "m_topology": "SCCCCCCCC"},
-    **{"m_topology_inuse": "SCCCCCCCC", "mem_total": "16000.000000M", "virtual_total": "16000.000000M"},
+    "arch": "lx-amd64", "num_proc": "8", "m_socket": "1", "m_core": "8", "m_thread": "8", "m_topology": "SCCCCCCCC",
+    "m_topology_inuse": "SCCCCCCCC", "mem_total": "16000.000000M", "virtual_total": "16000.000000M",
     "swap_total": "0.000000M",
 }
 _CHANGING = (
-    *("load_short", "load_medium", "load_long", "load_avg", "np_load_short", "np_load_medium", "np_load_long", "np_load_avg"),
-    *("cpu", "mem_free", "mem_used", "virtual_free", "virtual_used"),
+    "load_short", "load_medium", "load_long", "load_avg", "np_load_short", "np_load_medium", "np_load_long", "np_load_avg",
+    "cpu", "mem_free", "mem_used", "virtual_free", "virtual_used",
 )
 """Values that every report of a host that is used has anew."""
 

@@ -70,8 +70,8 @@ class SimulatedCell:
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = (await reader.readline()).decode().strip()
         handlers: dict[str, Handler] = {
-            **{"report": self.service.reports, "stop": self._stop, "busy": self._busy},
-            **{"fill": self._fill, "snapshot": self._snapshot},
+            "report": self.service.reports, "stop": self._stop, "busy": self._busy,
+            "fill": self._fill, "snapshot": self._snapshot,
         }
         link = self._links[name] = Link(reader, writer, handlers)
         await link.run()
@@ -106,8 +106,8 @@ class SimulatedCell:
         state = self.master.state
         running = sum(len(tasks) for tasks in state.tasks_on.values())
         return {
-            **{"jobs": len(state.jobs), "running": running, "revision": state.revision, "prioritised": len(state.priorities)},
-            **{"cycles": sum(self.service._measures.cycle.counts), "cycle_s": self.service._measures.cycle.seconds},
+            "jobs": len(state.jobs), "running": running, "revision": state.revision, "prioritised": len(state.priorities),
+            "cycles": sum(self.service._measures.cycle.counts), "cycle_s": self.service._measures.cycle.seconds,
             "up": sum(host.up for host in state.hosts.values()),
         }
 

@@ -30,8 +30,8 @@ def spec(directory: Path, number: int, head: str) -> dict[str, Any]:
     path = directory / f"n{number}"
     path.mkdir()
     return {
-        **{"directory": str(path), "address": "127.0.0.1", "name": f"n{number}", "resources": {f"host-n{number}": 1.0}},
-        **{"head": head, "port": first, "node_manager": first + 1, "object_manager": first + 2},
+        "directory": str(path), "address": "127.0.0.1", "name": f"n{number}", "resources": {f"host-n{number}": 1.0},
+        "head": head, "port": first, "node_manager": first + 1, "object_manager": first + 2,
         "workers": list(range(first + 3, first + 10)),
     }
 

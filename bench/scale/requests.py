@@ -24,9 +24,9 @@ Figures = dict[str, Any]
 def job(number: int) -> dict[str, Any]:
     """A submission as qsub would send it."""
     return {
-        **{"name": f"job_{number % CATEGORIES}", "script_file": "/home/alice/bin/solve", "binary": True, "args": [LASTING_S]},
-        **{"cwd": "/home/alice/work", "submit_cwd": "/home/alice/work", "home": "/home/alice", "login_shell": "/bin/bash"},
-        **{"submit_path": "/usr/local/bin:/usr/bin:/bin", "hard": [f"h_rt={3600 + number % CATEGORIES}"]},
+        "name": f"job_{number % CATEGORIES}", "script_file": "/home/alice/bin/solve", "binary": True, "args": [LASTING_S],
+        "cwd": "/home/alice/work", "submit_cwd": "/home/alice/work", "home": "/home/alice", "login_shell": "/bin/bash",
+        "submit_path": "/usr/local/bin:/usr/bin:/bin", "hard": [f"h_rt={3600 + number % CATEGORIES}"],
         "environment": {"SGE_O_HOME": "/home/alice", "SGE_O_LOGNAME": "alice", "SGE_O_PATH": "/usr/bin:/bin"},
     }
 

@@ -121,8 +121,8 @@ def _sections(seen: Seen, order: str) -> Iterator[Section]:
     yield Section(("HOST", "STATE", "SLOTS", "LOAD", "CPUS", "MEMORY", "SWAP"), _hosts(seen, order))
     queues = [
         (
-            *(each["name"], f"{each['used']}/{each['resv']}/{each['total']}", str(each["available"])),
-            *(_number(each["load"]), _closed(each)),
+            each["name"], f"{each['used']}/{each['resv']}/{each['total']}", str(each["available"]),
+            _number(each["load"]), _closed(each),
         )
         for each in seen.status.get("cluster_queues", [])
     ]
@@ -131,8 +131,8 @@ def _sections(seen: Seen, order: str) -> Iterator[Section]:
     yield Section(("USER", "RUNNING", "WAITING"), owners)
     reservations = [
         (
-            *(f"{each['id']} {each['name']}".strip(), each["owner"], each["state"]),
-            *(str(sum(slots for _, slots in each["granted"])), _moment(each["start_time"]), _moment(each["end_time"])),
+            f"{each['id']} {each['name']}".strip(), each["owner"], each["state"],
+            str(sum(slots for _, slots in each["granted"])), _moment(each["start_time"]), _moment(each["end_time"]),
         )
         for each in seen.status.get("reservations", {}).get("reservations", [])
     ]
@@ -154,8 +154,8 @@ def _hosts(seen: Seen, order: str) -> list[Row]:
         used = sum(one["used"] for one in own)
         by = {"n": 0.0, "l": -float(load or 0), "s": -float(used)}[order]
         row = (
-            *(each["name"], state_codes, f"{used}/{sum(one['total'] for one in own)}", _number(load)),
-            *("-" if cpus is None else f"{cpus:.0f}", _part(memory_used, memory), _part(swap_used, swap)),
+            each["name"], state_codes, f"{used}/{sum(one['total'] for one in own)}", _number(load),
+            "-" if cpus is None else f"{cpus:.0f}", _part(memory_used, memory), _part(swap_used, swap),
         )
         found.append((not set(state_codes) & set("uE"), by, each["name"], row))
     return [row for *_, row in sorted(found)]

@@ -182,7 +182,7 @@ def unsubmitted_job_text(request: "Detail") -> str:
     numbers = dict.fromkeys("submit_time deadline start_after priority job_share override_tickets task_concurrency ar".split(), 0)
     environment = request.get("environment", {})
     job: Detail = {
-        **{**empty, **texts, **flags, **numbers, "context": {}, "rerun": None},
+        **empty, **texts, **flags, **numbers, "context": {}, "rerun": None,
         **request,
         "id": "unassigned",
         "name": default_name(request),

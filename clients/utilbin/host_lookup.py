@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 FORMS = ("-name", "-aname", "-all")
 _CAUSES = {
-    **{_socket.EAI_NONAME: "HOST_NOT_FOUND", _socket.EAI_AGAIN: "TRY_AGAIN"},
-    **{_socket.EAI_FAIL: "NO_RECOVERY", _socket.EAI_NODATA: "NO_DATA"},
-    **{1: "HOST_NOT_FOUND", 2: "TRY_AGAIN", 3: "NO_RECOVERY", 4: "NO_DATA"},
+    _socket.EAI_NONAME: "HOST_NOT_FOUND", _socket.EAI_AGAIN: "TRY_AGAIN",
+    _socket.EAI_FAIL: "NO_RECOVERY", _socket.EAI_NODATA: "NO_DATA",
+    1: "HOST_NOT_FOUND", 2: "TRY_AGAIN", 3: "NO_RECOVERY", 4: "NO_DATA",
 }
 
 

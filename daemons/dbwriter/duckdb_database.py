@@ -26,8 +26,8 @@ _MIB = 2**20
 _MEMORY = "1GB"
 #: a forked process has no threads; the last two settings prevent automatic checkpoints
 _SETTINGS: dict[str, Any] = {
-    **{"memory_limit": _MEMORY, "threads": 1, "async_threads": 0},
-    **{"checkpoint_threshold": "1TB", "auto_checkpoint_skip_wal_threshold": 2**62},
+    "memory_limit": _MEMORY, "threads": 1, "async_threads": 0,
+    "checkpoint_threshold": "1TB", "auto_checkpoint_skip_wal_threshold": 2**62,
 }
 #: log size from which an idle database writes its log into the file; and from which new queries wait for that
 _CHECKPOINT_LOG_BYTES, _MAX_LOG_BYTES = 16 * _MIB, 256 * _MIB

@@ -143,8 +143,8 @@ class Loader:
         if number is None:
             number = self._job_ids[key] = self._add(
                 "sge_job",
-                *(key.job, key.task, key.pe_task, facts.name, facts.group, facts.owner, facts.account, facts.priority),
-                *(key.submitted, facts.project, facts.department),
+                key.job, key.task, key.pe_task, facts.name, facts.group, facts.owner, facts.account, facts.priority,
+                key.submitted, facts.project, facts.department,
             )
             self._parent_id("sge_user", facts.owner)
             self._parent_id("sge_group", facts.group)
@@ -204,7 +204,7 @@ class Loader:
                 self._add(
                     "sge_ar_log",
                     self._reservation_id(fact.key),
-                    *(fact.time, fact.event, fact.state, fact.host, fact.message),
+                    fact.time, fact.event, fact.state, fact.host, fact.message,
                 )
             case records.ReservationUsage():
                 self._add("sge_ar_usage", self._reservation_id(fact.key), fact.time, fact.queue, fact.host, fact.slots)

@@ -75,8 +75,8 @@ def _grant_access(path: Path, uid: int) -> None:
     undefined_id, read_execute = 0xFFFFFFFF, 5
     owner, user, group, mask, others = 0x01, 0x02, 0x04, 0x10, 0x20
     entries = (
-        *((owner, read_execute, undefined_id), (user, read_execute, uid), (group, 0, undefined_id)),
-        *((mask, read_execute, undefined_id), (others, 0, undefined_id)),
+        (owner, read_execute, undefined_id), (user, read_execute, uid), (group, 0, undefined_id),
+        (mask, read_execute, undefined_id), (others, 0, undefined_id),
     )
     listed = b"".join(struct.pack("<HHI", *entry) for entry in entries)
     os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + listed)

@@ -28,7 +28,7 @@ from daemons.runtime.ray_node import head_spec, ray_environment
 
 NAMESPACE = "gridengine"
 KEPT: dict[str, Any] = {
-    **{"namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True, "num_cpus": 0},
+    "namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True, "num_cpus": 0,
     "max_restarts": -1,
     "max_task_retries": 0,
 }

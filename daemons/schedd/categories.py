@@ -44,8 +44,8 @@ class Category:
     """
 
     __slots__ = (
-        *("instance_table", "config_snapshot", "request", "candidate_heap", "is_blocked", "urgency", "reserves"),
-        *("_shared", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas"),
+        "instance_table", "config_snapshot", "request", "candidate_heap", "is_blocked", "urgency", "reserves",
+        "_shared", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas",
     )
 
     def __init__(

@@ -40,9 +40,9 @@ MAX_BODY = 2**24
 """Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
-    *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
-    *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES),
-    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES),
+    *overview.PAGES, *jobs.PAGES, *reservations.PAGES,
+    *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
+    *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]
 """All pages, in the order of the lookup of an address."""
 
@@ -53,8 +53,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
-        *(jobs, altering, hosts, instances, submitting, reservations),
-        *(complexes, configuration, policies, history, accounting),
+        jobs, altering, hosts, instances, submitting, reservations,
+        complexes, configuration, policies, history, accounting,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

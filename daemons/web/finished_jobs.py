@@ -171,9 +171,9 @@ def _finished_task(record: AccountingRecord) -> FinishedTask:
 
 def _origin_fields(record: AccountingRecord) -> dict[str, Any]:
     return {
-        **{"name": record.job_name, "owner": record.owner, "group": record.group, "submit_time": float(record.submission_time)},
-        **{"requested": _text(record.category), "pe": _text(record.granted_pe), "project": _text(record.project)},
-        **{"department": _text(record.department), "account": record.account, "notes": record.notes},
+        "name": record.job_name, "owner": record.owner, "group": record.group, "submit_time": float(record.submission_time),
+        "requested": _text(record.category), "pe": _text(record.granted_pe), "project": _text(record.project),
+        "department": _text(record.department), "account": record.account, "notes": record.notes,
         "ar": record.arid if record.arid != "0" else "",
     }
 

@@ -256,7 +256,8 @@ def _group(state_codes: str) -> str:
 def _row(row: Any) -> JobRow:
     places = tuple(grant[INSTANCE] for grant in row[GRANTS])
     return JobRow(
-        *(row[ID], str(row[TASKS]), row[PRIORITY], row[NAME], row[OWNER], row[STATE_CODES], row[TIME], places, row[SLOTS])
+        id=row[ID], tasks=str(row[TASKS]), priority=row[PRIORITY], name=row[NAME], owner=row[OWNER],
+        state=row[STATE_CODES], time=row[TIME], places=places, slots=row[SLOTS],
     )
 
 

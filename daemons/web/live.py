@@ -68,8 +68,8 @@ class Live:
             raise web.HTTPNotFound(text="There is no such page.\n")
         page, parts = page_match
         visit = Visit(
-            *(request.app[WEB], caller_of(request), request.get(CSRF, "")),
-            *(str(address), parts, MultiDict(address.query)),
+            shared=request.app[WEB], caller=caller_of(request), csrf=request.get(CSRF, ""),
+            here=str(address), parts=parts, query=MultiDict(address.query),
         )
         events = EventStream(request)
         stream = _OpenPage(page, request[IS_LOGGED_IN])

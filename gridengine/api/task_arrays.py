@@ -112,7 +112,7 @@ class TaskArrays:
             call_files.write_calls(directory, rows, self._options.most_bytes, SHIFT_S)
             submitted = await self._cell.submit(
                 self._options.python,
-                *("-P", worker.__file__, str(directory)),
+                "-P", worker.__file__, str(directory),
                 binary=True,
                 **{"name": batch[0].name, "cwd": directory, "stdout": directory / "$TASK_ID.log", **self._options.job},
                 merge=True,

@@ -93,8 +93,8 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
 }
 #: settings of 8.1.9 that have no meaning here and may stand in a file
 _EARLIER = (
-    *("spooling_lib", "spooling_params", "binary_path", "listener_threads", "worker_threads", "scheduler_threads"),
-    *("jvm_threads", "event_master_threads", "gdi_threads", "pop_execd_timeout"),
+    "spooling_lib", "spooling_params", "binary_path", "listener_threads", "worker_threads", "scheduler_threads",
+    "jvm_threads", "event_master_threads", "gdi_threads", "pop_execd_timeout",
 )
 
 

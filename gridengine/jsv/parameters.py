@@ -41,7 +41,7 @@ _EMPTY_VALUES: "dict[str, tuple[str, Any]]" = {
     **{name: (field, []) for name, field in (LISTS | PATHS).items()},
     **{name: (field, 0.0) for name, field in DATES.items()},
     **dict.fromkeys(_CHECKPOINT, ("checkpoint_when", "")),
-    **{"w": ("verify", "n"), "A": ("account", "sge"), "ac": ("context", {}), "h": ("holds", "")},
+    "w": ("verify", "n"), "A": ("account", "sge"), "ac": ("context", {}), "h": ("holds", ""),
 }
 _FLAGS = {"l_hard": "-l", "l_soft": "-l", "q_hard": "-q", "q_soft": "-q", **dict.fromkeys(_CHECKPOINT, "-c")}
 

@@ -43,7 +43,7 @@ DEBUG_OPTIONS: tuple[Option, ...] = (
 STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-cb", "", "qstat qhost", fold.flag, "with_binding", "show core binding and topology (they are shown anyway)"),
     Option(
-        *("-explain", "a|A|c|d|E", "qstat", fold.codes("aAcdE", "reason"), "explain"),
+        "-explain", "a|A|c|d|E", "qstat", fold.codes("aAcdE", "reason"), "explain",
         "reasons of these queue states (u needs none: the host is unreachable)",
     ),
     Option("-ext", "", "qstat", fold.flag, "ext", "show tickets, project, department and usage"),

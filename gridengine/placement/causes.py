@@ -23,8 +23,8 @@ from gridengine.values.instance_name import host_of
 from gridengine.values.units import format_moment
 
 KINDS = (
-    *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
-    *("away", "load", "quota", "calendar", "kept", "queue", "busy"),
+    "error", "hold", "dependency", "start_time", "reservation", "limit", "never",
+    "away", "load", "quota", "calendar", "kept", "queue", "busy",
 )
 """Kinds of causes, the longest lasting first. `never`: no queue instance would accept the job even in an empty cluster;
 `away`: hosts are unreachable; `load`: no host reports such values now."""
@@ -32,8 +32,8 @@ Asker = Literal["operator", "owner", "other"]
 """The user of the request: only actions that they may take are advised."""
 _QUEUE_STATES = frozenset(
     (
-        *("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned"),
-        *("overloaded", "suspend_alarm"),
+        "disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned",
+        "overloaded", "suspend_alarm",
     )
 )
 EXAMPLES = 5

@@ -130,10 +130,9 @@ def read_record(directory: Path, number: str) -> JoinRecord | None:
     try:
         known = json.loads((directory / f"{number}.json").read_text())
         return JoinRecord(
-            *(number, str(known["digest"]), float(known["until"]), tuple(known["hosts"])),
-            tuple(JoinedHost(str(host), str(key), float(at)) for host, key, at in known["joined"]),
-            dict(known["placing"]),
-            int(known["most"]),
+            number=number, digest=str(known["digest"]), until=float(known["until"]), hosts=tuple(known["hosts"]),
+            joined=tuple(JoinedHost(str(host), str(key), float(at)) for host, key, at in known["joined"]),
+            placing=dict(known["placing"]), most=int(known["most"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -27,8 +27,8 @@ TREE_ATTRIBUTES = ("id", "name", "type", "shares", "childnodes")
 QUOTA_ATTRIBUTES = ("name", "description", "enabled", "limit")
 _COMPLEX_WIDTHS = (16, 7, 6, 2, 8, 7, 5, 4)
 _COMPLEX_TITLES = (
-    *("#name              ", "shortcut  ", "type     ", "relop"),
-    *("requestable", "consumable", "default ", "urgency "),
+    "#name              ", "shortcut  ", "type     ", "relop",
+    "requestable", "consumable", "default ", "urgency ",
 )
 """Titles over columns of these widths; a longer value widens title and column. Source: O."""
 _COMPLEX_FOOTER = "# >#< starts a comment but comments are not saved across edits --------\n"

@@ -59,13 +59,13 @@ GOOD: dict[str, list[Any]] = {
 }
 """Values that a field may well have, so that many requests are accepted and go far."""
 WORDS = [
-    *("", " ", "a", "job", "*", "?", "[", "[a-", "\\", "!", "|", "a|b", "(", "((a)", "1", "0", "-1", "1-", "1.1",),
-    *("1.", "1-5:2", "all.q", "all.q@h1", "@allhosts", "*@@all*", "alice", "root", "@users", "$user", "!alice",),
-    *("h1", "nosuch", "global", "template", "a=1", "=", "a=", "=1", "h_rt=INFINITY", "h_rt=1e30", "mem_free=-1",),
-    *("slots=3", "NONE", "none", "TRUE", "4G", "0x10", "1e400", "nan", "inf", "99999999999999999999", "a,b", ",",),
-    *(",,", "a b", "/", "/tmp", "../x", "\xe4", "\u4e2d", "\U0001f600", "a:b", "%s", "{}", "2026-01-01", "0:10:0",),
-    *("::", ":", "9" * 30, "\u0663", "\xb2", "1\u0663", "- 1", "+5", "1_000", "a" * 300, "*a" * 200, "?" * 100,),
-    *("FREQ=DAILY",),
+    "", " ", "a", "job", "*", "?", "[", "[a-", "\\", "!", "|", "a|b", "(", "((a)", "1", "0", "-1", "1-", "1.1",
+    "1.", "1-5:2", "all.q", "all.q@h1", "@allhosts", "*@@all*", "alice", "root", "@users", "$user", "!alice",
+    "h1", "nosuch", "global", "template", "a=1", "=", "a=", "=1", "h_rt=INFINITY", "h_rt=1e30", "mem_free=-1",
+    "slots=3", "NONE", "none", "TRUE", "4G", "0x10", "1e400", "nan", "inf", "99999999999999999999", "a,b", ",",
+    ",,", "a b", "/", "/tmp", "../x", "\xe4", "\u4e2d", "\U0001f600", "a:b", "%s", "{}", "2026-01-01", "0:10:0",
+    "::", ":", "9" * 30, "\u0663", "\xb2", "1\u0663", "- 1", "+5", "1_000", "a" * 300, "*a" * 200, "?" * 100,
+    "FREQ=DAILY",
 ]
 GARBAGE = ["\0", "\x1b[2J", "\n", "\r\n", "\u2028", "\x9b", "\u202e", "a\0b", "\x7f", "\ufffe"]
 SCALARS = [None, True, False, -1, 0, 2**31, 2**63, 2**64, -(2**70), 1.5, -0.0, 1e308, "", "x", [], {}, [[]], [None], {"": None}]

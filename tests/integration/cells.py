@@ -138,12 +138,12 @@ class DemoCell:
         }
         qmaster_port, ray_port, ray_ports = cell_ports(32)
         self.must(
-            *("gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots)),
-            *("--load-thresholds", "NONE", "--no-arco", *(("--admin-user", admin_user) if admin_user else ())),
-            *("--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}"),
-            *("--alias", f"{self.host}=127.0.0.21"),
-            *("--qmaster-port", str(qmaster_port), "--ray-port", str(ray_port), "--ray-ports", ray_ports),
-            *("--run-dir", str(self.place / "run"), "--spool-dir", str(self.place / "spool")),
+            "gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots),
+            "--load-thresholds", "NONE", "--no-arco", *(("--admin-user", admin_user) if admin_user else ()),
+            "--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}",
+            "--alias", f"{self.host}=127.0.0.21",
+            "--qmaster-port", str(qmaster_port), "--ray-port", str(ray_port), "--ray-ports", ray_ports,
+            "--run-dir", str(self.place / "run"), "--spool-dir", str(self.place / "spool"),
         )
 
     @property

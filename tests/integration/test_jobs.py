@@ -90,8 +90,8 @@ def test_exit_status_arguments_and_output_files(demo_cell: DemoCell) -> None:
 @pytest.mark.statement("AJ-1", "SO-36", "EN-1")
 def test_an_array_has_an_output_and_a_record_per_task(demo_cell: DemoCell) -> None:
     done = demo_cell.command(
-        *("qsub", "-sync", "y", "-t", "2-6:2", "-b", "y", "-N", "arr", "-cwd", "-j", "y"),
-        *("sh", "-c", "echo $SGE_TASK_ID/$SGE_TASK_LAST; test $SGE_TASK_ID != 4"),
+        "qsub", "-sync", "y", "-t", "2-6:2", "-b", "y", "-N", "arr", "-cwd", "-j", "y",
+        "sh", "-c", "echo $SGE_TASK_ID/$SGE_TASK_LAST; test $SGE_TASK_ID != 4",
     )
     assert done.returncode == 1
     job = done.stdout.split()[2].partition(".")[0]
@@ -105,7 +105,7 @@ def test_an_array_has_an_output_and_a_record_per_task(demo_cell: DemoCell) -> No
 def test_a_parallel_job_has_its_slots_and_a_hostfile(demo_cell: DemoCell) -> None:
     job = submit(
         demo_cell,
-        *("-sync", "y", "-pe", "smp", "3", "-b", "y", "-N", "par", "-cwd", "-j", "y"),
+        "-sync", "y", "-pe", "smp", "3", "-b", "y", "-N", "par", "-cwd", "-j", "y",
         "sh",
         "-c",
         "cat $PE_HOSTFILE; echo $NSLOTS",

@@ -112,7 +112,7 @@ def test_the_cable_shows_no_script_no_variable_and_no_token(testbed_cell: Testbe
         eventually("the host is back", lambda: hosts_ready(cell.on(cell.master, "qstat", "-f").stdout) == set(cell.hosts))
         for lines in (texts[:1], texts):
             done = cell.as_user(
-                *("alice", "t1", "qsub", "-sync", "y", "-l", "h=t1", "-v", f"PASSWORD={password}", "-o", "/dev/null"),
+                "alice", "t1", "qsub", "-sync", "y", "-l", "h=t1", "-v", f"PASSWORD={password}", "-o", "/dev/null",
                 input="\n".join(["#!/bin/sh", *lines, 'test -n "$PASSWORD"', ""]),
                 stdin=None,
             )

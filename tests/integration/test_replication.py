@@ -92,8 +92,8 @@ def test_acknowledged_changes_are_on_the_shadows(tmp_path: Path) -> None:
             voters.append(list(in_sync))
 
         replication = Replication(
-            *(cell.master, cell.patches, MASTER, lambda: [MASTER, *SHADOWS], "one", shadows.post, agree),
-            *(lambda: True, tmp_path / "master" / "authority"),
+            cell.master, cell.patches, MASTER, lambda: [MASTER, *SHADOWS], "one", shadows.post, agree,
+            lambda: True, tmp_path / "master" / "authority",
         )
         service = Service(cell.master, IdleCallbacks(), replication)
         for name in SHADOWS:

@@ -78,8 +78,8 @@ def records(number: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.statement(
-    *("AR-53", "AR-54", "AR-57", "AR-58", "AR-59", "AR-60", "AR-61", "AR-66", "AR-96", "AR-104"),
-    *("AR-117", "AR-119", "AR-121", "AR-122", "AR-123", "AR-124"),
+    "AR-53", "AR-54", "AR-57", "AR-58", "AR-59", "AR-60", "AR-61", "AR-66", "AR-96", "AR-104",
+    "AR-117", "AR-119", "AR-121", "AR-122", "AR-123", "AR-124",
 )
 def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
     testbed_cell: TestbedCell, letters: Path

@@ -11,8 +11,8 @@ from tests.integration.cells import eventually
 def test_a_user_runs_a_job_from_an_exec_host_on_another(testbed_cell):
     for host in ("t2", "t3"):
         done = testbed_cell.as_user(
-            *("alice", "t1", "qsub", "-sync", "y", "-terse", "-l", f"h={host}"),
-            *("-b", "y", "-j", "y", "-o", "/var/tmp", "hostname"),
+            "alice", "t1", "qsub", "-sync", "y", "-terse", "-l", f"h={host}",
+            "-b", "y", "-j", "y", "-o", "/var/tmp", "hostname",
         )
         assert done.returncode == 0, done.stderr
         job = done.stdout.split()[0]

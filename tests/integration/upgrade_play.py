@@ -58,7 +58,7 @@ class Play:
             self.jobs[name] = done.stdout.strip().partition(".")[0]
         echo = "while read line; do echo got $line; done; exit 6"
         self._session = self._cell.start_as(
-            *("alice", self._from, "qrsh", "-now", "n", "-N", _SESSION, "-l", f"h={hosts[1]}", echo)
+            "alice", self._from, "qrsh", "-now", "n", "-N", _SESSION, "-l", f"h={hosts[1]}", echo
         )
         assert self._echoed() == b"got 0\n"
         # the master task of the parallel job waits for its slave

@@ -26,8 +26,8 @@ APART = frozenset("-@ -C -b -clear -help -jsv -sync -t -terse -verify -w".split(
 #: what changes a job in another way than it makes one
 OF_NEW_JOBS = frozenset("-ac -dc -sc -h -hold_jid -hold_jid_ad -hold_jid_ok -hold_jid_fail -u -ot".split())
 SOUND = (
-    *("y", "no", "5", "-7", "1-4:2", "all.q,b.q@h", "h_rt=1:0:0,a=lx-*", "h:/tmp/a,/b", "/tmp/x y", "K=v,L", "a@b", "be"),
-    *("12242359", "a b", "linear:2", "pe", "striding:1:2", "-x", "sx"),
+    "y", "no", "5", "-7", "1-4:2", "all.q,b.q@h", "h_rt=1:0:0,a=lx-*", "h:/tmp/a,/b", "/tmp/x y", "K=v,L", "a@b", "be",
+    "12242359", "a b", "linear:2", "pe", "striding:1:2", "-x", "sx",
 )
 ODD = st.one_of(st.sampled_from(SOUND), st.text(st.characters(codec="utf-8", exclude_characters="'#\n\r\0"), max_size=12))
 

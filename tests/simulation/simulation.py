@@ -73,7 +73,7 @@ class Simulation:
         """Raises Breach; `step` says when."""
         (self._place / "spool.db").write_bytes(first_spool())
         self.master = SimulatedMaster(
-            *(self._place, HOSTS, self.loop, self.network, self.dice),
+            self._place, HOSTS, self.loop, self.network, self.dice,
             lambda: self.clock() + self._set_by,
             self.rules.master_began,
             self._master_died,

@@ -8,7 +8,7 @@ from pathlib import Path
 _HERE = Path(__file__).parents[2]
 #: what executes a file whose name somebody configured or typed goes through `gridengine.files.executables`; these run our own
 _OWN_PROGRAMS = (
-    *("gridengine/files/executables.py", "clients/admin/", "daemons/runtime/reexec.py", "daemons/runtime/children.py"),
+    "gridengine/files/executables.py", "clients/admin/", "daemons/runtime/reexec.py", "daemons/runtime/children.py",
     "shepherd/spawning.py",
 )
 _CALLS = {"execv", "execve", "execvp", "execvpe", "execl", "execlp", "spawnv", "spawnvp", "posix_spawn", "posix_spawnp", "Popen"}

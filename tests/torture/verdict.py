@@ -216,8 +216,8 @@ def left_over(e: Evidence) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[str]], ...] = (
-    *(lost, invented, once, agreement, explained, overlap, dependencies, licences, slots, windows, holds, deletions),
-    *(alterations, configuration, sessions, slave_tasks, tracebacks, left_over),
+    lost, invented, once, agreement, explained, overlap, dependencies, licences, slots, windows, holds, deletions,
+    alterations, configuration, sessions, slave_tasks, tracebacks, left_over,
 )
 
 

@@ -14,30 +14,24 @@ from gridengine.jsv.parameters import corrected, parameters
 from gridengine.protocols.gdi.requests import Submit
 
 FULL: dict[str, Any] = {
-    **{"name": "jtest", "script_file": "sleep", "args": ["10", "a b", "it's"], "binary": True, "account": "acct"},
-    **{
-        "hard": ["h_rt=100", "mem_free=1M"],
+    "name": "jtest", "script_file": "sleep", "args": ["10", "a b", "it's"], "binary": True, "account": "acct",
+    "hard": ["h_rt=100", "mem_free=1M"],
         "soft": ["arch=lx-amd64"],
         "hard_queues": ["all.q", "*@g1"],
         "no_shell": True,
-    },
-    **{"pe": "smp", "pe_range": "2-4,8", "tasks": "2-8:2", "task_concurrency": 3, "context": {"a": "1", "b": ""}},
-    **{
-        "binding": "set linear:2:1,0",
+    "pe": "smp", "pe_range": "2-4,8", "tasks": "2-8:2", "task_concurrency": 3, "context": {"a": "1", "b": ""},
+    "binding": "set linear:2:1,0",
         "checkpoint_when": "sx",
         "cwd": "/home/alice",
         "stderr": [["g1", "/e"], ["", "/f"]],
-    },
-    **{"stdout": [["", "/o"]], "merge": True, "hold_jid": ["1", "abc"], "job_share": 7, "mail_options": "be"},
-    **{
-        "mail_list": ["a@b", "c"],
+    "stdout": [["", "/o"]], "merge": True, "hold_jid": ["1", "abc"], "job_share": 7, "mail_options": "be",
+    "mail_list": ["a@b", "c"],
         "master_queues": ["all.q"],
         "notify": True,
         "priority": -3,
         "rerun": True,
         "reserve": True,
-    },
-    **{"shells": [["", "/bin/sh"]], "holds": "u", "environment": {"A": "1", "B": "x\ny", "SGE_O_HOME": "/"}},
+    "shells": [["", "/bin/sh"]], "holds": "u", "environment": {"A": "1", "B": "x\ny", "SGE_O_HOME": "/"},
     "environment_names": ["A", "B"],
 }
 LINES = """\
@@ -110,8 +104,8 @@ def test_dates_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("p", "high"), ("j", "maybe"), ("USER", "root"), ("nosuch", "1"), ("a", "soon")),
-        *(("m", "x"), ("N", "a/b"), ("w", "x"), ("c_interval", "soon"), ("js", "-1"), ("l_hard", "=1")),
+        ("p", "high"), ("j", "maybe"), ("USER", "root"), ("nosuch", "1"), ("a", "soon"),
+        ("m", "x"), ("N", "a/b"), ("w", "x"), ("c_interval", "soon"), ("js", "-1"), ("l_hard", "=1"),
     ],
 )
 def test_bad_corrections_name_the_parameter(name: str, value: str) -> None:

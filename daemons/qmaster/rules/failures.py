@@ -54,7 +54,7 @@ _JOBS_CODES = (
     failed.NO_SHELL,
     failed.CHANGING_DIRECTORY,
     failed.APPLICATION_ERROR,
-    *(29, 31, 32, 33, 34, 35),
+    29, 31, 32, 33, 34, 35,
 )
 _QUEUES_CODES = (
     failed.BEFORE_CONFIG,

@@ -67,7 +67,7 @@ class QmasterActor:
         self._cell = read_cell({"SGE_ROOT": root, "SGE_CELL": cell_name})
         self._host = self._cell.own_name()
         open_messages(
-            *(self._cell.qmaster_spool_dir / "messages", "worker", self._host), component="qmaster", as_json=self._cell.json_log
+            self._cell.qmaster_spool_dir / "messages", "worker", self._host, component="qmaster", as_json=self._cell.json_log
         )
         self._ray_address = ray_address
         self._session_id = session
@@ -154,8 +154,8 @@ class QmasterActor:
         join_requests = JoinRequests(authority, cell.environment(), self._keys_replaced, root_only=is_root)
         members_only, joining = keys.server_context(callers_need_keys=True), keys.joining_context()
         await self._service.start(
-            *(cell.gdi_socket, self._host, key_of, cell.address(self._host), cell.qmaster_port),
-            *(lambda: joining if join_requests.has_open_token() else members_only, cell.limits, join_requests),
+            cell.gdi_socket, self._host, key_of, address=cell.address(self._host), port=cell.qmaster_port, limits=cell.limits,
+            tls=lambda: joining if join_requests.has_open_token() else members_only, join_requests=join_requests,
         )
         self._watch = self._loop.create_task(self._watch_nodes())
 

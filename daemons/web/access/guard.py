@@ -112,7 +112,7 @@ class Guard:
             return _refusal(request, 401, "log in first: gridengine web --login prints a link, --token a token for programs")
         response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
         response.set_cookie(
-            *(NEXT, quote(request.path_qs)), httponly=True, samesite="Lax", path="/login", secure=self.tls, max_age=_NEXT_COOKIE_S
+            NEXT, quote(request.path_qs), httponly=True, samesite="Lax", path="/login", secure=self.tls, max_age=_NEXT_COOKIE_S
         )
         return response
 

@@ -65,7 +65,7 @@ class Access:
         response = web.Response(status=303, headers={hdrs.LOCATION: page_after_login(request)})
         response.del_cookie(NEXT, path="/login")
         response.set_cookie(
-            *(COOKIE, secret), httponly=True, samesite="Strict", path="/", secure=self._guard.tls, max_age=int(LONGEST_S)
+            COOKIE, secret, httponly=True, samesite="Strict", path="/", secure=self._guard.tls, max_age=int(LONGEST_S)
         )
         return response
 
@@ -125,6 +125,6 @@ def _invalid_link_page(request: web.Request) -> web.Response:
 
 def _login_page(request: web.Request, user: str = "", fault: str = "", status: int = 200) -> web.Response:
     shown = templates().get_template("login.html").render(
-        *(), cell=request.app[WEB].cell.name, user=user, fault=fault, here=request.path_qs, minutes=agreed.LINK_MINUTES
+        cell=request.app[WEB].cell.name, user=user, fault=fault, here=request.path_qs, minutes=agreed.LINK_MINUTES
     )
     return web.Response(text=shown, status=status, content_type="text/html")

@@ -48,7 +48,7 @@ def refused(answer: Answer, is_single: bool) -> web.Response:
 
 
 _TITLES = {
-    **{400: "malformed request", 401: "not logged in", 403: "permission denied", 404: "not found", 405: "no such method"},
-    **{409: "conflict", 412: "changed meanwhile", 413: "too large", 422: "not possible", 428: "If-Match is required"},
-    **{503: "the qmaster does not respond", 504: "a host does not respond"},
+    400: "malformed request", 401: "not logged in", 403: "permission denied", 404: "not found", 405: "no such method",
+    409: "conflict", 412: "changed meanwhile", 413: "too large", 422: "not possible", 428: "If-Match is required",
+    503: "the qmaster does not respond", 504: "a host does not respond",
 }

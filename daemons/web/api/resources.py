@@ -116,12 +116,12 @@ def _job_action(action: str, summary: str, request: str, body: Body, key: str = 
 def _instance_action(action: str, summary: str) -> Resource:
     body = {"action": action, "what": "queue"}
     return Resource(
-        "POST", f"/instances/{{id}}/{action}", "change_states", summary, lambda call: {**body, "targets": _target(call)}
+        "POST", f"/instances/{{id}}/{action}", "change_states", summary, body=lambda call: {**body, "targets": _target(call)}
     )
 
 
 _SELECT = {
-    **{"queues": "queue expressions", "requests": "name=value of -l", "pe": "parallel environments", "access": "users"},
+    "queues": "queue expressions", "requests": "name=value of -l", "pe": "parallel environments", "access": "users",
     "states": "state codes",
 }
 _STATE = {"action": "", "what": "job"}
@@ -129,30 +129,29 @@ _STATE = {"action": "", "what": "job"}
 RESOURCES: tuple[Resource, ...] = (
     Resource("POST", "/jobs", "submit", "Submit a job.", _given, takes="submit"),
     Resource(
-        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j; for a finished job its outcome and usage."),
-        *(_status("job_detail", jobs=_target), _first(_part("job_detail", "jobs"))),
+        "GET", "/jobs/{id}", "status", "All about a job, as qstat -j; for a finished job its outcome and usage.",
+        body=_status("job_detail", jobs=_target), pick=_first(_part("job_detail", "jobs")),
     ),
     Resource(
-        *("PATCH", "/jobs/{id}", "alter_jobs", "Change a job, as qalter: the submission fields to change."),
-        *(lambda call: {"targets": _target(call), "changes": _given(call)},),
-        takes="submit",
+        "PATCH", "/jobs/{id}", "alter_jobs", "Change a job, as qalter: the submission fields to change.",
+        body=lambda call: {"targets": _target(call), "changes": _given(call)}, takes="submit",
     ),
     Resource(
-        *("DELETE", "/jobs/{id}", "delete_jobs", "Delete a job, or tasks of it (ID.TASKS), as qdel."),
-        *(lambda call: {"targets": _target(call), "force": call.query.get("force") == "true"},),
+        "DELETE", "/jobs/{id}", "delete_jobs", "Delete a job, or tasks of it (ID.TASKS), as qdel.",
+        body=lambda call: {"targets": _target(call), "force": call.query.get("force") == "true"},
         query={"force": "true: also if its host does not answer"},
     ),
     Resource(
-        *("GET", "/jobs/{id}/explanation", "explain_job", "Pending reason of a job and the smallest helpful change (qexplain)."),
-        *(lambda call: {"jobs": _target(call)}, _first(lambda data, call: data["jobs"])),
+        "GET", "/jobs/{id}/explanation", "explain_job", "Pending reason of a job and the smallest helpful change (qexplain).",
+        body=lambda call: {"jobs": _target(call)}, pick=_first(lambda data, call: data["jobs"]),
     ),
     Resource(
-        *("GET", "/jobs/{id}/story", "job_story", "Event log of a job, also of a job that is gone."),
-        *(lambda call: {"jobs": [_number(call)]}, _first(lambda data, call: data["jobs"])),
+        "GET", "/jobs/{id}/story", "job_story", "Event log of a job, also of a job that is gone.",
+        body=lambda call: {"jobs": [_number(call)]}, pick=_first(lambda data, call: data["jobs"]),
     ),
     Resource(
-        *("GET", "/jobs/{id}/output", "job_output", "The end of a task's output, for its owner only."),
-        _output,
+        "GET", "/jobs/{id}/output", "job_output", "The end of a task's output, for its owner only.",
+        body=_output,
         query={"task": "default: the first running task", "stream": "stdout (default) or stderr", "bytes": "1 to 65536"},
     ),
     _job_action("hold", "Put a user hold on a job.", "hold_jobs", {"holds": "u"}),
@@ -163,76 +162,67 @@ RESOURCES: tuple[Resource, ...] = (
     _job_action("clear", "Take the error state off a job.", "change_states", {**_STATE, "action": "clear"}),
     _job_action("copy", "Submit a copy of a job, as qresub, also of one of the last ended.", "resubmit_jobs", {"ended": True}),
     Resource(
-        *("GET", "/instances", "status", "Queue instances with slots, load and states, as qstat -f."),
-        *(lambda call: {"queues": {"select": _instances(call), "explain": "aAcdE"}}, _part("queues")),
-        query=_SELECT,
+        "GET", "/instances", "status", "Queue instances with slots, load and states, as qstat -f.",
+        body=lambda call: {"queues": {"select": _instances(call), "explain": "aAcdE"}}, pick=_part("queues"), query=_SELECT,
         listed=True,
     ),
     Resource(
-        *("GET", "/instances/{id}", "status", "One queue instance with its resources, as qstat -F."),
-        *(lambda call: {"queues": {"select": {"queues": _target(call)}, "resources": [], "explain": "aAcdE"}},),
-        *(_first(_part("queues")),),
+        "GET", "/instances/{id}", "status", "One queue instance with its resources, as qstat -F.",
+        body=lambda call: {"queues": {"select": {"queues": _target(call)}, "resources": [], "explain": "aAcdE"}},
+        pick=_first(_part("queues")),
     ),
     *(
         _instance_action(action, f"{action.capitalize()} a queue instance, as qmod.")
         for action in ("enable", "disable", "suspend", "unsuspend", "clear", "reschedule")
     ),
     Resource(
-        *("GET", "/queues", "status", "Cluster queues, as qstat -g c."),
-        *(lambda call: {"cluster_queues": {"select": _instances(call)}}, _part("cluster_queues")),
-        query=_SELECT,
+        "GET", "/queues", "status", "Cluster queues, as qstat -g c.",
+        body=lambda call: {"cluster_queues": {"select": _instances(call)}}, pick=_part("cluster_queues"), query=_SELECT,
         listed=True,
     ),
     Resource(
-        *("GET", "/hosts", "status", "Execution hosts with what they report, as qhost."),
-        *(_hosts, _part("hosts")),
-        query={"hosts": "names", "requests": "name=value of -l"},
-        listed=True,
+        "GET", "/hosts", "status", "Execution hosts with what they report, as qhost.",
+        body=_hosts, pick=_part("hosts"), query={"hosts": "names", "requests": "name=value of -l"}, listed=True,
     ),
     Resource(
-        *("GET", "/reservations", "status", "Advance reservations, as qrstat."),
-        *(_status("reservations", users=_users), _part("reservations", "reservations")),
-        query={"users": "owners, default: all"},
-        listed=True,
+        "GET", "/reservations", "status", "Advance reservations, as qrstat.",
+        body=_status("reservations", users=_users), pick=_part("reservations", "reservations"),
+        query={"users": "owners, default: all"}, listed=True,
     ),
     Resource("POST", "/reservations", "reserve", "Reserve slots, as qrsub.", _given, takes="reserve"),
     Resource(
-        *("GET", "/reservations/{id}", "status", "One advance reservation, as qrstat -ar."),
-        *(_status("reservations", targets=_target), _first(_part("reservations", "reservations"))),
+        "GET", "/reservations/{id}", "status", "One advance reservation, as qrstat -ar.",
+        body=_status("reservations", targets=_target), pick=_first(_part("reservations", "reservations")),
     ),
     Resource(
-        *("PATCH", "/reservations/{id}", "alter_reservations", "Change a reservation, as qralter."),
-        *(lambda call: {"targets": _target(call), "changes": _given(call)},),
-        takes="reserve",
+        "PATCH", "/reservations/{id}", "alter_reservations", "Change a reservation, as qralter.",
+        body=lambda call: {"targets": _target(call), "changes": _given(call)}, takes="reserve",
     ),
     Resource(
-        *("DELETE", "/reservations/{id}", "delete_reservations", "Delete a reservation, as qrdel."),
-        *(lambda call: {"targets": _target(call), "users": ["*"], "series": call.query.get("series") == "true"},),
+        "DELETE", "/reservations/{id}", "delete_reservations", "Delete a reservation, as qrdel.",
+        body=lambda call: {"targets": _target(call), "users": ["*"], "series": call.query.get("series") == "true"},
         query={"series": "true: with the rest of its series"},
     ),
     Resource(
-        *("GET", "/quotas", "status", "Resource quotas and their usage, as qquota."),
-        *(_status("quotas", users=_users), _part("quotas")),
-        query={"users": "patterns of users, default: all"},
+        "GET", "/quotas", "status", "Resource quotas and their usage, as qquota.",
+        body=_status("quotas", users=_users), pick=_part("quotas"), query={"users": "patterns of users, default: all"},
         listed=True,
     ),
     Resource(
-        *("GET", "/share-tree", "status", "The share tree with targets and usage."),
-        *(_status("share_tree"), _part("share_tree")),
+        "GET", "/share-tree", "status", "The share tree with targets and usage.",
+        body=_status("share_tree"), pick=_part("share_tree"),
     ),
     Resource(
-        *("GET", "/config/{kind}", "config_list", "Names of the objects of a kind."),
-        *(lambda call: {"kind": call.parts["kind"]},),
-        listed=True,
+        "GET", "/config/{kind}", "config_list", "Names of the objects of a kind.",
+        body=lambda call: {"kind": call.parts["kind"]}, listed=True,
     ),
     Resource(
-        *("GET", "/config/{kind}/{name}", "config_show", "An object of the configuration, as qconf shows it."),
-        *(lambda call: {"kind": call.parts["kind"], "names": [object_name(call)]}, _object),
+        "GET", "/config/{kind}/{name}", "config_show", "An object of the configuration, as qconf shows it.",
+        body=lambda call: {"kind": call.parts["kind"], "names": [object_name(call)]}, pick=_object,
     ),
     Resource(
-        *("GET", "/history", "config_history", "Changes of the configuration, the newest first."),
-        *(_history,),
-        query={"kind": "of objects", "name": "of an object", "user": "author", "before": "a revision"},
+        "GET", "/history", "config_history", "Changes of the configuration, the newest first.",
+        body=_history, query={"kind": "of objects", "name": "of an object", "user": "author", "before": "a revision"},
         listed=True,
     ),
 )

@@ -101,12 +101,12 @@ def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     sorts = [name if len(name) <= _HEADING else "" for name in columns[:_COLUMNS]]  # a heading is a link with the name
     longest = _CHARACTERS // max(1, len(names) * len(rows))
     return {
-        **{"columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "has_run": True},
+        "columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "has_run": True,
         "rows": [
             [truncate(format_value(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows
         ],
         "hidden": hidden,
-        **{"page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None)},
+        "page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None),
     }
 
 

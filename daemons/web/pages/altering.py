@@ -151,8 +151,8 @@ _JOB_ROWS = _replace_ac_by_sc(_rows_of("qalter", SUBMIT_OPTIONS, {**ROWS, **_OPE
 JOBS = Alterable("job", "/jobs", "alter_jobs", OptionForm("qalter", SUBMIT_OPTIONS, _JOB_ROWS), current_job_values)
 _RESERVATION_ROWS = _rows_of("qralter", RESERVATION_OPTIONS, FIELDS, set())
 RESERVATIONS = Alterable(
-    *("reservation", "/reservations", "alter_reservations"),
-    *(OptionForm("qralter", RESERVATION_OPTIONS, _RESERVATION_ROWS), current_reservation_values),
+    noun="reservation", path="/reservations", request="alter_reservations",
+    form=OptionForm("qralter", RESERVATION_OPTIONS, _RESERVATION_ROWS), current=current_reservation_values,
 )
 ROUTES = [
     route

@@ -19,9 +19,9 @@ def shown_week(visit: Visit, name: str) -> Data | None:
     monday = monday_of(_day(visit.parameter("week")) or now.date())
     week = timedelta(days=7)
     return {
-        **{"days": week_of(calendar, monday, zone), "today": now.date(), "second": now.hour * 3600 + now.minute * 60},
-        **{"before": link(visit.here, week=monday - week), "after": link(visit.here, week=monday + week)},
-        **{"this": link(visit.here, week=None), "zone": now.tzname() or ""},
+        "days": week_of(calendar, monday, zone), "today": now.date(), "second": now.hour * 3600 + now.minute * 60,
+        "before": link(visit.here, week=monday - week), "after": link(visit.here, week=monday + week),
+        "this": link(visit.here, week=None), "zone": now.tzname() or "",
     }
 
 

@@ -67,9 +67,9 @@ async def form(visit: Visit) -> Data:
 
 def _data(visit: Visit, rows: Mapping[str, Mapping[str, str]]) -> Data:
     return {
-        **{"columns": COLUMNS, "choices": CHOICES, "rows": rows, "new": [dict.fromkeys(COLUMNS, "")] * _NEW_ROWS, "find": ""},
-        **{"combinations": combinations(), "built_in": BUILT_IN, "before": json.dumps(rows), "edit": False},
-        **{"why_not": why_not_configure(visit), "faults": {}, "answers": [], "gone": [], "plan": None, "done": False},
+        "columns": COLUMNS, "choices": CHOICES, "rows": rows, "new": [dict.fromkeys(COLUMNS, "")] * _NEW_ROWS, "find": "",
+        "combinations": combinations(), "built_in": BUILT_IN, "before": json.dumps(rows), "edit": False,
+        "why_not": why_not_configure(visit), "faults": {}, "answers": [], "gone": [], "plan": None, "done": False,
     }
 
 

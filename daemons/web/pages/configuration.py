@@ -34,8 +34,8 @@ _LONG = 60
 
 
 _NOUNS = {
-    **{"exec_host": "execution host", "admin_host": "administrative host", "submit_host": "submit host"},
-    **{"userset": "access list", "checkpoint": "checkpointing environment"},
+    "exec_host": "execution host", "admin_host": "administrative host", "submit_host": "submit host",
+    "userset": "access list", "checkpoint": "checkpointing environment",
 }
 """Nouns for kinds of objects whose names in the commands are abbreviated."""
 
@@ -111,8 +111,8 @@ async def objects(visit: Visit) -> Data:
     shown = [name for name in names if (kind, name) != ("exec_host", "template")][(number - 1) * ROWS : number * ROWS]
     rows = [(name, address_of(kind, name), _summary(kind, state.kind(kind)[name])) for name in shown]
     return {
-        **{"kind": kind, "noun": noun_of(kind), "rows": rows, "total": len(names), "page": number, "size": ROWS},
-        **{"find": find, "why_not": why_not_configure(visit), "bare": KIND[kind].bare},
+        "kind": kind, "noun": noun_of(kind), "rows": rows, "total": len(names), "page": number, "size": ROWS,
+        "find": find, "why_not": why_not_configure(visit), "bare": KIND[kind].bare,
     }
 
 
@@ -173,10 +173,10 @@ def address_of(kind: str, name: str) -> str:
 def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
     shown = dict.fromkeys(sorted(LOCAL), "") | dict(values) if subject.inherits else values
     return {
-        **{"subject": subject, "values": shown, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
-        **{"effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "", "long": _LONG},
-        **{"why_not": why_not_configure(visit), "inherited": _inherited(visit, subject)},
-        **{"noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
+        "subject": subject, "values": shown, "before": json.dumps(subject.stored), "faults": {}, "answers": [],
+        "effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "", "long": _LONG,
+        "why_not": why_not_configure(visit), "inherited": _inherited(visit, subject),
+        "noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None,
     }
 
 

@@ -29,8 +29,8 @@ async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
     why_not = "" if record.resubmittable else forgotten
     return {
         **record._asdict(),
-        **{"tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS)},
-        **{"why_not_resubmit": why_not, "output": job_output.output_of_finished_job(visit, record, task)},
+        "tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS),
+        "why_not_resubmit": why_not, "output": job_output.output_of_finished_job(visit, record, task),
         "files": job_output.files_of(record, record.array),
     }
 

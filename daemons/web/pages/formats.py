@@ -145,8 +145,8 @@ def origin(code: str) -> str:
 
 
 _EVENTS = {
-    **{"JobSubmitted": "Submitted", "TaskDispatched": "Dispatched to host", "TaskStarted": "Started"},
-    **{"TaskEnded": "Finished", "TaskRequeued": "Requeued"},
+    "JobSubmitted": "Submitted", "TaskDispatched": "Dispatched to host", "TaskStarted": "Started",
+    "TaskEnded": "Finished", "TaskRequeued": "Requeued",
 }
 
 
@@ -156,7 +156,7 @@ def event_text(name: str) -> str:
 
 
 _ALL = (
-    *(moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable),
+    moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable,
     part,
 )
 FILTERS = {each.__name__: each for each in _ALL}

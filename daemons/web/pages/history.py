@@ -76,9 +76,9 @@ async def history(visit: Visit) -> Data:
     changes = _changes(answer)
     nouns = sorted((noun_of(kind), kind) for kind in KINDS)
     return {
-        **{"changes": changes[:ROWS], "older": changes[ROWS - 1].revision if len(changes) > ROWS else 0, "before": before},
-        **{"filters": filters, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _LISTED_OBJECTS},
-        **{"answers": answer.answers, "why_not": why_not_configure(visit)},
+        "changes": changes[:ROWS], "older": changes[ROWS - 1].revision if len(changes) > ROWS else 0, "before": before,
+        "filters": filters, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _LISTED_OBJECTS,
+        "answers": answer.answers, "why_not": why_not_configure(visit),
     }
 
 

@@ -26,8 +26,8 @@ async def graph(visit: Visit) -> Data:
         data["related"] = drawing.related(members, name)
         hosts = state.groups.flatten([name])
         data["chosen"] = {
-            **{"hosts": hosts[:_SHOWN], "total": len(hosts), "members": members[name]},
-            **{"used": users_of(state, name), "address": address_of(KIND_NAME, name)},
+            "hosts": hosts[:_SHOWN], "total": len(hosts), "members": members[name],
+            "used": users_of(state, name), "address": address_of(KIND_NAME, name),
         }
     shown = {each: of for each, of in members.items() if not data["near"] or each in data["related"]}
     return data | {"graph": drawing.lay_out(shown), "box": (drawing.WIDTH, drawing.HEIGHT)}

@@ -35,8 +35,8 @@ async def host_list(visit: Visit) -> Data:
         matching.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
     return {
-        **{"rows": matching[(number - 1) * ROWS : number * ROWS], "total": len(matching), "all": len(hosts)},
-        **{"page": number, "size": ROWS, "sort": sort, "name": name, "state": state_code},
+        "rows": matching[(number - 1) * ROWS : number * ROWS], "total": len(matching), "all": len(hosts),
+        "page": number, "size": ROWS, "sort": sort, "name": name, "state": state_code,
     }
 
 
@@ -58,8 +58,8 @@ async def host_details(visit: Visit) -> Data:
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(instance.endswith(f"@{name}") for instance in row.places)]
     return {
-        **{"host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state)},
-        **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS},
+        "host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state),
+        "why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS,
         "aside": visit.shared.manual_states.of,
     }
 

@@ -49,9 +49,9 @@ async def instance_list(visit: Visit) -> Data:
     number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
     shown = matching[(number - 1) * ROWS : number * ROWS]
     return {
-        **{"rows": shown, "total": len(matching), "all": len(rows), "page": number, "size": ROWS, "sort": sort},
-        **{"queue": queue, "host": host, "state": state_codes, "free": bool(visit.parameter("free"))},
-        **{"actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown])},
+        "rows": shown, "total": len(matching), "all": len(rows), "page": number, "size": ROWS, "sort": sort,
+        "queue": queue, "host": host, "state": state_codes, "free": bool(visit.parameter("free")),
+        "actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown]),
         "aside": visit.shared.manual_states.of,
     }
 
@@ -93,9 +93,9 @@ async def instance_details(visit: Visit) -> Data:
     jobs = [row for row in visit.shared.jobs.all if name in row.places]
     configured = {each["name"]: each["attributes"] for each in status["queue_configurations"]["found"]}
     return {
-        **{"row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS},
+        "row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS,
         "silent": silent_hosts(visit.shared.mirror.state),
-        **{"why_not": _why_not(visit, [name]), "aside": visit.shared.manual_states.of},
+        "why_not": _why_not(visit, [name]), "aside": visit.shared.manual_states.of,
     }
 
 

@@ -47,8 +47,8 @@ async def job_output(visit: Visit) -> Data:
     answer = await visit.shared.ask("job_output", body, visit.caller)
     tail: Any = answer.data or {}
     return {
-        **{"number": number, "task": tail.get("task", task), "stream": stream, "tail": tail},
-        **{"text": printable_output(tail.get("text", "")), "refusal": " ".join(text for _, text in answer.answers)},
+        "number": number, "task": tail.get("task", task), "stream": stream, "tail": tail,
+        "text": printable_output(tail.get("text", "")), "refusal": " ".join(text for _, text in answer.answers),
     }
 
 
@@ -74,7 +74,7 @@ def _selected_task(visit: Visit, task: str, usual: int) -> int:
 def _shown(visit: Visit, job: Files, array: bool, task: int) -> Data:
     streams = STREAMS[:1] if job.merge else STREAMS
     return {
-        **{"owner": "" if visit.caller.user == job.owner else job.owner, "task": task, "array": array},
+        "owner": "" if visit.caller.user == job.owner else job.owner, "task": task, "array": array,
         "addresses": [(name, link(f"/jobs/{job.id}/output", task=task, stream=name)) for name in streams],
     }
 

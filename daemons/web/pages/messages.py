@@ -38,9 +38,9 @@ async def messages(visit: Visit) -> Data:
     lines = [each for each in lines if (shown_levels is None or each.level in [*shown_levels]) and find in each.text.lower()]
     number = min(visit.number("page"), max(1, -(-len(lines) // ROWS)))
     return {
-        **{"rows": lines[(number - 1) * ROWS : number * ROWS], "total": len(lines), "page": number, "size": ROWS},
-        **{"daemons": [(QMASTER, QMASTER), *((name, f"execd of {name}") for name in hosts)], "levels": _LEVELS},
-        **{"of": daemon, "level": level, "find": visit.parameter("find"), "cut": is_cut, "refusal": refusal, "path": path},
+        "rows": lines[(number - 1) * ROWS : number * ROWS], "total": len(lines), "page": number, "size": ROWS,
+        "daemons": [(QMASTER, QMASTER), *((name, f"execd of {name}") for name in hosts)], "levels": _LEVELS,
+        "of": daemon, "level": level, "find": visit.parameter("find"), "cut": is_cut, "refusal": refusal, "path": path,
     }
 
 

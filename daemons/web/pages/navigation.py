@@ -6,9 +6,9 @@ from __future__ import annotations
 NAVIGATION = {
     "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
     "Cluster": (
-        *(("Queue instances", "/instances"), ("Cluster queues", "/queues")),
-        *(("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas")),
-        *(("Policies", "/policies"), ("Configuration", "/config")),
+        ("Queue instances", "/instances"), ("Cluster queues", "/queues"),
+        ("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas"),
+        ("Policies", "/policies"), ("Configuration", "/config"),
     ),
     "Reports": (("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
 }

@@ -25,13 +25,13 @@ from gridengine.values.units import counted
 ROWS = 200
 _WEIGHTS = {
     "Tickets": (
-        *("weight_tickets_share", "weight_tickets_functional", "policy_hierarchy", "share_override_tickets"),
-        *("share_functional_shares", "max_functional_jobs_to_schedule"),
+        "weight_tickets_share", "weight_tickets_functional", "policy_hierarchy", "share_override_tickets",
+        "share_functional_shares", "max_functional_jobs_to_schedule",
     ),
     "Share tree": ("usage_weight_list", "halftime", "halflife_decay_list", "compensation_factor"),
     "Functional": ("weight_user", "weight_project", "weight_department", "weight_job"),
     "Priority": (
-        *("weight_ticket", "weight_urgency", "weight_priority", "weight_waiting_time", "weight_deadline"),
+        "weight_ticket", "weight_urgency", "weight_priority", "weight_waiting_time", "weight_deadline",
         "reprioritize_interval",
     ),
 }
@@ -73,10 +73,10 @@ async def policies(visit: Visit) -> Data:
     scheduler = state.kind("scheduler").get("", {})
     weights = {what: [(name, scheduler[name]) for name in names if name in scheduler] for what, names in _WEIGHTS.items()}
     return {
-        **{"tree": rows is not None, "rows": [_row(row, nodes) for row in shown]},
-        **{"total": len(rows or ()), "page": number, "size": ROWS},
-        **{"weights": weights, "unused": not state.scheduler.weight_tickets_share, "holders": list(_tickets(state))},
-        **{"why_not": why_not_configure(visit), "scheduler": address_of("scheduler", "")},
+        "tree": rows is not None, "rows": [_row(row, nodes) for row in shown],
+        "total": len(rows or ()), "page": number, "size": ROWS,
+        "weights": weights, "unused": not state.scheduler.weight_tickets_share, "holders": list(_tickets(state)),
+        "why_not": why_not_configure(visit), "scheduler": address_of("scheduler", ""),
     }
 
 
@@ -115,9 +115,9 @@ def _paths(state: State) -> frozenset[str]:
 def _row(row: dict[str, Any], nodes: frozenset[str]) -> TreeRow:
     path = row["node_name"]
     return TreeRow(
-        *(path, path.rstrip("/").count("/"), row["shares"], row["level%"], row["total%"]),
-        *(row["long_target_share"], row["short_target_share"], row["actual_share"], row["usage"], row["job_count"]),
-        path in nodes,
+        path=path, depth=path.rstrip("/").count("/"), shares=row["shares"], level=row["level%"], total=row["total%"],
+        target=row["long_target_share"], short=row["short_target_share"], actual=row["actual_share"],
+        usage=row["usage"], jobs=row["job_count"], is_node=path in nodes,
     )
 
 

@@ -49,8 +49,8 @@ async def queue_details(visit: Visit) -> Data:
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
     return {
         "state_codes": _STATES,
-        **{"name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied},
-        **{"rows": rows, "total": len(hosts), "page": number, "size": ROWS},
+        "name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied,
+        "rows": rows, "total": len(hosts), "page": number, "size": ROWS,
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
     }
 

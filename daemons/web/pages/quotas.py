@@ -44,8 +44,8 @@ async def quotas(visit: Visit) -> Data:
     limits.sort(key=lambda each: -1.0 if each.part is None else each.part, reverse=True)
     number = min(visit.number("page"), max(1, -(-len(limits) // ROWS)))
     return {
-        **{"rows": limits[(number - 1) * ROWS : number * ROWS], "total": len(limits), "page": number, "size": ROWS},
-        **{"full": sum(each.is_full for each in limits), "selected": selected, "answers": answer.answers},
+        "rows": limits[(number - 1) * ROWS : number * ROWS], "total": len(limits), "page": number, "size": ROWS,
+        "full": sum(each.is_full for each in limits), "selected": selected, "answers": answer.answers,
         "sets": len(state.quotas.sets),
     }
 

@@ -88,10 +88,10 @@ async def reservation_list(visit: Visit) -> Data:
         shown.sort(key=lambda row: row[column], reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(shown) // ROWS)))
     return {
-        **{"rows": shown[(number - 1) * ROWS : number * ROWS], "total": len(shown), "page": number, "size": ROWS},
-        **{"tabs": tabs, "tab": link(visit.here, state=state or None)},
+        "rows": shown[(number - 1) * ROWS : number * ROWS], "total": len(shown), "page": number, "size": ROWS,
+        "tabs": tabs, "tab": link(visit.here, state=state or None),
         **shared,
-        **{"sort": sort, "line": None},
+        "sort": sort, "line": None,
     }
 
 

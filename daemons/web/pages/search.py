@@ -37,9 +37,9 @@ async def search(visit: Visit) -> Data:
     ended = visit.shared.jobs.select_rows(JobFilter(find=find, state="finished")).rows if find else ()
     jobs = [*chosen.rows, *ended] if chosen is not None else []
     return {
-        **{"find": find, "jobs": jobs[:ROWS], "job_count": len(jobs), "silent": silent_hosts(state)},
-        **{"locations": locations[:ROWS], "location_count": len(locations)},
-        **{"objects": objects[:ROWS], "object_count": len(objects)},
+        "find": find, "jobs": jobs[:ROWS], "job_count": len(jobs), "silent": silent_hosts(state),
+        "locations": locations[:ROWS], "location_count": len(locations),
+        "objects": objects[:ROWS], "object_count": len(objects),
     }
 
 

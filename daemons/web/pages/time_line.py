@@ -52,13 +52,13 @@ async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     step = window.end - window.begin
     moves = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
     return {
-        **{"line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": row_pattern, "window": window},
-        **{"ways": [(label, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for label, when in moves]},
+        "line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": row_pattern, "window": window,
+        "ways": [(label, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for label, when in moves],
         "now_address": link(visit.here, **{"from": None}),
         "zooms": [(_SPAN_LABELS[each], link(visit.here, span=each), None) for each in SPANS],
         "zoom": link(visit.here, span=window.span),
-        **{"total": len(names), "page": number, "size": ROWS, "labels": drawing.LABELS, "scale": drawing.SCALE},
-        **{"head_height": drawing.HEAD, "followed": not visit.parameter("from")},
+        "total": len(names), "page": number, "size": ROWS, "labels": drawing.LABELS, "scale": drawing.SCALE,
+        "head_height": drawing.HEAD, "followed": not visit.parameter("from"),
     }
 
 

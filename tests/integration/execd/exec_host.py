@@ -77,7 +77,7 @@ class ExecHost:
         log = (self.place / "master.log").open("a")
         self.master = subprocess.Popen(
             [sys.executable, "-m", "tests.integration.execd.stand_in", str(self.record)],
-            **{"env": self.environment, "cwd": ROOT, "stdout": subprocess.PIPE, "stderr": log, "text": True},
+            env=self.environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
         )
         self._started.append(self.master)
         assert self.master.stdout is not None
@@ -88,7 +88,7 @@ class ExecHost:
         log = (self.place / "execd.log").open("a")
         self.execd = subprocess.Popen(
             [sys.executable, "-m", "daemons.execd", "--foreground", "--host-name", HOST],
-            **{"env": self.environment, "cwd": ROOT, "stderr": log, "text": True},
+            env=self.environment, cwd=ROOT, stderr=log, text=True,
         )
         self._started.append(self.execd)
 
@@ -192,8 +192,8 @@ class ExecHost:
     def start_instruction(self, job_id: int, script: str, **changes: Any) -> dict[str, Any]:
         entry = pwd.getpwnam(USER)
         job = {
-            **{"id": job_id, "name": f"job{job_id}", "owner": USER, "uid": entry.pw_uid, "group": "g", "gid": 0},
-            **{"submit_time": 1.0, "cwd": str(self.place), **changes},
+            "id": job_id, "name": f"job{job_id}", "owner": USER, "uid": entry.pw_uid, "group": "g", "gid": 0,
+            "submit_time": 1.0, "cwd": str(self.place), **changes,
         }
         return {
             "type": "start",

@@ -22,8 +22,8 @@ ALICE = Caller("alice", 1001, "users", 100, "h1")
 
 def submission(name: str = "x") -> dict[str, Any]:
     return {
-        **{"name": name, "binary": True, "script_file": "/bin/sleep", "args": ["1"], "hard": ["mem_free=1M", "arch=*"]},
-        **{"context": {"team": "red"}, "environment": {"A": "$(date) `id`", "C": "3", "SGE_O_HOST": "h"}},
+        "name": name, "binary": True, "script_file": "/bin/sleep", "args": ["1"], "hard": ["mem_free=1M", "arch=*"],
+        "context": {"team": "red"}, "environment": {"A": "$(date) `id`", "C": "3", "SGE_O_HOST": "h"},
         "environment_names": ["A", "C"],
     }
 

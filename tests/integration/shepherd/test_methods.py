@@ -124,8 +124,8 @@ def test_method_of_another_user(root_cell: Cell) -> None:
     root = pwd.getpwuid(0)
     assert {found.pop(name) for name in ("SGE_STDOUT_PATH", "SGE_STDERR_PATH")} <= {task.config["stdout"], task.config["stderr"]}
     assert found == {
-        **{"JOB_ID": "1", "PATH": SAFE_PATH, "SGE_JOB_SPOOL_DIR": str(task.directory)},
-        **{"HOME": root.pw_dir, "USER": "root", "LOGNAME": "root", "SHELL": root.pw_shell},
+        "JOB_ID": "1", "PATH": SAFE_PATH, "SGE_JOB_SPOOL_DIR": str(task.directory),
+        "HOME": root.pw_dir, "USER": "root", "LOGNAME": "root", "SHELL": root.pw_shell,
     }
     assert (job, epilog) == (str(root_cell.user.pw_uid), "0")
 

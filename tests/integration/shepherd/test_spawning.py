@@ -87,7 +87,7 @@ def step(program: str = "/bin/true", **changes: Any) -> Run:
 
 
 STEPS = [
-    *(step(), step("/bin/no_such"), step(stderr="/no/dir/x")),
+    step(), step("/bin/no_such"), step(stderr="/no/dir/x"),
     step(limits=[ResourceLimit("core", 7, 7)], last=True),
 ]
 

@@ -147,8 +147,8 @@ def test_removing_shows_all_that_there_is_and_asks(admin: Administrator, plan: C
     status, said = admin("remove", "h9")
     assert status == 1 and "nothing was changed (--yes removes it)" in said
     for line in (
-        *("admin host", "submit host", "exec host", 'host group "@allhosts": hostlist', 'cluster queue "all.q": slots'),
-        *('resource quota set "rq": limit', "keys of its own", "no job runs there"),
+        "admin host", "submit host", "exec host", 'host group "@allhosts": hostlist', 'cluster queue "all.q": slots',
+        'resource quota set "rq": limit', "keys of its own", "no job runs there",
     ):
         assert f"    {line}\n" in said
     assert admin.cell.state.has("exec_host", "h9") and "h9" in have_keys(plan)

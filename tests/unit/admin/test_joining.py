@@ -35,7 +35,7 @@ def cell(tmp_path: Path) -> InstalledCell:
     aliases = [f"{socket.gethostname()}=127.0.0.1", *(f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10))), "h9=nine"]
     plan = plan_cell(
         CellOptions(
-            *(tmp_path / "cells", "default"),
+            tmp_path / "cells", "default",
             spool_dir=tmp_path / "spool",
             run_dir=Path("/tmp/r"),
             exec_hosts=["h1", "h2"],

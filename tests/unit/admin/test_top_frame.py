@@ -12,7 +12,7 @@ from clients.admin.top_frame import Seen, find_problems, frame, share_lines
 
 QUIET: dict[str, Any] = {
     "hosts": [{"name": "global", "values": [None] * 10}],
-    **{"queues": [], "cluster_queues": [], "reservations": {"reservations": [], "unknown": []}},
+    "queues": [], "cluster_queues": [], "reservations": {"reservations": [], "unknown": []},
     "totals": {"jobs": 0, "tasks": {"pending": 0, "running": 0, "error": 0}, "owners": []},
 }
 
@@ -30,11 +30,11 @@ def cell_of(count: int) -> dict[str, Any]:
     names = [f"h{number:03d}" for number in range(count)]
     queue = {"load": 0.5, "used": 8, "resv": 2, "available": 6, "total": 16, "states": {"u": 4, "d": 0}}
     reservation = {
-        **{"id": 7, "name": "night", "owner": "alice", "state": "r", "granted": [["all.q@h000", 4]]},
-        **{"start_time": 1_800_000_000, "end_time": 1_800_003_600, "errors": []},
+        "id": 7, "name": "night", "owner": "alice", "state": "r", "granted": [["all.q@h000", 4]],
+        "start_time": 1_800_000_000, "end_time": 1_800_003_600, "errors": [],
     }
     return {
-        **{"hosts": [QUIET["hosts"][0], *(host(name, 1.0) for name in names)], "queues": [instance(name, 8) for name in names]},
+        "hosts": [QUIET["hosts"][0], *(host(name, 1.0) for name in names)], "queues": [instance(name, 8) for name in names],
         "cluster_queues": [{"name": f"q{number}", **queue} for number in range(20)],
         "reservations": {"reservations": [reservation] * 10, "unknown": []},
         "totals": {"jobs": 9, "tasks": {"pending": 10_000, "running": count * 8}, "owners": [["alice", 5, 10_000]] * 30},

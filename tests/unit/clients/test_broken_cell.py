@@ -24,13 +24,13 @@ from gridengine.files.bootstrap import REQUIRED
 NEEDED = ("bootstrap", "act_qmaster")
 OPTIONAL = ("cell_id", "web", "arco", "shadow_masters", "host_aliases", "cluster_name")
 READERS = (
-    *("status", "doctor", "shadow show", "host list", "arco status", "web --list", "web --stop"),
-    *("token list", "stop", "uninstall"),
+    "status", "doctor", "shadow show", "host list", "arco status", "web --list", "web --stop",
+    "token list", "stop", "uninstall",
 )
 """Commands that also read what need not be there."""
 COMMANDS = (
-    *(*READERS, "web --token", "token join h7", "config history", "config plan /nonexistent", "start", "upgrade --check"),
-    *("host add h9", "shadow take-over", "top"),
+    *READERS, "web --token", "token join h7", "config history", "config plan /nonexistent", "start", "upgrade --check",
+    "host add h9", "shadow take-over", "top",
 )
 PROGRAM = typer.main.get_command(app)
 USER = pwd.getpwuid(os.geteuid()).pw_name

@@ -7,11 +7,11 @@ import pytest
 from tests.unit.clients.shell import Shell
 
 COMMANDS = (
-    *("qstat -q", "qstat -u", "qstat -l", "qstat -s", "qstat -U", "qstat -pe", "qstat -f -q", "qhost -h", "qhost -u", "qhost -l"),
-    *("qselect -q", "qselect -l", "qselect -pe", "qselect -U", "qselect -qs", "qquota -u", "qquota -q", "qacct -j", "qacct -o"),
-    *("qacct -q", "qacct -h", "qacct -l", "qrstat -ar", "qconf -se", "qconf -shgrp", "qconf -scal", "qconf -sp"),
-    *("qdel", "qdel -u", "qhold -u", "qrls -u", "qrdel", "qrdel -u", "qmod -d", "qmod -sj", "qmod -cq", "qmod -f -sq"),
-    *("qconf -dq", "qconf -de", "qconf -as", "qconf -am", "qconf -kej", "qconf -cq", "qconf -dhgrp"),
+    "qstat -q", "qstat -u", "qstat -l", "qstat -s", "qstat -U", "qstat -pe", "qstat -f -q", "qhost -h", "qhost -u", "qhost -l",
+    "qselect -q", "qselect -l", "qselect -pe", "qselect -U", "qselect -qs", "qquota -u", "qquota -q", "qacct -j", "qacct -o",
+    "qacct -q", "qacct -h", "qacct -l", "qrstat -ar", "qconf -se", "qconf -shgrp", "qconf -scal", "qconf -sp",
+    "qdel", "qdel -u", "qhold -u", "qrls -u", "qrdel", "qrdel -u", "qmod -d", "qmod -sj", "qmod -cq", "qmod -f -sq",
+    "qconf -dq", "qconf -de", "qconf -as", "qconf -am", "qconf -kej", "qconf -cq", "qconf -dhgrp",
 )
 
 

@@ -146,14 +146,14 @@ def test_a_whole_record() -> None:
 @pytest.mark.parametrize(
     ("failed", "words"),
     [
-        *((1, "assumedly before job"), (3, "before writing config"), (4, "before writing PID"), (7, "before prolog")),
-        *((8, "in prolog"), (9, "before pestart"), (10, "in pestart"), (11, "before job"), (12, "before pestop")),
-        *((13, "in pestop"), (14, "before epilog"), (15, "in epilog"), (17, "through signal")),
-        *((18, "shepherd returned error"), (19, "before writing exit_status"), (20, "found unexpected error file")),
-        *((21, "in recognizing job"), (24, "migrating"), (25, "rescheduling"), (26, "opening input/output file")),
-        *((27, "searching requested shell"), (28, "changing into working directory")),
-        *((30, "application error returned"), (36, "checking configured daemons")),
-        *((37, "qmaster enforced h_rt, h_cpu, or h_vmem limit"), (38, "adding supplementary group")),
+        (1, "assumedly before job"), (3, "before writing config"), (4, "before writing PID"), (7, "before prolog"),
+        (8, "in prolog"), (9, "before pestart"), (10, "in pestart"), (11, "before job"), (12, "before pestop"),
+        (13, "in pestop"), (14, "before epilog"), (15, "in epilog"), (17, "through signal"),
+        (18, "shepherd returned error"), (19, "before writing exit_status"), (20, "found unexpected error file"),
+        (21, "in recognizing job"), (24, "migrating"), (25, "rescheduling"), (26, "opening input/output file"),
+        (27, "searching requested shell"), (28, "changing into working directory"),
+        (30, "application error returned"), (36, "checking configured daemons"),
+        (37, "qmaster enforced h_rt, h_cpu, or h_vmem limit"), (38, "adding supplementary group"),
     ],
 )
 def test_each_failed_code_has_its_text(failed: int, words: str) -> None:

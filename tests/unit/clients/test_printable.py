@@ -61,9 +61,9 @@ def test_messages_and_values_of_hosts(shell: Shell, cell: Cell) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("qstat -u *", "qstat -f -u *", "qstat -r -u *", "qstat -ext -urg -u *", "qstat -g t -u *", "qstat -j 1"),
-        *("qhost -j", "qexplain 3", "qrstat", "qrstat -explain", "qrstat -ar 1"),
-        *("qacct -j 2", "qacct -A", "qresub 1"),
+        "qstat -u *", "qstat -f -u *", "qstat -r -u *", "qstat -ext -urg -u *", "qstat -g t -u *", "qstat -j 1",
+        "qhost -j", "qexplain 3", "qrstat", "qrstat -explain", "qrstat -ar 1",
+        "qacct -j 2", "qacct -A", "qresub 1",
     ],
 )
 def test_no_name_steers_the_terminal(shell: Shell, cell: Cell, command: str) -> None:

@@ -23,10 +23,10 @@ from tests.unit.clients.shell import Shell
 BEGIN = 1_795_200_000
 USUAL = {
     **dict.fromkeys(FIELDS, "0"),
-    **{"qname": "all.q", "hostname": "h1", "group": "users", "owner": "alice", "job_name": "job", "job_number": "7"},
-    **{"account": "sge", "project": "NONE", "department": "defaultdepartment", "granted_pe": "NONE", "slots": "1"},
-    **{"submission_time": str(BEGIN), "start_time": str(BEGIN + 100), "end_time": str(BEGIN + 200), "ru_wallclock": "1"},
-    **{"category": "NONE", "pe_taskid": "NONE"},
+    "qname": "all.q", "hostname": "h1", "group": "users", "owner": "alice", "job_name": "job", "job_number": "7",
+    "account": "sge", "project": "NONE", "department": "defaultdepartment", "granted_pe": "NONE", "slots": "1",
+    "submission_time": str(BEGIN), "start_time": str(BEGIN + 100), "end_time": str(BEGIN + 200), "ru_wallclock": "1",
+    "category": "NONE", "pe_taskid": "NONE",
 }
 
 

@@ -241,8 +241,8 @@ def test_more_columns(busy: Shell, cell: Cell) -> None:
 @pytest.mark.parametrize(
     ("states", "jobs"),
     [
-        *(("r", "1223"), ("p", "45"), ("s", ""), ("rs", "1223"), ("a", "122345"), ("hu", "45"), ("h", "45"), ("hj", "")),
-        *(("ha", ""), ("phj", ""), ("rhu", "122345")),
+        ("r", "1223"), ("p", "45"), ("s", ""), ("rs", "1223"), ("a", "122345"), ("hu", "45"), ("h", "45"), ("hj", ""),
+        ("ha", ""), ("phj", ""), ("rhu", "122345"),
     ],
 )
 def test_states(busy: Shell, states: str, jobs: str) -> None:

@@ -128,8 +128,8 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
         pe_name="mpi",
         pe_start="/pe",
         checkpoint={
-            **{"interface": "application-level", "ckpt_command": "/c", "migr_command": "/m", "restart_command": "NONE"},
-            **{"clean_command": "NONE", "signal": "NONE", "when": "sx", "ckpt_dir": "/tmp"},
+            "interface": "application-level", "ckpt_command": "/c", "migr_command": "/m", "restart_command": "NONE",
+            "clean_command": "NONE", "signal": "NONE", "when": "sx", "ckpt_dir": "/tmp",
         },
         checkpoint_interval_s=60.0,
         checkpoint_pid=99,

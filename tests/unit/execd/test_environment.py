@@ -33,13 +33,13 @@ def environment(instruction: Start | None = None, site: HostSite = SITE, **param
 def test_the_environment_of_a_plain_job() -> None:
     found = environment(start({"submit_host": "g2"}, restarted=1))
     expected = {
-        **{"ARC": SITE.architecture, "SGE_ARCH": SITE.architecture, "HOSTNAME": "g1", "ENVIRONMENT": "BATCH"},
-        **{"HOME": "/home/alice", "USER": "alice", "LOGNAME": "alice", "SHELL": "/bin/sh", "TERM": ""},
-        **{"JOB_ID": "12", "JOB_NAME": "hello", "JOB_SCRIPT": "/spool/g1/job_scripts/12", "REQUEST": "hello"},
-        **{"QUEUE": "all.q", "NHOSTS": "1", "NQUEUES": "1", "NSLOTS": "1", "RESTARTED": "1", "SGE_ACCOUNT": "sge"},
-        **{"SGE_ROOT": "/opt/ge", "SGE_CELL": "default", "SGE_BINARY_PATH": "/opt/ge/bin", "SGE_O_HOST": "g2"},
-        **{"SGE_CWD_PATH": "/work", "PWD": "/work", "SGE_STDIN_PATH": "/dev/null"},
-        **{"SGE_JOB_SPOOL_DIR": "/spool/g1/active_jobs/12.1", "TMPDIR": "/tmp/12.1.all.q", "TMP": "/tmp/12.1.all.q"},
+        "ARC": SITE.architecture, "SGE_ARCH": SITE.architecture, "HOSTNAME": "g1", "ENVIRONMENT": "BATCH",
+        "HOME": "/home/alice", "USER": "alice", "LOGNAME": "alice", "SHELL": "/bin/sh", "TERM": "",
+        "JOB_ID": "12", "JOB_NAME": "hello", "JOB_SCRIPT": "/spool/g1/job_scripts/12", "REQUEST": "hello",
+        "QUEUE": "all.q", "NHOSTS": "1", "NQUEUES": "1", "NSLOTS": "1", "RESTARTED": "1", "SGE_ACCOUNT": "sge",
+        "SGE_ROOT": "/opt/ge", "SGE_CELL": "default", "SGE_BINARY_PATH": "/opt/ge/bin", "SGE_O_HOST": "g2",
+        "SGE_CWD_PATH": "/work", "PWD": "/work", "SGE_STDIN_PATH": "/dev/null",
+        "SGE_JOB_SPOOL_DIR": "/spool/g1/active_jobs/12.1", "TMPDIR": "/tmp/12.1.all.q", "TMP": "/tmp/12.1.all.q",
         **dict.fromkeys(("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"), "undefined"),
     }
     assert {name: found.get(name) for name in expected} == expected

@@ -32,7 +32,7 @@ def test_staged_files_live_in_the_scratch_directory() -> None:
     assert (config.stdin, config.stdout) == (f"{tmpdir}/stdin", f"{tmpdir}/stdout")
     assert config.stderr == "/home/alice", "a path for another host is not this one's"
     assert [variables[f"fs_stdin_{part}"] for part in ("host", "path", "tmp_path", "file_staging")] == [
-        *("far", "/in/12", f"{tmpdir}/stdin", "1")
+        "far", "/in/12", f"{tmpdir}/stdin", "1"
     ]
     assert (variables["fs_stdout_host"], variables["fs_stdout_path"]) == ("s1", "/home/alice/out")
     assert (variables["fs_stderr_file_staging"], variables["fs_stderr_host"]) == ("0", "")

@@ -24,11 +24,11 @@ READING = Reading(
 def test_values_as_the_original_prints_them() -> None:
     values = load_values(READING)
     expected = {
-        **{"load_short": "0.198730", "load_medium": "0.054688", "load_long": "0.012695", "load_avg": "0.054688"},
-        **{"np_load_avg": "0.027344", "np_load_short": "0.099365", "np_load_long": "0.006347", "num_proc": "2"},
-        **{"mem_total": "24105.480469M", "mem_free": "23765.468750M", "mem_used": "340.011719M"},
-        **{"swap_total": "0.000000M", "virtual_used": "340.011719M", "cpu": "13.200000"},
-        **{"m_topology": "SCC", "m_topology_inuse": "SCC", "m_socket": "1", "m_core": "2", "m_thread": "2"},
+        "load_short": "0.198730", "load_medium": "0.054688", "load_long": "0.012695", "load_avg": "0.054688",
+        "np_load_avg": "0.027344", "np_load_short": "0.099365", "np_load_long": "0.006347", "num_proc": "2",
+        "mem_total": "24105.480469M", "mem_free": "23765.468750M", "mem_used": "340.011719M",
+        "swap_total": "0.000000M", "virtual_used": "340.011719M", "cpu": "13.200000",
+        "m_topology": "SCC", "m_topology_inuse": "SCC", "m_socket": "1", "m_core": "2", "m_thread": "2",
     }
     assert {name: values[name] for name in expected} == expected
     assert values["arch"].startswith("lx-")

@@ -102,7 +102,7 @@ def test_notification() -> None:
 @pytest.mark.statement("EX-14", "EX-2", "EX-6")
 def test_rules_of_the_cluster() -> None:
     settings = {
-        **{"min_uid": "1000", "gid_range": "65400-65500", "qmaster_params": "FORBID_RESCHEDULE=true"},
+        "min_uid": "1000", "gid_range": "65400-65500", "qmaster_params": "FORBID_RESCHEDULE=true",
         "execd_params": "PDC_INTERVAL=5,NOTIFY_KILL=TERM",
     }
     made = config(settings=settings)

@@ -117,8 +117,8 @@ def test_queue_attributes_can_be_requested() -> None:
 @pytest.mark.parametrize(
     ("attribute", "of_all", "of_other"),
     [
-        *(("calendar", "NONE", "night"), ("tmpdir", "/tmp", "/scratch"), ("seq_no", "0", "7"), ("rerun", "FALSE", "TRUE")),
-        *(("min_cpu_interval", "00:05:00", "00:07:00"), ("notify", "00:00:60", "00:00:05")),
+        ("calendar", "NONE", "night"), ("tmpdir", "/tmp", "/scratch"), ("seq_no", "0", "7"), ("rerun", "FALSE", "TRUE"),
+        ("min_cpu_interval", "00:05:00", "00:07:00"), ("notify", "00:00:60", "00:00:05"),
     ],
 )
 def test_a_queue_is_found_by_each_requestable_attribute(attribute: str, of_all: str, of_other: str) -> None:

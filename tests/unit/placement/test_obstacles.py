@@ -143,7 +143,7 @@ def test_values_of_alarms_are_shown_as_reported_configured_or_counted() -> None:
     cluster.heard("h1", mem_free="20159.949219M", room="0x7")
     cluster.queue(load_thresholds="mem_free=1000G,room=8,fixed=2G,disk=3G", complex_values="room=0xa")
     assert [violation.value for violation in alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE)] == [
-        *("20159.949219M", "0x7", "1500M", "2147483648.000")
+        "20159.949219M", "0x7", "1500M", "2147483648.000"
     ]
     cluster.queue(load_thresholds="room=8", complex_values="room=0x6")
     assert alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8", "<=")]

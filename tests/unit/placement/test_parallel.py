@@ -271,9 +271,9 @@ def test_the_greatest_number_of_slots_that_hosts_could_give(rule: str, most: int
 @pytest.mark.parametrize(
     ("rule", "slots", "looked_at"),
     [
-        *(("$pe_slots", 4, 1), ("$pe_slots", 5, 6), ("$fill_up", 4, 1), ("$fill_up", 5, 2), ("$fill_up", 8, 2)),
-        *(("$round_robin", 2, 2), ("$round_robin", 3, 3), ("$round_robin", 9, 6)),
-        *(("2", 4, 2), ("2", 6, 3), ("2", 5, 0), ("5", 5, 6)),
+        ("$pe_slots", 4, 1), ("$pe_slots", 5, 6), ("$fill_up", 4, 1), ("$fill_up", 5, 2), ("$fill_up", 8, 2),
+        ("$round_robin", 2, 2), ("$round_robin", 3, 3), ("$round_robin", 9, 6),
+        ("2", 4, 2), ("2", 6, 3), ("2", 5, 0), ("5", 5, 6),
     ],
 )
 def test_no_more_hosts_are_looked_at_than_it_takes(rule: str, slots: int, looked_at: int) -> None:

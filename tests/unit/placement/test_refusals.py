@@ -177,8 +177,8 @@ def test_the_reason_of_a_reserved_global_consumable_names_the_next_reservation()
     [
         ({}, 0),
         ({"mem_free": "1G"}, 0),
-        *(({"mem_free": "3G"}, 1), ({"mem_total": "3G"}, 1), ({"mem_total": "2G"}, 0)),
-        *(({"arch": "special"}, 0), ({"arch": "lx-amd64"}, 1), ({"arch": "lx-amd64", "mem_free": "3G"}, 2)),
+        ({"mem_free": "3G"}, 1), ({"mem_total": "3G"}, 1), ({"mem_total": "2G"}, 0),
+        ({"arch": "special"}, 0), ({"arch": "lx-amd64"}, 1), ({"arch": "lx-amd64", "mem_free": "3G"}, 2),
     ],
 )
 def test_soft_requests_that_a_host_does_not_satisfy_by_load_or_configuration(requests: dict[str, str], unsatisfied: int) -> None:

@@ -56,7 +56,7 @@ def test_runs_and_reservations_that_have_an_end_end() -> None:
     assert ends(cluster) == {105.0}
     assert ends(cluster, NOW + 500) == {501.0}, "a run that is overdue ends next"
     held = AdvanceReservation(
-        *(1, "alice", "users", NOW), start_time=NOW + 800, end_time=NOW + 900, granted=[Grant("all.q@h1", 1)]
+        1, "alice", "users", NOW, start_time=NOW + 800, end_time=NOW + 900, granted=[Grant("all.q@h1", 1)]
     )
     cluster.apply(ReservationGranted(held))
     assert ends(cluster) == {105.0, 900.0}
@@ -71,7 +71,7 @@ def test_occupants_of_an_instance_within_a_window_and_their_ends() -> None:
     cluster.cycle()
     later = cluster.submit()
     place = [Grant("all.q@h1", 1)]
-    held = AdvanceReservation(*(1, "alice", "users", NOW), start_time=NOW + 200, end_time=NOW + 300, granted=place)
+    held = AdvanceReservation(1, "alice", "users", NOW, start_time=NOW + 200, end_time=NOW + 300, granted=place)
     cluster.apply(ReservationGranted(held))
     cluster.apply(JobReservationsSet([JobReservation(later, 1, NOW + 400, NOW + 500, place, "", {})]))
 
@@ -108,7 +108,7 @@ def test_a_job_reservation_counts_while_its_task_is_pending() -> None:
 def grant(cluster: Cluster, number: int, start: float, end: float, place: str = "all.q@h1", slots: int = 1) -> None:
     """A reservation from `start` to `end`, in seconds from now."""
     window = {"start_time": NOW + start, "end_time": NOW + end}
-    reservation = AdvanceReservation(*(number, "alice", "users", NOW), **window, granted=[Grant(place, slots)])
+    reservation = AdvanceReservation(number, "alice", "users", NOW, **window, granted=[Grant(place, slots)])
     cluster.apply(ReservationGranted(reservation))
 
 

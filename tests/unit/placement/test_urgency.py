@@ -28,9 +28,9 @@ def request(cluster: Cluster, **fields: Any) -> Request:
 @pytest.mark.parametrize(
     ("rule", "asked", "slots"),
     [
-        *(("min", "2-8", 2), ("max", "2-8", 8), ("5", "2-8", 5), ("5", "9", 9), ("min", "4", 4), ("max", "4", 4)),
-        *(("avg", "2-8", 5), ("avg", "2-7", 4), ("avg", "4", 4), ("avg", "1,3-6", 3), ("avg", "1-2,9", 4)),
-        *(("max", "2-", 20), ("avg", "10-", 15), ("min", "3-", 3), ("max", "30-", 30), ("avg", "30-", 30)),
+        ("min", "2-8", 2), ("max", "2-8", 8), ("5", "2-8", 5), ("5", "9", 9), ("min", "4", 4), ("max", "4", 4),
+        ("avg", "2-8", 5), ("avg", "2-7", 4), ("avg", "4", 4), ("avg", "1,3-6", 3), ("avg", "1-2,9", 4),
+        ("max", "2-", 20), ("avg", "10-", 15), ("min", "3-", 3), ("max", "30-", 30), ("avg", "30-", 30),
     ],
 )
 def test_slots_that_a_waiting_parallel_job_is_taken_to_get(rule: str, asked: str, slots: int) -> None:

@@ -184,8 +184,8 @@ def test_only_of_a_consumable_an_amount_is_shared_by_slots() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "shown"),
     [
-        *(("TIME", "1:0:0", "3600"), ("TIME", "90", "90"), ("TIME", "INFINITY", "INFINITY"), ("TIME", "infinity", "infinity")),
-        *(("MEMORY", "1G", "1G"), ("INT", "0x10", "0x10"), ("STRING", "1:0:0", "1:0:0")),
+        ("TIME", "1:0:0", "3600"), ("TIME", "90", "90"), ("TIME", "INFINITY", "INFINITY"), ("TIME", "infinity", "infinity"),
+        ("MEMORY", "1G", "1G"), ("INT", "0x10", "0x10"), ("STRING", "1:0:0", "1:0:0"),
     ],
 )
 def test_a_requested_time_is_listed_in_seconds_the_others_as_given(kind: str, text: str, shown: str) -> None:

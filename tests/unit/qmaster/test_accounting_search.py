@@ -42,8 +42,8 @@ def pages(table: AccountingTable, body: dict[str, Any], **most: int) -> Iterator
 
 
 BODIES: list[dict[str, Any]] = [
-    *({}, {"owner": "alice"}, {"owner": 'o"dd\\'}, {"owner": "älice", "host": "H1"}, {"job": "n1*"}, {"job": "3,4,999"}),
-    *({"begin": 1020, "end": 1040, "by_end": True}, {"job": "7", "tasks": "22-23"}, {"queue": "all.q@h1"}, {"owner": "alic"}),
+    {}, {"owner": "alice"}, {"owner": 'o"dd\\'}, {"owner": "älice", "host": "H1"}, {"job": "n1*"}, {"job": "3,4,999"},
+    {"begin": 1020, "end": 1040, "by_end": True}, {"job": "7", "tasks": "22-23"}, {"queue": "all.q@h1"}, {"owner": "alic"},
 ]
 MOST: list[dict[str, int]] = [{"most_rows": 7}, {"most_records": 3}, {"most_rows": 2, "most_records": 2}, {"most_rows": 10}, {}]
 

@@ -35,7 +35,7 @@ def test_enforce_user_auto_makes_users_once_and_ends_them(cell: Cell) -> None:
     )
     job = cell.submit()
     assert cell.state.kind("user")["alice"] == {
-        **{"name": "alice", "oticket": "3", "fshare": "7", "default_project": "p"},
+        "name": "alice", "oticket": "3", "fshare": "7", "default_project": "p",
         "delete_time": str(int(cell.now) + 100),
     }
     assert cell.state.jobs[job].project == "p"
@@ -248,7 +248,7 @@ def test_a_user_who_is_made_for_ever_has_no_end(cell: Cell) -> None:
     globally(cell, enforce_user="auto", auto_user_delete_time="0")
     job = cell.submit()
     assert cell.state.kind("user")["alice"] == {
-        **{"name": "alice", "oticket": "0", "fshare": "0", "delete_time": "0", "default_project": "NONE"}
+        "name": "alice", "oticket": "0", "fshare": "0", "delete_time": "0", "default_project": "NONE"
     }
     assert cell.state.jobs[job].project == ""
     cell.ask("delete_jobs", targets=[str(job)])

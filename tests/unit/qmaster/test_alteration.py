@@ -316,7 +316,7 @@ def test_a_missing_job_is_an_error_beside_a_matching_job(cell: Cell) -> None:
     answer = cell.ask("alter_jobs", targets=["99", str(job)], changes={}, verify="v")
     assert answer.status == 1
     assert [text for _, text in answer.answers] == [
-        *('denied: job "99" does not exist', "verification: found suitable queue(s)"),
+        'denied: job "99" does not exist', "verification: found suitable queue(s)",
     ]
 
 
@@ -359,10 +359,10 @@ def test_predecessors_that_have_exited_are_listed(cell: Cell) -> None:
     first, second = cell.submit(tasks="1-2"), cell.submit(name="second")
     job = cell.submit(tasks="1-2")
     assert alter(cell, job, hold_jid=[str(first), "77", "second", "78"])[1] == [
-        *(f"modified job id hold list of job {job}", f"   blocking jobs: {first},{second}", "   exited jobs:   77,78"),
+        f"modified job id hold list of job {job}", f"   blocking jobs: {first},{second}", "   exited jobs:   77,78",
     ]
     assert alter(cell, job, hold_jid_ad=[str(first)])[1] == [
-        *(f"modified job id hold array list of job {job}", f"   blocking jobs: {first}", "   exited jobs:   NONE"),
+        f"modified job id hold array list of job {job}", f"   blocking jobs: {first}", "   exited jobs:   NONE",
     ]
 
 

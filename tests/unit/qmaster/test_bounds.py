@@ -118,8 +118,8 @@ def test_every_request_that_is_read_has_bounds() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        *(b"[" * 100_000, b'{"a":' * 100_000, b'{"changes":{"x":' + b"[" * 100_000, b'{"jobs":{"jobs":' + b"[" * 100_000),
-        *(b"[]", b"5", b"null", b"{", b"\xff", b'{"job_id":1e999}', b'{"name":"\\ud800"}', b'{"limit":' + b"9" * 5000 + b"}"),
+        b"[" * 100_000, b'{"a":' * 100_000, b'{"changes":{"x":' + b"[" * 100_000, b'{"jobs":{"jobs":' + b"[" * 100_000,
+        b"[]", b"5", b"null", b"{", b"\xff", b'{"job_id":1e999}', b'{"name":"\\ud800"}', b'{"limit":' + b"9" * 5000 + b"}",
     ],
     ids=lambda body: repr(body[:24]),
 )

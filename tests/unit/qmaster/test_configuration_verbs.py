@@ -255,7 +255,7 @@ def test_each_node_of_a_call_is_for_itself(tree: Cell) -> None:
     _nodes(tree, "add", "/u1=10", "/u2=20")
     missing = "Unable to locate /x in sharetree"
     assert _nodes(tree, "add", "/u1=11", "/x/y=2", "/p=5") == [
-        *("setting \n/u1=11", missing, "setting \n/p=5", "modified sharetree")
+        "setting \n/u1=11", missing, "setting \n/p=5", "modified sharetree"
     ]
     answer = tree.admin("change_share_tree", verb="delete", nodes=["/x", "/u2", "/u2"])
     assert texts(answer) == [missing, "removing \n/u2", "Unable to locate /u2 in sharetree", "modified sharetree"]

@@ -37,8 +37,8 @@ def dry(service: Service, caller: Caller = ALICE, /, **requests: Any) -> dict[st
 @pytest.mark.statement("DM-5")
 def test_a_dry_run_has_the_answer_of_the_request(service: Service, cell: Cell) -> None:
     for name, fields in (
-        *(("submit", JOB), ("hold_jobs", {"targets": ["1"], "holds": "u"}), ("delete_jobs", {"targets": ["1"]})),
-        *(("delete_jobs", {"targets": ["1"]}), ("submit", {**JOB, "pe": "nosuch", "pe_range": "2"})),
+        ("submit", JOB), ("hold_jobs", {"targets": ["1"], "holds": "u"}), ("delete_jobs", {"targets": ["1"]}),
+        ("delete_jobs", {"targets": ["1"]}), ("submit", {**JOB, "pe": "nosuch", "pe_range": "2"}),
     ):
         before = cell.state.revision
         said = dry(service, **{name: fields})[name]

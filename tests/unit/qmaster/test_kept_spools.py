@@ -140,7 +140,7 @@ def history(cell: Cell, name: str) -> Facts:
 
 
 WHOLE: tuple[Callable[[Cell], Facts], ...] = (
-    *(jobs, online_usage, scripts, reservations, queues, accounting, tasks_to_end),
+    jobs, online_usage, scripts, reservations, queues, accounting, tasks_to_end,
     share_usage,
 )
 """Readings of which the facts say all."""

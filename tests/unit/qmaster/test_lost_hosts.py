@@ -48,8 +48,8 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
 @pytest.mark.parametrize(
     ("rerun", "of_queue", "checkpoint", "again"),
     [
-        *((True, "FALSE", 0, True), (False, "TRUE", 0, False)),
-        *((None, "TRUE", 0, True), (None, "FALSE", 0, False), (None, "FALSE", 7, True)),
+        (True, "FALSE", 0, True), (False, "TRUE", 0, False),
+        (None, "TRUE", 0, True), (None, "FALSE", 0, False), (None, "FALSE", 7, True),
     ],
 )
 def test_a_task_that_its_host_does_not_know_runs_again_if_it_may(

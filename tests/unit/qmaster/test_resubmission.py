@@ -26,9 +26,9 @@ def resubmit(cell: Cell, *targets: object, user: str = "alice", holds: str = "")
 def test_a_copy_has_everything_but_number_holds_and_past(cell: Cell) -> None:
     script, environment = "#!/bin/sh\necho grüße\n", {"A": "1\n2"}
     original = cell.submit(
-        **{"binary": False, "script": script, "script_file": "run.sh", "environment": environment, "holds": "u"},
-        **{"environment_names": ["A"], "hard": ["h_rt=100"], "tasks": "1-9:4", "priority": -3, "context": {"x": "y"}},
-        **{"mail_list": ["a@b"], "cwd": "/tmp", "rerun": True, "hold_jid": ["nosuch"]},
+        binary=False, script=script, script_file="run.sh", environment=environment, holds="u",
+        environment_names=["A"], hard=["h_rt=100"], tasks="1-9:4", priority=-3, context={"x": "y"},
+        mail_list=["a@b"], cwd="/tmp", rerun=True, hold_jid=["nosuch"],
     )
     cell.now += 10
     assert resubmit(cell, original) == (0, [f'Your job-array {original + 1}.1-9:4 ("run.sh") has been submitted'])

@@ -52,8 +52,8 @@ def test_each_node_has_a_record_with_its_fields_in_the_order_of_8_1_9(tree: Cell
     ones = ["1.000000"] * 2
     assert records(tree)[0][:7] == [now, now, "/", "", "", "1", "1"]
     assert records(tree)[2] == [
-        *[now, now, "/default/alice", "alice", "", "10", "1", *ones, *ones, "1.000000", "4.000000"],
-        *["4.000000", "2.000000", "1.000000", "4.000000", "2.000000", "1.000000", ""],
+        now, now, "/default/alice", "alice", "", "10", "1", *ones, *ones, "1.000000", "4.000000",
+        "4.000000", "2.000000", "1.000000", "4.000000", "2.000000", "1.000000", "",
     ]
     assert [record[2] for record in records(tree)] == ["/", "/default", "/default/alice"]
 

@@ -148,5 +148,5 @@ def test_users_and_projects_are_cleared_in_the_order_of_names(here: Cell) -> Non
     for name in ("Q", "A"):
         here.add("project", name)
     assert [text.split()[2] for text in texts(here.admin("clear_usage"))] == [
-        *('"Adam"', '"alice"', '"zoe"', '"A"', '"P"', '"Q"'),
+        '"Adam"', '"alice"', '"zoe"', '"A"', '"P"', '"Q"',
     ]

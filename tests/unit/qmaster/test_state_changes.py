@@ -16,18 +16,18 @@ from tests.harness import Cell
         ("{job}", "suspend", "alice", [("info", "alice - suspended job-array task {job}.1")]),
         ("{job}.1", "unsuspend", "alice", [("info", "alice - job-array task {job}.1 is already unsuspended")]),
         (
-            *("{job}.3", "suspend", "alice"),
+            "{job}.3", "suspend", "alice",
             [("info", "Modify operation can not be applied on job-array task {job}.3 in pending/hold state")],
         ),
         (
-            *("{job}.3-4", "suspend", "alice"),
+            "{job}.3-4", "suspend", "alice",
             [("info", "Modify operation can not be applied on job {job} in pending/hold state")],
         ),
         ("{job}.9", "suspend", "alice", [("error", 'invalid queue or job "{job}.9"')]),
         ("{job}", "clear", "alice", [("error", "Job {job} is not in error state")]),
         ("{job}", "clear", "bob", [("error", 'bob - you do not have the necessary privileges to modify the job "{job}"')]),
         (
-            *("{job}", "reschedule", "alice"),
+            "{job}", "reschedule", "alice",
             [
                 ("error", 'alice - you do not have the necessary privileges to modify the job "{job}"'),
                 ("hint", "only operators reschedule jobs: ask one (qconf -so), or submit a copy (qresub)"),

@@ -58,9 +58,9 @@ def test_slots_of_a_parallel_task(first_task: str, slaves: list[int]) -> None:
 @pytest.mark.parametrize(
     ("urgency_slots", "text", "slots"),
     [
-        *[("min", "4", 4), ("min", "2-8", 2), ("min", "-8", 1), ("min", "4-", 4), ("min", "16,2-3", 2)],
-        *[("max", "2-6,9", 9), ("max", "4-", 10), ("avg", "2-6,9", 4), ("avg", "3-6,9", 5), ("avg", "4-", 7)],
-        *[("3", "2-6,9", 3), ("3", "4-", 3), ("3", "9", 9)],
+        ("min", "4", 4), ("min", "2-8", 2), ("min", "-8", 1), ("min", "4-", 4), ("min", "16,2-3", 2),
+        ("max", "2-6,9", 9), ("max", "4-", 10), ("avg", "2-6,9", 4), ("avg", "3-6,9", 5), ("avg", "4-", 7),
+        ("3", "2-6,9", 3), ("3", "4-", 3), ("3", "9", 9),
     ],
 )
 def test_a_pending_parallel_job_is_shown_with_the_slots_that_its_urgency_counts(
@@ -80,7 +80,7 @@ def test_instances_by_sequence_number() -> None:
     cluster.queue("b.q", seq_no="1")
     cluster.queue("a.q", seq_no="2")
     assert [row["name"] for row in ask(cluster, queues)] == [
-        *("all.q@h1", "all.q@h2", "b.q@h1", "b.q@h2", "a.q@h1", "a.q@h2"),
+        "all.q@h1", "all.q@h2", "b.q@h1", "b.q@h2", "a.q@h1", "a.q@h2",
     ]
 
 

@@ -56,9 +56,9 @@ def test_reserved_used_idle_and_never_used(cell: ReservingCell, shell: Shell) ->
     cell.master.accounting.follow()
     found = use(shell, number)
     assert found == {
-        **{"ar_id": number, "owner": "alice", "name": "x", "account": "sge", "state": "ended", "submit_time_s": begin},
-        **{"start_time_s": begin, "end_time_s": begin + 100, "slots": 4, "reserved_slot_s": 400.0, "used_slot_s": 50.0},
-        **{"idle_slot_s": 350.0, "used_share": 0.125, "most_slots_used": 2, "never_used_share": 0.5},
+        "ar_id": number, "owner": "alice", "name": "x", "account": "sge", "state": "ended", "submit_time_s": begin,
+        "start_time_s": begin, "end_time_s": begin + 100, "slots": 4, "reserved_slot_s": 400.0, "used_slot_s": 50.0,
+        "idle_slot_s": 350.0, "used_share": 0.125, "most_slots_used": 2, "never_used_share": 0.5,
     }
     lines = dict(line.split(None, 1) for line in shell(f"qacct -ar {number} -reserved").lines[1:])
     assert (lines["reserved"], lines["idle"], lines["never_used_share"]) == ("400.000 slot s", "350.000 slot s", "50.0 %")

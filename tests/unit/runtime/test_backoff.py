@@ -35,7 +35,7 @@ def test_the_first_pause_follows_a_success() -> None:
 def test_a_pause_may_have_a_limit_of_its_own() -> None:
     backoff = Backoff(1.0, 4.0)
     assert [backoff.next_s(longest_s) for longest_s in (None, None, 1.0, None, None, 60.0, 60.0, None)] == [
-        *(1.0, 2.0, 1.0, 2.0, 4.0, 8.0, 16.0, 4.0)
+        1.0, 2.0, 1.0, 2.0, 4.0, 8.0, 16.0, 4.0
     ]
 
 

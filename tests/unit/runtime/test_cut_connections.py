@@ -34,8 +34,8 @@ PIECES = b"".join(b"%x\r\n%b\r\n" % (len(BODY[at : at + 5000]), BODY[at : at + 5
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n" + PIECES + b"0\r\n\r\n"
 HEAD = WHOLE.index(b"\r\n\r\n") + 4
 CUTS = {
-    **{"nothing": 0, "in the first line": 9, "in a field": 30, "before the empty line": HEAD - 2, "behind the head": HEAD},
-    **{"in the first bytes": HEAD + 3, "in the middle": HEAD + 100_000, "before the last byte": -1, "before the end": -5},
+    "nothing": 0, "in the first line": 9, "in a field": 30, "before the empty line": HEAD - 2, "behind the head": HEAD,
+    "in the first bytes": HEAD + 3, "in the middle": HEAD + 100_000, "before the last byte": -1, "before the end": -5,
 }
 """How much of an answer comes; the two of them differ a little in where that is."""
 

@@ -285,7 +285,7 @@ def test_job_and_advance_reservations_leave_room_for_each_other() -> None:
     cluster = ahead()
     running(cluster, 500)
     held = AdvanceReservation(
-        *(1, "alice", "users", NOW),
+        1, "alice", "users", NOW,
         start_time=NOW + 800,
         end_time=NOW + 2000,
         granted=[Grant("all.q@h1", 1)],

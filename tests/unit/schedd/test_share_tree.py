@@ -179,9 +179,9 @@ def test_in_the_long_run_usage_follows_the_shares() -> None:
 
 
 NESTED = (
-    *((0, "Root", 0, 1, "1,4,7"), (1, "dept", 0, 60, "2,3"), (2, "p1", 1, 3, "5,6"), (3, "p2", 1, 1, "NONE")),
-    *((4, "bob", 0, 20, "8,9,10"), (5, "alice", 0, 2, "NONE"), (6, "default", 0, 1, "NONE"), (7, "default", 0, 20, "NONE")),
-    *((8, "bob", 0, 1, "NONE"), (9, "carl", 0, 1, "NONE"), (10, "p3", 0, 1, "NONE")),
+    (0, "Root", 0, 1, "1,4,7"), (1, "dept", 0, 60, "2,3"), (2, "p1", 1, 3, "5,6"), (3, "p2", 1, 1, "NONE"),
+    (4, "bob", 0, 20, "8,9,10"), (5, "alice", 0, 2, "NONE"), (6, "default", 0, 1, "NONE"), (7, "default", 0, 20, "NONE"),
+    (8, "bob", 0, 1, "NONE"), (9, "carl", 0, 1, "NONE"), (10, "p3", 0, 1, "NONE"),
 )
 """A department with projects, a group that is called like one of its users, and a user who is called like a project."""
 

@@ -66,7 +66,7 @@ class ReplicationHarness:
         self.log: list[str] = []
         self.authority = directory / "master" / "authority"
         self.replication = Replication(
-            *(cell.master, cell.patches, MASTER, lambda: self.listed, mode, self._post, self._agree),
+            cell.master, cell.patches, MASTER, lambda: self.listed, mode, self._post, self._agree,
             is_leader=lambda: self.leads,
             authority=self.authority,
             clock=lambda: self.now,

@@ -94,8 +94,8 @@ def start_again(cell: ReplicatedCell) -> None:
 
 
 WRITES = [
-    *(run_job, configure, write_and_forget_lines, tell_stories, reserve, make_snapshots, remember_facts),
-    *(answer_under_keys, start_again),
+    run_job, configure, write_and_forget_lines, tell_stories, reserve, make_snapshots, remember_facts,
+    answer_under_keys, start_again,
 ]
 
 

@@ -52,9 +52,9 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        *(("data", 2**28), ("stack", 2**23), ("vmem", 2**30), ("descriptors", 64)),
+        ("data", 2**28), ("stack", 2**23), ("vmem", 2**30), ("descriptors", 64),
         ("cpu", 7),  # it has used five seconds itself
-        *(("core", 0), ("locks", 0), ("fsize", 0)),
+        ("core", 0), ("locks", 0), ("fsize", 0),
     ],
 )
 def test_a_shepherd_takes_no_limit_that_it_would_die_of_itself(name: str, least: int) -> None:

@@ -104,7 +104,7 @@ class Client:
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"7", b"{}", b'"list"', b"\xff"])
 def test_an_invalid_request_is_refused(played: Played, line: bytes) -> None:
     assert played._request(line) == {
-        **{"op": "failed", "directory": ""},
+        "op": "failed", "directory": "",
         "reason": 'the request is not a JSON object with "op"',
     }
 

@@ -76,8 +76,8 @@ def test_a_soft_limit_that_equals_the_hard_one_or_has_none_stays() -> None:
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        *(("cpu", 600), ("fsize", 2**30), ("core", 0), ("data", 2**31), ("stack", 2**23), ("rss", 2**31)),
-        *(("vmem", 2**32), ("descriptors", 256), ("memorylocked", 2**16), ("locks", 0)),
+        ("cpu", 600), ("fsize", 2**30), ("core", 0), ("data", 2**31), ("stack", 2**23), ("rss", 2**31),
+        ("vmem", 2**32), ("descriptors", 256), ("memorylocked", 2**16), ("locks", 0),
     ],
 )
 def test_minimum_limits_of_a_method_of_the_owner(name: str, least: int) -> None:
@@ -116,8 +116,8 @@ def test_limits_on_memory_are_set_last_and_alone(kernel: dict[int, tuple[int, in
 @pytest.mark.parametrize(
     ("soft", "hard", "expected"),
     [
-        *((300, 900, (300, 900)), (300, 5000, (300, 1000)), (4000, 5000, (1000, 1000))),
-        *((None, None, (1000, 1000)), (7, None, (7, 1000))),
+        (300, 900, (300, 900)), (300, 5000, (300, 1000)), (4000, 5000, (1000, 1000)),
+        (None, None, (1000, 1000)), (7, None, (7, 1000)),
     ],
 )
 def test_a_limit_that_the_kernel_refuses_is_set_as_near_as_it_allows(

@@ -98,7 +98,7 @@ def line(tmp_path: Path, unchanged: Unchanged) -> Iterator[LauncherConnection]:
 UNUSUAL: list[dict[str, Any]] = [
     *({name: "/bin/true"} for name in ("prolog", "epilog", "pe_start", "pe_stop", "remote_daemon")),
     *({"limits": {name: 100}} for name in ("h_rt", "s_rt", "h_cpu", "s_cpu", "h_vmem", "s_vmem")),
-    *({"session": "pty"}, {"ckpt_interface": "userdefined"}, {"processors": [0]}),
+    {"session": "pty"}, {"ckpt_interface": "userdefined"}, {"processors": [0]},
 ]
 
 

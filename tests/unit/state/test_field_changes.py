@@ -22,7 +22,7 @@ def test_the_journal_has_what_is_given_and_reads_it_again() -> None:
     ]
     data = encode_events(events)
     assert msgspec.json.decode(data)[0]["changes"] == {
-        **{"hard": {"h_rt": "60"}, "conditions": {"7": "ok"}, "stdout": [["", "/o"]], "rerun": None}
+        "hard": {"h_rt": "60"}, "conditions": {"7": "ok"}, "stdout": [["", "/o"]], "rerun": None
     }
     assert decode_events(data) == events
 
@@ -35,7 +35,7 @@ def test_journals_of_version_2_are_read() -> None:
     assert isinstance(job, JobChanged)
     assert isinstance(reservation, ReservationChanged)
     assert job.changes.given() == {
-        **{"hard": {"h_rt": "60"}, "account": "other", "ar_time": 0.0, "predecessors": (2,), "conditions": {2: "fail"}},
+        "hard": {"h_rt": "60"}, "account": "other", "ar_time": 0.0, "predecessors": (2,), "conditions": {2: "fail"},
         "binding": "linear:2",
     }
     assert reservation.changes.given() == {"granted": [Grant("all.q@h1", 3)], "end_time": 9.0}

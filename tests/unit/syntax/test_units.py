@@ -88,7 +88,7 @@ def test_wrong_memory_sizes_are_refused(text: str) -> None:
 def test_quantities_take_signs_bases_and_multipliers() -> None:
     given = ("12", "-3", "+3", "1k", "1K", "-2G", "0x10", "010", "0X1fk", "1.5k", "1e3", "infinity", "-INFINITY")
     assert [parse_quantity(text) for text in given] == [
-        *(12, -3, 3, 1000, 1024, -(2**31), 16, 8, 31000, 1500, 1000, INFINITY, -INFINITY)
+        12, -3, 3, 1000, 1024, -(2**31), 16, 8, 31000, 1500, 1000, INFINITY, -INFINITY
     ]
     for text in ("", "-", "x", "k", "08", "1kb", "1K1", "1:00", "nan", "TRUE", "--1", "infinityk"):
         with pytest.raises(InvalidValueError, match="is not a number"):
@@ -166,8 +166,8 @@ def test_wrong_dates_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        *((0, "0.0 s"), (4.52, "4.5 s"), (59.94, "59.9 s"), (59.96, "1 min"), (72, "1 min 12 s"), (3599.6, "1 h")),
-        *((7500, "2 h 5 min"), (7202, "2 h"), (86400, "1 d"), (273600, "3 d 4 h")),
+        (0, "0.0 s"), (4.52, "4.5 s"), (59.94, "59.9 s"), (59.96, "1 min"), (72, "1 min 12 s"), (3599.6, "1 h"),
+        (7500, "2 h 5 min"), (7202, "2 h"), (86400, "1 d"), (273600, "3 d 4 h"),
     ],
 )
 def test_times_as_people_say_them(seconds: float, text: str) -> None:

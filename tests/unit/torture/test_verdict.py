@@ -36,22 +36,22 @@ def e() -> Evidence:
     deleted before it began. 8: tightly integrated. 9: a session, the last one that nobody has submitted."""
     return Evidence(
         said=[
-            *(submitted(1), submitted(2, "dependent", after=1), submitted(3, "held"), asked("release", 14.0, 3)),
-            *(asked("alter", 11.0, 3, account="new"), asked("reserve", 15.0, reservation=7, lasts=30)),
-            *(submitted(4, "reserved", 16.0, reservation=7), submitted(5, "array", 17.0, tasks=2, rerun="y")),
-            *(submitted(6, "held", 18.0), asked("delete", 19.0, 6), submitted(8, "tight", 20.0)),
-            *(asked("configure", 21.0, attribute="seq_no", value="3"), asked("session", 22.0, name="alice.i1")),
+            submitted(1), submitted(2, "dependent", after=1), submitted(3, "held"), asked("release", 14.0, 3),
+            asked("alter", 11.0, 3, account="new"), asked("reserve", 15.0, reservation=7, lasts=30),
+            submitted(4, "reserved", 16.0, reservation=7), submitted(5, "array", 17.0, tasks=2, rerun="y"),
+            submitted(6, "held", 18.0), asked("delete", 19.0, 6), submitted(8, "tight", 20.0),
+            asked("configure", 21.0, attribute="seq_no", value="3"), asked("session", 22.0, name="alice.i1"),
         ],
         broken=[Broken(30.0, 35.0, "power host on t2", "t2")],
         tries=[
-            *(tried(1, 11.0, 12.0), tried(2, 12.0, 13.0), tried(3, 14.2, 15.0), tried(4, 17.0, 18.0)),
-            *(tried(5, 18.0, 19.0), tried(5, 29.0, None, "t2", task=2), tried(5, 40.0, 41.0, "t3", task=2)),
-            *(tried(8, 21.0, 25.0, slots={"t1": 1, "t2": 1}), tried(9, 22.5, 23.0, name="alice.i1")),
+            tried(1, 11.0, 12.0), tried(2, 12.0, 13.0), tried(3, 14.2, 15.0), tried(4, 17.0, 18.0),
+            tried(5, 18.0, 19.0), tried(5, 29.0, None, "t2", task=2), tried(5, 40.0, 41.0, "t3", task=2),
+            tried(8, 21.0, 25.0, slots={"t1": 1, "t2": 1}), tried(9, 22.5, 23.0, name="alice.i1"),
         ],
         slaves=[Slave(8, "t2", 22.0, 23.0)],
         records=[
-            *(record(1), record(2), record(3, account="new"), record(4), record(5)),
-            *(record(5, 19, "t2", task=2), record(5, 0, "t3", task=2), record(8), record(9)),
+            record(1), record(2), record(3, account="new"), record(4), record(5),
+            record(5, 19, "t2", task=2), record(5, 0, "t3", task=2), record(8), record(9),
         ],
         queue={"seq_no": "3"},
     )

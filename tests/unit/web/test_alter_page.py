@@ -28,10 +28,10 @@ from tests.unit.web.test_submit_page import FULL, NOW
 BERLIN = ZoneInfo("Europe/Berlin")
 SUBMITTED = {
     **{name: value for name, value in FULL.items() if name not in ("-ar", "-dl", "-hold_jid", "-h", "-P", "-masterq", "-pe")},
-    **{"-l": "h_vmem=4G,h_rt=3600", "soft -l": "arch=lx-amd64", "-v": "A=1,B=x y", "-ac": "step=3,last", "-A": "team"},
-    **{"-q": "all.q@h1,*@@allhosts", "soft -q": "all.q"},
-    **{"-js": "5", "-shell": "n", "-alloc": "$fill_up 2-4"},
-    **{"-binding": "linear:2", "-m": "ae", "-S": "/bin/sh", "-i": "/tmp/in", "-e": "h1:/tmp/e"},
+    "-l": "h_vmem=4G,h_rt=3600", "soft -l": "arch=lx-amd64", "-v": "A=1,B=x y", "-ac": "step=3,last", "-A": "team",
+    "-q": "all.q@h1,*@@allhosts", "soft -q": "all.q",
+    "-js": "5", "-shell": "n", "-alloc": "$fill_up 2-4",
+    "-binding": "linear:2", "-m": "ae", "-S": "/bin/sh", "-i": "/tmp/in", "-e": "h1:/tmp/e",
 }
 
 

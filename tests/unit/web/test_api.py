@@ -87,9 +87,9 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
         found = [await program.ask("POST", "/jobs?dry_run=true", job)]
         assert not followed.cell.state.jobs
         for method, path, body in (
-            *(("POST", "/jobs", job), ("GET", "/jobs/1", None), ("GET", "/jobs/1/explanation", None)),
-            *(("PATCH", "/jobs/1", {"name": "other"}), ("POST", "/jobs/1/hold", None), ("GET", "/jobs?state=held", None)),
-            *(("GET", "/jobs/1/story", None), ("DELETE", "/jobs/1", None), ("GET", "/jobs/1", None)),
+            ("POST", "/jobs", job), ("GET", "/jobs/1", None), ("GET", "/jobs/1/explanation", None),
+            ("PATCH", "/jobs/1", {"name": "other"}), ("POST", "/jobs/1/hold", None), ("GET", "/jobs?state=held", None),
+            ("GET", "/jobs/1/story", None), ("DELETE", "/jobs/1", None), ("GET", "/jobs/1", None),
         ):
             found.append(await program.ask(method, path, body))
         return found

@@ -28,7 +28,7 @@ def test_the_year_field_goes_before_the_week_field() -> None:
     found = days("24.11.2026=on 25.11.2026=suspended", "mon-fri=6-20=off", date(2026, 11, 23))
     office = [StateSpan(0, 6 * HOUR, "on"), StateSpan(6 * HOUR, 20 * HOUR, "off"), StateSpan(20 * HOUR, 24 * HOUR, "on")]
     assert [day.spans for day in found] == [
-        *(office, ON_ALL_DAY, [StateSpan(0, 24 * HOUR, "suspended")], office, office, ON_ALL_DAY, ON_ALL_DAY),
+        office, ON_ALL_DAY, [StateSpan(0, 24 * HOUR, "suspended")], office, office, ON_ALL_DAY, ON_ALL_DAY,
     ]
 
 

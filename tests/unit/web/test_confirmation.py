@@ -73,8 +73,8 @@ class Asking(NamedTuple):
 
 _ALL = ("Select all on this page",)
 _JOB_REQUESTS = {
-    **{"Hold": "hold_jobs", "Release": "hold_jobs", "Suspend": "change_states", "Resume": "change_states"},
-    **{"Reschedule": "change_states", "Clear error": "change_states", "Resubmit": "resubmit_jobs", "Delete": "delete_jobs"},
+    "Hold": "hold_jobs", "Release": "hold_jobs", "Suspend": "change_states", "Resume": "change_states",
+    "Reschedule": "change_states", "Clear error": "change_states", "Resubmit": "resubmit_jobs", "Delete": "delete_jobs",
     "Set priority": "alter_jobs",
 }
 ASKING = [
@@ -107,9 +107,9 @@ ASKING = [
     *(
         Asking(f"/config/{kind}/{name}", "Remove", f"Remove the {noun} {name}?", "config_change")
         for kind, name, noun in [
-            *(("cluster_queue", "all.q", "cluster queue"), ("exec_host", "h1", "execution host")),
-            *(("project", "climate", "project"), ("host_group", "@rack7", "host group"), ("calendar", "nights", "calendar")),
-            *(("complex", "licence", "complex attribute"), ("manager", "root", "manager")),
+            ("cluster_queue", "all.q", "cluster queue"), ("exec_host", "h1", "execution host"),
+            ("project", "climate", "project"), ("host_group", "@rack7", "host group"), ("calendar", "nights", "calendar"),
+            ("complex", "licence", "complex attribute"), ("manager", "root", "manager"),
         ]
     ),
 ]

@@ -42,8 +42,8 @@ def _submit(cell: Cell, chance: random.Random) -> None:
     after = [_some_job(cell, chance)] if cell.state.jobs and chance.random() < 0.4 else []
     cell.submit(
         chance.choice(["alice", "bob"]),
-        **{"tasks": chance.choice(["", "1-5", "2-8:2"]), "priority": -chance.randrange(50), "hold_jid": after},
-        **{"holds": chance.choice(["", "", "u"]), "hard": chance.choice([[], [], ["arch=nosuch"]])},
+        tasks=chance.choice(["", "1-5", "2-8:2"]), priority=-chance.randrange(50), hold_jid=after,
+        holds=chance.choice(["", "", "u"]), hard=chance.choice([[], [], ["arch=nosuch"]]),
     )
 
 
@@ -67,9 +67,9 @@ def _prioritise(cell: Cell, chance: random.Random) -> None:
 
 
 STEPS: list[Callable[[Cell, random.Random], None]] = [
-    *(_submit, _submit, _submit, _end, _end, _prioritise),
-    *(_act("hold_jobs", holds="u"), _act("hold_jobs", holds="u", release=True), _act("delete_jobs")),
-    *(_act("change_states", action="suspend", what="job"), _act("change_states", action="unsuspend", what="job")),
+    _submit, _submit, _submit, _end, _end, _prioritise,
+    _act("hold_jobs", holds="u"), _act("hold_jobs", holds="u", release=True), _act("delete_jobs"),
+    _act("change_states", action="suspend", what="job"), _act("change_states", action="unsuspend", what="job"),
     _act("alter_jobs", changes={"priority": -7}),
     lambda cell, chance: cell.cycle(),
     lambda cell, chance: cell.cycle(),

@@ -90,8 +90,8 @@ def test_slots_by_user_and_project_and_the_oldest_wait(followed: Followed, tmp_p
     found = samples(followed, tmp_path)
     slots = {key[1:]: value for key, value in found.items() if key[0] in ("gridengine_user_slots", "gridengine_project_slots")}
     assert slots == {
-        **{("used", "alice"): 12, ("pending", "alice"): 3, ("used", "bob"): 0, ("pending", "bob"): 2},
-        **{("physics", "used"): 12, ("physics", "pending"): 0, ("NONE", "used"): 0, ("NONE", "pending"): 5},
+        ("used", "alice"): 12, ("pending", "alice"): 3, ("used", "bob"): 0, ("pending", "bob"): 2,
+        ("physics", "used"): 12, ("physics", "pending"): 0, ("NONE", "used"): 0, ("NONE", "pending"): 5,
     }
     assert 100 <= found[("gridengine_oldest_pending_task_age_seconds",)] < 110, "held tasks do not count"
 

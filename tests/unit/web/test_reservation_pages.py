@@ -43,8 +43,8 @@ def reserved(followed: Followed) -> None:
 @pytest.mark.parametrize(
     ("query", "names"),
     [
-        *(("", ["now", "later"]), ("?state=w", ["later"]), ("?state=r", ["now"])),
-        *(("?name=n*", ["now"]), ("?owner=bob", []), ("?sort=-id", ["later", "now"])),
+        ("", ["now", "later"]), ("?state=w", ["later"]), ("?state=r", ["now"]),
+        ("?name=n*", ["now"]), ("?owner=bob", []), ("?sort=-id", ["later", "now"]),
     ],
 )
 def test_the_list_is_that_of_qrstat(followed: Followed, browse: Any, query: str, names: list[str]) -> None:

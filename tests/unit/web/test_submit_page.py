@@ -33,11 +33,11 @@ def send(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
 
 
 FULL = {
-    **{"command": "/bin/sim --fast 'two words'", "-N": "sim", "-t": "1-9:2", "-tc": "3", "-p": "-5", "-comment": "a note"},
-    **{"-l": "h_vmem=4G,h_rt=1:00:00", "soft -l": "arch=lx-amd64", "-q": "all.q,*@@big", "soft -q": "fast.q"},
-    **{"-masterq": "all.q@h1", "-pe": "mpi 4-8", "-ar": "17", "-R": "y", "-hold_jid": "12,build*", "-h": "y"},
-    **{"-wd": "/home/alice", "-o": "h1:/tmp/o,/tmp/p", "-j": "y", "-v": "A=1,B=x y", "-r": "n", "-notify": "y", "-m": "ae"},
-    **{"-M": "alice@site", "-a": "202712241800", "-dl": "202712311200"},
+    "command": "/bin/sim --fast 'two words'", "-N": "sim", "-t": "1-9:2", "-tc": "3", "-p": "-5", "-comment": "a note",
+    "-l": "h_vmem=4G,h_rt=1:00:00", "soft -l": "arch=lx-amd64", "-q": "all.q,*@@big", "soft -q": "fast.q",
+    "-masterq": "all.q@h1", "-pe": "mpi 4-8", "-ar": "17", "-R": "y", "-hold_jid": "12,build*", "-h": "y",
+    "-wd": "/home/alice", "-o": "h1:/tmp/o,/tmp/p", "-j": "y", "-v": "A=1,B=x y", "-r": "n", "-notify": "y", "-m": "ae",
+    "-M": "alice@site", "-a": "202712241800", "-dl": "202712311200",
 }
 
 

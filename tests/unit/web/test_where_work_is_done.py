@@ -44,8 +44,8 @@ def test_options_of_commands_that_share_a_row_are_in_it(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "form", "place"),
     [
-        *(("qsub", SUBMIT, "Submit: a field each, two"), ("qalter", JOBS.form, "Job, Change: a field each")),
-        *(("qrsub", RESERVE, "Reserve: a field"), ("qralter", RESERVATIONS.form, "Reservation, Change")),
+        ("qsub", SUBMIT, "Submit: a field each, two"), ("qalter", JOBS.form, "Job, Change: a field each"),
+        ("qrsub", RESERVE, "Reserve: a field"), ("qralter", RESERVATIONS.form, "Reservation, Change"),
     ],
 )
 def test_the_forms_have_these_fields(command: str, form: OptionForm, place: str) -> None:
