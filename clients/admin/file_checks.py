@@ -17,8 +17,7 @@ from gridengine.files.bootstrap import invalid_values, unknown_settings
 
 #: optional files of `common` -> the settings that each must have; None: lines of another form
 _OPTIONAL_FILES: dict[str, tuple[str, ...] | None] = {
-    "cell_id": ("cell_id",), "web": (), "arco": (),
-    "shadow_masters": None, "host_aliases": None, "cluster_name": None,
+    "cell_id": ("cell_id",), "web": (), "arco": (), "shadow_masters": None, "host_aliases": None, "cluster_name": None,
 }
 
 _BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"

@@ -27,10 +27,7 @@ from clients.admin.doctor import check_spool
 from clients.admin.errors import AdminError
 from clients.admin.top_frame import ORDERS, Seen, frame
 
-_QUESTION = {
-    "hosts": {}, "queues": {"explain": "E"}, "cluster_queues": {}, "totals": {},
-    "reservations": {"users": ["*"]},
-}
+_QUESTION = {"hosts": {}, "queues": {"explain": "E"}, "cluster_queues": {}, "totals": {}, "reservations": {"users": ["*"]}}
 #: the queries take at most a twentieth of the qmaster's time, also if answers are slow
 _SHARE = 20
 

@@ -202,8 +202,7 @@ class Loader:
                 self._replace_resources(parent, fact.resources)
             case records.ReservationEvent():
                 self._add(
-                    "sge_ar_log",
-                    self._reservation_id(fact.key),
+                    "sge_ar_log", self._reservation_id(fact.key),
                     fact.time, fact.event, fact.state, fact.host, fact.message,
                 )
             case records.ReservationUsage():

@@ -28,8 +28,7 @@ from daemons.runtime.ray_node import head_spec, ray_environment
 
 NAMESPACE = "gridengine"
 KEPT: dict[str, Any] = {
-    "namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True, "num_cpus": 0,
-    "max_restarts": -1,
+    "namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True, "num_cpus": 0, "max_restarts": -1,
     "max_task_retries": 0,
 }
 """Options of every actor of a cell: Ray always restarts its process, and repeats no call to it. After a lost call the

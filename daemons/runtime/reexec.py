@@ -63,9 +63,7 @@ class Renewal:
         program = self._program()
         try:
             trial = await children.begin(
-                str(program), "--version",
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+                str(program), "--version", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
             )
             try:

@@ -53,8 +53,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
-        jobs, altering, hosts, instances, submitting, reservations,
-        complexes, configuration, policies, history, accounting,
+        jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history, accounting,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

@@ -111,13 +111,9 @@ class TaskArrays:
                 return
             call_files.write_calls(directory, rows, self._options.most_bytes, SHIFT_S)
             submitted = await self._cell.submit(
-                self._options.python,
-                "-P", worker.__file__, str(directory),
-                binary=True,
+                self._options.python, "-P", worker.__file__, str(directory), binary=True,
                 **{"name": batch[0].name, "cwd": directory, "stdout": directory / "$TASK_ID.log", **self._options.job},
-                merge=True,
-                no_shell=True,
-                tasks=f"1-{len(groups)}",
+                merge=True, no_shell=True, tasks=f"1-{len(groups)}",
             )
         except (GridError, OSError, ValueError) as error:
             self._array_slots.release()

@@ -31,10 +31,7 @@ KINDS = (
 Asker = Literal["operator", "owner", "other"]
 """The user of the request: only actions that they may take are advised."""
 _QUEUE_STATES = frozenset(
-    (
-        "disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned",
-        "overloaded", "suspend_alarm",
-    )
+    ("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned", "overloaded", "suspend_alarm")
 )
 EXAMPLES = 5
 """Reasons that are listed for each kind; further reasons are counted."""

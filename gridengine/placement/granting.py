@@ -44,15 +44,10 @@ def as_job(reservation: AdvanceReservation) -> Job:
     """A job with the same requests, as input for the rules of placement."""
     return Job(
         id=0, name=reservation.name, owner=reservation.owner, uid=0, group=reservation.group, gid=0,
-        submit_time=reservation.submit_time,
-        hard=reservation.hard,
-        hard_queues=reservation.hard_queues,
+        submit_time=reservation.submit_time, hard=reservation.hard, hard_queues=reservation.hard_queues,
         master_queues=reservation.master_queues if reservation.pe or reservation.allocation_rule else (),
-        pe=reservation.pe,
-        pe_range=reservation.pe_range,
-        allocation_rule=reservation.allocation_rule,
-        checkpoint=reservation.checkpoint,
-        now=reservation.immediate,
+        pe=reservation.pe, pe_range=reservation.pe_range, allocation_rule=reservation.allocation_rule,
+        checkpoint=reservation.checkpoint, now=reservation.immediate,
     )
 
 

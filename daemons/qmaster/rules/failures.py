@@ -48,13 +48,8 @@ _LOST = FailureRule(Fault.HOST, Then.IF_IT_MAY)
 _NO_FAULT = FailureRule(Fault.NONE, Then.OVER)
 
 _JOBS_CODES = (
-    failed.EARLY,
-    failed.ERROR_FILE,
-    failed.OPENING_FILES,
-    failed.NO_SHELL,
-    failed.CHANGING_DIRECTORY,
-    failed.APPLICATION_ERROR,
-    29, 31, 32, 33, 34, 35,
+    failed.EARLY, failed.ERROR_FILE, failed.OPENING_FILES, failed.NO_SHELL, failed.CHANGING_DIRECTORY,
+    failed.APPLICATION_ERROR, 29, 31, 32, 33, 34, 35,
 )
 _QUEUES_CODES = (
     failed.BEFORE_CONFIG,

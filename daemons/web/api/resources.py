@@ -150,8 +150,7 @@ RESOURCES: tuple[Resource, ...] = (
         body=lambda call: {"jobs": [_number(call)]}, pick=_first(lambda data, call: data["jobs"]),
     ),
     Resource(
-        "GET", "/jobs/{id}/output", "job_output", "The end of a task's output, for its owner only.",
-        body=_output,
+        "GET", "/jobs/{id}/output", "job_output", "The end of a task's output, for its owner only.", body=_output,
         query={"task": "default: the first running task", "stream": "stdout (default) or stderr", "bytes": "1 to 65536"},
     ),
     _job_action("hold", "Put a user hold on a job.", "hold_jobs", {"holds": "u"}),

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from daemons.web.dbwriter_client import DatabaseUnavailableError, QueryDeniedError, send_dbwriter_request
 from daemons.web.pages.formats import link
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, problem, render, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, problem, render, rows_of_page, visit_of
 from daemons.web.pages.query_plots import plots_of
 from gridengine.protocols import arco
 from gridengine.protocols.arco_rows import csv_text, format_value, truncate
@@ -94,19 +94,15 @@ def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     if (column := sort.lstrip("-")) in columns:
         index = columns.index(column)
         rows = sorted(rows, key=lambda row: _sort_key(row[index]), reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(rows) // ROWS)))
-    rows, total = rows[(number - 1) * ROWS : number * ROWS], len(rows)
+    rows, pager = rows_of_page(visit, rows, ROWS)
     names, hidden = [truncate(name, _HEADING) for name in columns[:_COLUMNS]], len(columns[_COLUMNS:])
     kinds = ["number" if kind in ("number", "interval") else "" for kind in types[:_COLUMNS]]
     sorts = [name if len(name) <= _HEADING else "" for name in columns[:_COLUMNS]]  # a heading is a link with the name
     longest = _CHARACTERS // max(1, len(names) * len(rows))
-    return {
-        "columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "has_run": True,
-        "rows": [
-            [truncate(format_value(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows
-        ],
-        "hidden": hidden,
-        "page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None),
+    return pager | {
+        "columns": list(zip(names, sorts, kinds, strict=True)), "more": answer["more"], "has_run": True,
+        "rows": [[truncate(format_value(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows],
+        "hidden": hidden, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None),
     }
 
 

@@ -28,8 +28,7 @@ async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
     forgotten = "The script is no longer known: the qmaster only keeps the scripts of the last ended jobs."
     why_not = "" if record.resubmittable else forgotten
     return {
-        **record._asdict(),
-        "tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS),
+        **record._asdict(), "tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS),
         "why_not_resubmit": why_not, "output": job_output.output_of_finished_job(visit, record, task),
         "files": job_output.files_of(record, record.array),
     }

@@ -155,8 +155,5 @@ def event_text(name: str) -> str:
     return _EVENTS.get(name) or re.sub(r"(?<!^)[A-Z]", lambda capital: f" {capital[0].lower()}", name)
 
 
-_ALL = (
-    moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable,
-    part,
-)
+_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable, part)
 FILTERS = {each.__name__: each for each in _ALL}

@@ -10,7 +10,7 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
@@ -33,10 +33,9 @@ async def host_list(visit: Visit) -> Data:
     column = sort.lstrip("-")
     if column in ("name", *_COLUMNS):
         matching.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
-    return {
-        "rows": matching[(number - 1) * ROWS : number * ROWS], "total": len(matching), "all": len(hosts),
-        "page": number, "size": ROWS, "sort": sort, "name": name, "state": state_code,
+    shown, pager = rows_of_page(visit, matching, ROWS)
+    return pager | {
+        "rows": shown, "all": len(hosts), "sort": sort, "name": name, "state": state_code,
     }
 
 

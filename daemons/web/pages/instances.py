@@ -10,7 +10,7 @@ from multidict import MultiMapping
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, tasks_in
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.values.units import counted
@@ -46,10 +46,9 @@ async def instance_list(visit: Visit) -> Data:
     sort = visit.parameter("sort")
     if column := _SORTED.get(sort.lstrip("-")):
         matching.sort(key=lambda row: _key(row[column]), reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(matching) // ROWS)))
-    shown = matching[(number - 1) * ROWS : number * ROWS]
-    return {
-        "rows": shown, "total": len(matching), "all": len(rows), "page": number, "size": ROWS, "sort": sort,
+    shown, pager = rows_of_page(visit, matching, ROWS)
+    return pager | {
+        "rows": shown, "all": len(rows), "sort": sort,
         "queue": queue, "host": host, "state": state_codes, "free": bool(visit.parameter("free")),
         "actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown]),
         "aside": visit.shared.manual_states.of,

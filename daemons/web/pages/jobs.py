@@ -20,7 +20,7 @@ from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, ou
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import REQUESTS, Answer
@@ -63,18 +63,14 @@ async def job_list(visit: Visit) -> Data:
     """The list: rows of a page, the number of all rows, and the number of rows of each group."""
     selected = JobFilter.of(visit.query)
     matching = visit.shared.jobs.select_rows(selected)
-    number = min(visit.number("page"), max(1, -(-len(matching.rows) // ROWS)))
-    shown = matching.rows[(number - 1) * ROWS : number * ROWS]
+    shown, pager = rows_of_page(visit, matching.rows, ROWS)
     ended = [row.id for row in shown if row.state == "z"]
     tabs = [("Active", link(visit.here, state=None), sum(matching.counts.values()) - matching.counts["finished"])]
     tabs += [(name.capitalize(), link(visit.here, state=name), matching.counts[name]) for name in GROUPS]
-    return {
+    return pager | {
         "rows": shown,
         "silent": silent_hosts(visit.shared.mirror.state),
         "outcomes": await outcomes(visit, ended),
-        "total": len(matching.rows),
-        "page": number,
-        "size": ROWS,
         "tabs": tabs,
         "tab": link(visit.here, state=selected.state or None),
         "selected": selected,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from daemons.qmaster.permissions import is_operator, not_operator
 from daemons.web.message_files import Message, local_exec_hosts, may_read, read_messages
-from daemons.web.pages.page import Data, Page, Visit
+from daemons.web.pages.page import Data, Page, Visit, rows_of_page
 
 ROWS = 100
 QMASTER = "qmaster"
@@ -36,9 +36,9 @@ async def messages(visit: Visit) -> Data:
             refusal = f"{path} cannot be read: {error.strerror}."
     shown_levels = _LEVELS_FROM.get(level)
     lines = [each for each in lines if (shown_levels is None or each.level in [*shown_levels]) and find in each.text.lower()]
-    number = min(visit.number("page"), max(1, -(-len(lines) // ROWS)))
-    return {
-        "rows": lines[(number - 1) * ROWS : number * ROWS], "total": len(lines), "page": number, "size": ROWS,
+    shown, pager = rows_of_page(visit, lines, ROWS)
+    return pager | {
+        "rows": shown,
         "daemons": [(QMASTER, QMASTER), *((name, f"execd of {name}") for name in hosts)], "levels": _LEVELS,
         "of": daemon, "level": level, "find": visit.parameter("find"), "cut": is_cut, "refusal": refusal, "path": path,
     }

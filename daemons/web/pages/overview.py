@@ -15,10 +15,7 @@ OWN_JOBS = 10
 _LONG_S = 86_400.0
 _MOST_NAMED = 4
 #: states of instances that need attention, the most severe first, with the text of the alarm
-_STATES = {
-    "E": "in error", "c": "with an ambiguous configuration",
-    "o": "orphaned", "a": "in load alarm",
-}
+_STATES = {"E": "in error", "c": "with an ambiguous configuration", "o": "orphaned", "a": "in load alarm"}
 
 
 async def overview(visit: Visit) -> Data:

@@ -7,9 +7,9 @@ change. Forms are in `forms.py`. Called by `app.py`; the modules of pages define
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from aiohttp import web
 from multidict import MultiMapping
@@ -23,6 +23,7 @@ from gridengine.errors import RefusalError
 from gridengine.protocols.gdi.requests import Caller
 
 Data = dict[str, Any]
+T = TypeVar("T")
 
 
 class Visit(NamedTuple):
@@ -52,6 +53,12 @@ class Visit(NamedTuple):
         """A query parameter that is a number; `least` for other texts and smaller numbers."""
         text = self.parameter(name)
         return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 12 else least
+
+
+def rows_of_page(visit: Visit, rows: Sequence[T], size: int) -> tuple[Sequence[T], Data]:
+    """The rows of the requested page of `size` rows, or of the last one; and the data of the pager, which the template shows."""
+    number = min(visit.number("page"), max(1, -(-len(rows) // size)))
+    return rows[(number - 1) * size : number * size], {"total": len(rows), "page": number, "size": size}
 
 
 class Page(NamedTuple):

@@ -15,7 +15,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.configuration import address_of
 from daemons.web.pages.forms import Question, action_route, listed
-from daemons.web.pages.page import Data, Page, Visit
+from daemons.web.pages.page import Data, Page, Visit, rows_of_page
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.state import State
@@ -68,13 +68,11 @@ async def policies(visit: Visit) -> Data:
     state = visit.shared.mirror.state
     status: Any = (await visit.shared.read("status", {"share_tree": {}}, visit.caller)).data
     nodes, rows = _paths(state), status["share_tree"]
-    number = min(visit.number("page"), max(1, -(-len(rows or ()) // ROWS)))
-    shown = (rows or [])[(number - 1) * ROWS : number * ROWS]
+    shown, pager = rows_of_page(visit, rows or (), ROWS)
     scheduler = state.kind("scheduler").get("", {})
     weights = {what: [(name, scheduler[name]) for name in names if name in scheduler] for what, names in _WEIGHTS.items()}
-    return {
+    return pager | {
         "tree": rows is not None, "rows": [_row(row, nodes) for row in shown],
-        "total": len(rows or ()), "page": number, "size": ROWS,
         "weights": weights, "unused": not state.scheduler.weight_tickets_share, "holders": list(_tickets(state)),
         "why_not": why_not_configure(visit), "scheduler": address_of("scheduler", ""),
     }

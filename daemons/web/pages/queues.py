@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from gridengine.syntax.overrides import Overrides
 
 ROWS = 100
@@ -44,13 +44,11 @@ async def queue_details(visit: Visit) -> Data:
     overrides = {attribute: Overrides.parse(text) for attribute, text in attributes.items() if "[" in text}
     varied = {attribute: each for attribute, each in overrides.items() if each.tuples}
     hosts = sorted(state.instances[instance].host for instance in state.instances_of.get(name, ()))
-    number = min(visit.number("page"), max(1, -(-len(hosts) // ROWS)))
-    shown = hosts[(number - 1) * ROWS : number * ROWS]
+    shown, pager = rows_of_page(visit, hosts, ROWS)
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
-    return {
-        "state_codes": _STATES,
-        "name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied,
-        "rows": rows, "total": len(hosts), "page": number, "size": ROWS,
+    return pager | {
+        "state_codes": _STATES, "name": name, "summary": next(iter(status["cluster_queues"]), None),
+        "attributes": attributes, "varied": varied, "rows": rows,
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
     }
 

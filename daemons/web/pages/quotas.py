@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.configuration import address_of
-from daemons.web.pages.page import Data, Page, Visit
+from daemons.web.pages.page import Data, Page, Visit, rows_of_page
 from gridengine.errors import InvalidValueError
 from gridengine.placement.values import typed_value
 from gridengine.state.state import State
@@ -42,10 +42,9 @@ async def quotas(visit: Visit) -> Data:
     state, status = visit.shared.mirror.state, answer.data
     limits = [_use(state, row) for row in (status["quotas"] if isinstance(status, dict) else [])]
     limits.sort(key=lambda each: -1.0 if each.part is None else each.part, reverse=True)
-    number = min(visit.number("page"), max(1, -(-len(limits) // ROWS)))
-    return {
-        "rows": limits[(number - 1) * ROWS : number * ROWS], "total": len(limits), "page": number, "size": ROWS,
-        "full": sum(each.is_full for each in limits), "selected": selected, "answers": answer.answers,
+    shown, pager = rows_of_page(visit, limits, ROWS)
+    return pager | {
+        "rows": shown, "full": sum(each.is_full for each in limits), "selected": selected, "answers": answer.answers,
         "sets": len(state.quotas.sets),
     }
 

@@ -21,7 +21,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, page_route, visit_of
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, page_route, rows_of_page, visit_of
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_response
 from daemons.web.pages.time_line import dragged_window, time_line
@@ -86,12 +86,9 @@ async def reservation_list(visit: Visit) -> Data:
     sort = visit.parameter("sort")
     if (column := sort.lstrip("-")) in ("id", "name", "owner", "state", "start_time", "end_time"):
         shown.sort(key=lambda row: row[column], reverse=sort.startswith("-"))
-    number = min(visit.number("page"), max(1, -(-len(shown) // ROWS)))
-    return {
-        "rows": shown[(number - 1) * ROWS : number * ROWS], "total": len(shown), "page": number, "size": ROWS,
-        "tabs": tabs, "tab": link(visit.here, state=state or None),
-        **shared,
-        "sort": sort, "line": None,
+    page_rows, pager = rows_of_page(visit, shown, ROWS)
+    return pager | {
+        "rows": page_rows, "tabs": tabs, "tab": link(visit.here, state=state or None), **shared, "sort": sort, "line": None,
     }
 
 

@@ -15,7 +15,7 @@ from daemons.web.drawing import timeline as drawing
 from daemons.web.drawing.timeline import TimeSpan
 from daemons.web.pages.formats import link, moment
 from daemons.web.pages.job_values import date_text
-from daemons.web.pages.page import Data, Visit
+from daemons.web.pages.page import Data, Visit, rows_of_page
 from daemons.web.pages.states import reservation_badge
 from gridengine.errors import InvalidValueError
 from gridengine.placement.expected_start import run_time_limit
@@ -42,8 +42,7 @@ async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     """The rows of a page, by `by`, `row`, `from` and `span` of the address."""
     by, row_pattern = "queue" if visit.parameter("by") == "queue" else "host", visit.parameter("row")
     names = [name for name in _names(visit, by) if not row_pattern or fnmatchcase(name, row_pattern)]
-    number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
-    shown = names[(number - 1) * ROWS : number * ROWS]
+    shown, pager = rows_of_page(visit, names, ROWS)
     window, now, zone = _window(visit), visit.shared.mirror.now, visit.shared.zone
     spans: dict[str, list[TimeSpan]] = {name: [] for name in shown}
     row_of: RowOf = itemgetter(0 if by == "queue" else 2)
@@ -51,14 +50,13 @@ async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     _add_reservations(reservations, spans, row_of)
     step = window.end - window.begin
     moves = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
-    return {
+    return pager | {
         "line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": row_pattern, "window": window,
         "ways": [(label, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for label, when in moves],
         "now_address": link(visit.here, **{"from": None}),
         "zooms": [(_SPAN_LABELS[each], link(visit.here, span=each), None) for each in SPANS],
         "zoom": link(visit.here, span=window.span),
-        "total": len(names), "page": number, "size": ROWS, "labels": drawing.LABELS, "scale": drawing.SCALE,
-        "head_height": drawing.HEAD, "followed": not visit.parameter("from"),
+        "labels": drawing.LABELS, "scale": drawing.SCALE, "head_height": drawing.HEAD, "followed": not visit.parameter("from"),
     }
 
 
