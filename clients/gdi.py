@@ -87,8 +87,8 @@ def _patience_s() -> float:
 
 def _exchange(
     name: str, body: bytes, key: str, answer_s: float, retry_s: float
-) -> "tuple[Socket, Iterator[bytes]]":
-    """Send a request; the connection, and the pieces of the answer's body as they come."""
+) -> "tuple[Socket, wire.AnswerParser]":
+    """Send a request; the connection, and the parser that has the head of the answer."""
     connection = _connect(answer_s, retry_s)
     try:
         connection.sendall(wire.request_head(f"/v1/{name}", len(body), key) + body)
@@ -97,17 +97,15 @@ def _exchange(
             raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
         # a peer that refuses the rest may have sent the reason
     _await_answer(connection, answer_s)
-    reader = wire.AnswerReader(connection)
-    status, reason, headers = wire.read_head(reader)
-    pieces = wire.pieces(reader, headers)
-    if status != 200:
-        raise wire.fault_of(name, status, reason, b"".join(pieces))
-    return connection, pieces
+    parser = wire.read_head(connection)
+    if parser.status != 200:
+        raise wire.fault_of(name, parser.status, parser.reason, wire.read_body(connection, parser))
+    return connection, parser
 
 
 def _exchange_with_retries(
     name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S, retry_s: float = PATIENCE_TAKE_OVER_S
-) -> "tuple[Socket, Iterator[bytes]]":
+) -> "tuple[Socket, wire.AnswerParser]":
     """`_exchange`, repeated for a while when only the gateway answers."""
     begin = time.monotonic()
     while True:
@@ -151,8 +149,8 @@ def change(name: str, body: object) -> Answer:
 def _call(
     name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S, retry_s: float = PATIENCE_TAKE_OVER_S
 ) -> Answer:
-    connection, pieces = _exchange_with_retries(name, body, key, answer_s, retry_s)
-    text = b"".join(pieces)
+    connection, parser = _exchange_with_retries(name, body, key, answer_s, retry_s)
+    text = wire.read_body(connection, parser)
     connection.close()
     return wire.answer_of(name, text)
 
@@ -163,9 +161,9 @@ def stream(name: str, body: object, patience: float | None = None) -> "Iterator[
     `patience`: s to wait for the next piece, forever if None. A broken connection is not reopened here: a client that waits
     for a job reopens its stream itself.
     """
-    connection, pieces = _exchange_with_retries(name, json_text.encode(body))
+    connection, parser = _exchange_with_retries(name, json_text.encode(body))
     connection.settimeout(patience)
     try:
-        yield from wire.values(name, pieces)
+        yield from wire.values(name, connection, parser)
     finally:
         connection.close()

@@ -1,27 +1,34 @@
-"""A kept connection of a program to its cell, and streams on connections of their own.
+"""The connection of a program to its cell, and streams on connections of their own; one text for `Cell` and `AsyncCell`.
 
-Owns the recovery between two requests: from a connection that was closed meanwhile, a qmaster that is being restarted, a
-program that forks. Every change has an idempotency key, so a repeated request is carried out once (adr/0143). Called by `cell`.
+Owns the recovery between two requests: from a connection that was closed meanwhile, and a qmaster that is being restarted.
+Every change has an idempotency key, so a repeated request is carried out once (adr/0143). The coroutines await nothing but
+channels, so with blocking ones they never suspend (adr/0186). Called by `base_cell`.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from threading import Lock
-from typing import Any
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from gridengine.api import wire
-from gridengine.api.transport import ANSWER_S, Transport
-from gridengine.api.wire import Answer, AnswerLost, RetryLaterError, Unreachable
+from gridengine.api.transport import Transport
+from gridengine.api.wire import Answer, AnswerLost, AnswerParser, RetryLaterError, Unreachable
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from gridengine.api.asyncio_channel import AsyncioChannel
+    from gridengine.api.blocking_channel import BlockingChannel
+
+    Channel: TypeAlias = BlockingChannel | AsyncioChannel
 
 _PAUSE_S = 0.1
 #: for how long the first request tries to connect if no socket exists
 _ABSENT_S = 1.0
 
 
-class Patience:
+class _Patience:
     """The time for which a request is retried, from the first fault on. `first`: there was no answer yet."""
 
     def __init__(self, limit: float, first: bool) -> None:
@@ -39,104 +46,106 @@ class Patience:
 
 
 class CellConnection:
-    """`patience`: seconds for which a request to a cell that does not answer is retried. Threads take turns; a forked child
-    makes its own connection."""
+    """`patience`: seconds for which a request to a cell that does not answer is retried. One request at a time."""
 
-    def __init__(self, transport: Transport, patience: float) -> None:
-        self._transport, self._patience = transport, patience
+    def __init__(self, transport: Transport, patience: float, channels: type[Channel]) -> None:
+        self._transport, self.patience, self.sleep = transport, patience, channels.sleep
+        self._open = channels.connect
         self._answered = False
-        self._owner = os.getpid()
-        self._lock = Lock()
-        self._connection: Any = None
+        self._kept: Channel | None = None
 
     def close(self) -> None:
         """Close the connection; the next request opens a new connection."""
-        self._reset_after_fork()
-        with self._lock:
-            self._drop()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
-    def ask(self, name: str, body: bytes, key: str) -> Answer:
+    async def ask(self, name: str, body: bytes, key: str) -> Answer:
         """Send a request and return its answer. Raises Unreachable."""
-        self._reset_after_fork()
-        with self._lock:
-            patience = Patience(self._patience, not self._answered)
-            while True:
-                kept = self._connection is not None
-                try:
-                    answer = self._exchange(name, body, key)
-                    self._answered = True
-                    return answer
-                except (RetryLaterError, AnswerLost) as fault:
-                    self._drop()
-                    # a kept connection may have been closed long ago
-                    if not kept or isinstance(fault, RetryLaterError):
-                        time.sleep(patience.pause_after(fault))
-                except OSError as error:
-                    time.sleep(patience.pause_after(self._unreachable(error), self._transport.may_come_back(error)))
-                except BaseException:
-                    self._drop()  # an answer may arrive that is no longer expected
-                    raise
+        patience = _Patience(self.patience, not self._answered)
+        while True:
+            kept = self._kept is not None
+            try:
+                self._kept = self._kept or await self._connect(patience)
+                answer = await self._exchange(self._kept, name, body, key)
+                self._answered = True
+                return answer
+            except (RetryLaterError, AnswerLost) as fault:
+                self.close()
+                # a kept connection may have been closed long ago
+                if not kept or isinstance(fault, RetryLaterError):
+                    await self.sleep(patience.pause_after(fault))
+            except BaseException:
+                self.close()  # an answer may arrive that is no longer expected
+                raise
 
-    def stream(self, name: str, body: bytes, timeout: float | None = None) -> Iterator[Any]:
-        """Send a request and yield the values of its answer as they come. `timeout`: s to wait for each, None: forever.
+    async def open_stream(self, name: str, body: bytes, timeout: float | None = None) -> AnswerStream:
+        """Send a request whose answer is a stream. `timeout`: s to wait for each of its values, None: forever.
 
         Raises AnswerLost when it breaks: the caller opens the stream again.
         """
-        patience = Patience(self._patience, not self._answered)
-        while True:
-            try:
-                connection = self._transport.connect()
-                break
-            except OSError as error:
-                time.sleep(patience.pause_after(self._unreachable(error), self._transport.may_come_back(error)))
+        channel = await self._connect(_Patience(self.patience, not self._answered))
         try:
-            reader = self._send(connection, self._transport.head(name, len(body), "", False) + body)
-            status, reason, headers = wire.read_head(reader)
-            pieces = wire.pieces(reader, headers)
-            if status != 200:
+            parser = await _read_head(channel, self._transport.head(name, len(body), "", False) + body)
+            if parser.status != 200:
                 try:
-                    self._transport.answer(name, status, reason, b"".join(pieces))
+                    self._transport.answer(name, parser.status, parser.reason, await _read_body(channel, parser))
                 except RetryLaterError as away:
                     raise AnswerLost(str(away) or "the qmaster is away") from None
             self._answered = True
-            connection.settimeout(timeout)
-            yield from wire.values(name, pieces)
-        finally:
-            connection.close()
+        except BaseException:
+            channel.close()
+            raise
+        channel.timeout = timeout
+        return AnswerStream(name, channel, parser)
 
-    def _reset_after_fork(self) -> None:
-        """After a fork: drop the connection, and perhaps the lock, of the parent."""
-        if self._owner != os.getpid():
-            if self._connection is not None:
-                os.close(self._connection.detach())  # without a TLS shutdown, which would end the parent's connection
-            self._owner, self._lock, self._connection = os.getpid(), Lock(), None
+    async def _connect(self, patience: _Patience) -> Channel:
+        while True:
+            try:
+                return await self._open(self._transport)
+            except OSError as error:
+                fault = Unreachable(self._transport.explain_no_answer(error))
+                pause_s = patience.pause_after(fault, self._transport.may_come_back(error))
+            await self.sleep(pause_s)
 
-    def _exchange(self, name: str, body: bytes, key: str) -> Answer:
-        if self._connection is None:
-            self._connection = self._transport.connect()
-        reader = self._send(self._connection, self._transport.head(name, len(body), key, True) + body)
-        status, reason, headers = wire.read_head(reader)
-        text = b"".join(wire.pieces(reader, headers))
-        if headers.get(b"connection", b"").lower() == b"close":
-            self._drop()
-        return self._transport.answer(name, status, reason, text)
+    async def _exchange(self, channel: Channel, name: str, body: bytes, key: str) -> Answer:
+        parser = await _read_head(channel, self._transport.head(name, len(body), key, True) + body)
+        text = await _read_body(channel, parser)
+        if parser.headers.get(b"connection", b"").lower() == b"close":
+            self.close()
+        return self._transport.answer(name, parser.status, parser.reason, text)
 
-    def _unreachable(self, error: OSError) -> Unreachable:
-        return Unreachable(self._transport.explain_no_answer(error))
 
-    @staticmethod
-    def _send(connection: Any, request: bytes) -> wire.AnswerReader:
-        """Raises AnswerLost."""
-        try:
-            connection.settimeout(ANSWER_S)
-            connection.sendall(request)
-        except ConnectionError:
-            pass  # a peer that refuses the rest may have sent the reason
-        except OSError as error:
-            raise AnswerLost(f"the connection to the qmaster broke: {error.strerror or error}") from None
-        return wire.AnswerReader(connection)
+async def _read_head(channel: Channel, request: bytes) -> AnswerParser:
+    """Send a request; as `wire.read_head`."""
+    await channel.send(request)
+    parser = AnswerParser()
+    while not parser.has_head:
+        parser.feed(await channel.receive())
+    return parser
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+
+async def _read_body(channel: Channel, parser: AnswerParser) -> bytes:
+    """As `wire.read_body`."""
+    while not parser.is_complete:
+        parser.feed(await channel.receive())
+    return parser.body()
+
+
+class AnswerStream:
+    """The values of an answer as they come."""
+
+    def __init__(self, name: str, channel: Channel, parser: AnswerParser) -> None:
+        self._name, self._channel, self._parser = name, channel, parser
+        self._lines: deque[bytes] = deque()
+        self.close = channel.close
+
+    async def next_value(self) -> Any:
+        """The next value, None at the end. Raises Unreachable."""
+        while True:
+            self._lines.extend(self._parser.lines())
+            if self._lines:
+                return wire.decode_value(self._name, self._lines.popleft())
+            if self._parser.is_complete:
+                return wire.check_end(self._name, self._parser)
+            self._parser.feed(await self._channel.receive())

@@ -1,7 +1,7 @@
 """The two transports to a cell: the sockets of a host of the cell, and the REST API of its web server from anywhere.
 
 Owns the address of a connection, the head of a request, and the meaning of answers. Knows no request. Called by
-`connection` and `async_connection`. Source: docs/architecture.md section 4; docs/api.md.
+`connection` and the channels. Source: docs/architecture.md section 4; docs/api.md.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class RestTransport:
 
     def explain_no_answer(self, error: OSError) -> str:
         """As `LocalTransport.explain_no_answer`."""
-        return f"unable to contact the web server at {self._url}: {error.strerror or error}"
+        return f"unable to contact the web server at {self._url}: {error.strerror or str(error) or 'timed out'}"
 
     def may_come_back(self, error: OSError) -> bool:
         """As `LocalTransport.may_come_back`: errors of names and certificates persist."""

@@ -17,10 +17,12 @@ from gridengine.errors import GridEngineError, InvalidValueError, UnavailableErr
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from typing import Any
 
 _KEY_BYTES = 16
+#: received at once at most
+RECEIVED_BYTES = 262144
 _GATEWAY = "/gateway.sock"
 _MAY_CONFIGURE = "may_configure"
 """A request that a working qmaster answers at once."""
@@ -156,9 +158,7 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
         probe.settimeout(patience_s)
         probe.connect(path)
         probe.sendall(request_head(f"/v1/{question}", 2) + b"{}")
-        reader = AnswerReader(probe)
-        _, _, headers = read_head(reader)
-        reply = b"".join(pieces(reader, headers))
+        reply = read_body(probe, read_head(probe))
         return question == _MAY_CONFIGURE or answer_of(question, reply).data is not False
     except (OSError, Unreachable):
         return False
@@ -166,41 +166,82 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
         probe.close()
 
 
-class AnswerReader:
-    """Lines and lengths of bytes out of a connection. Raises AnswerLost when it ends too early."""
+class AnswerParser:
+    """An answer in HTTP/1.1 from the bytes of its connection, without I/O (adr/0186).
 
-    def __init__(self, connection: Socket) -> None:
-        self.connection = connection
-        self.data = b""
+    `status` (0 if it is not HTTP), `reason` and `headers` are known once `has_head`; the body ends when `is_complete`.
+    """
 
-    def receive(self) -> None:
-        try:
-            received = self.connection.recv(262144)
-        except TimeoutError:
-            raise AnswerLost(f"the qmaster has not answered within {self.connection.gettimeout():.0f} seconds") from None
-        except OSError as error:
-            raise AnswerLost(f"the connection to the qmaster broke: {error.strerror}") from None
+    def __init__(self) -> None:
+        self.status, self.reason = 0, "no HTTP"
+        self.headers: dict[bytes, bytes] = {}
+        self.has_head = self.is_complete = False
+        self._data = b""
+        self._pieces: list[bytes] = []
+        self._steps = self._parse()
+
+    def feed(self, received: bytes) -> None:
+        """Parse further bytes. Raises AnswerLost for none: the connection has ended too early."""
         if not received:
             raise AnswerLost("the qmaster closed the connection before it had answered")
-        self.data += received
+        self._data += received
+        next(self._steps, None)
 
-    def line(self) -> bytes:
-        while b"\n" not in self.data:
-            self.receive()
-        line, _, self.data = self.data.partition(b"\n")
+    def body(self) -> bytes:
+        """The body as it has come since the last call."""
+        body, self._pieces = b"".join(self._pieces), []
+        return body
+
+    def lines(self) -> list[bytes]:
+        """The lines of the body that have come since the last call; blank lines keep a connection alive."""
+        *lines, rest = self.body().split(b"\n")
+        self._pieces.append(rest)
+        return [line for line in lines if line.strip()]
+
+    def _parse(self) -> "Iterator[None]":
+        """Parse what has been received; a step for each time that more is needed."""
+        lines = [(yield from self._line())]
+        while line := (yield from self._line()):
+            lines.append(line)
+        self._parse_head(*lines)
+        if self.headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+            while size := int((yield from self._line()).partition(b";")[0], 16):
+                piece = yield from self._take(size)
+                self._pieces.append(piece)
+                yield from self._line()
+            while (yield from self._line()):
+                pass  # trailers
+        else:
+            piece = yield from self._take(int(self.headers.get(b"content-length", b"0")))
+            self._pieces.append(piece)
+        self.is_complete = True
+
+    def _parse_head(self, first: bytes, *rest: bytes) -> None:
+        tokens = first.split(None, 2)
+        if len(tokens) > 1 and tokens[1].isdigit():
+            self.status = int(tokens[1])
+        if len(tokens) > 2:
+            self.reason = tokens[2].decode("ascii", "replace")
+        fields = (line.partition(b":") for line in rest)
+        self.headers = {field.strip().lower(): value.strip() for field, _, value in fields}
+        self.has_head = True
+
+    def _line(self) -> "Generator[None, None, bytes]":
+        while b"\n" not in self._data:
+            yield
+        line, _, self._data = self._data.partition(b"\n")
         return line.rstrip(b"\r")
 
-    def take(self, length: int) -> bytes:
-        if len(self.data) < length:
-            parts, size = [self.data], len(self.data)
-            while size < length:
-                self.data = b""
-                self.receive()
-                parts.append(self.data)
-                size += len(self.data)
-            self.data = b"".join(parts)
-        taken, self.data = self.data[:length], self.data[length:]
-        return taken
+    def _take(self, size: int) -> "Generator[None, None, bytes]":
+        parts = []
+        while len(self._data) < size:
+            parts.append(self._data)
+            size -= len(self._data)
+            self._data = b""
+            yield
+        parts.append(self._data[:size])
+        self._data = self._data[size:]
+        return b"".join(parts)
 
 
 def new_key() -> str:
@@ -217,21 +258,34 @@ def request_head(path: str, length: int, key: str = "", headers: str = "Host: qm
     ).encode()
 
 
-def read_head(reader: AnswerReader) -> tuple[int, str, dict[bytes, bytes]]:
-    """Status (0 if it is not HTTP), reason and fields of an answer's head. Raises AnswerLost."""
-    lines = [reader.line()]
-    while line := reader.line():
-        lines.append(line)
-    return parse_head(lines)
+def receive(connection: Socket) -> bytes:
+    """Bytes of an answer, b"" at the end of the connection. Raises AnswerLost."""
+    try:
+        return connection.recv(RECEIVED_BYTES)
+    except OSError as error:
+        raise answer_lost(error, connection.gettimeout()) from None
 
 
-def parse_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
-    """As `read_head`, of lines that were read."""
-    tokens = lines[0].split(None, 2)
-    fields = (line.partition(b":") for line in lines[1:])
-    headers = {field.strip().lower(): value.strip() for field, _, value in fields}
-    status = int(tokens[1]) if len(tokens) > 1 and tokens[1].isdigit() else 0
-    return status, tokens[2].decode("ascii", "replace") if len(tokens) > 2 else "no HTTP", headers
+def answer_lost(error: OSError, timeout_s: float | None) -> AnswerLost:
+    """The exception for a connection that failed after the request was sent."""
+    if isinstance(error, TimeoutError) and timeout_s is not None:
+        return AnswerLost(f"the qmaster has not answered within {timeout_s:.0f} seconds")
+    return AnswerLost(f"the connection to the qmaster broke: {error.strerror or error}")
+
+
+def read_head(connection: Socket) -> AnswerParser:
+    """The parser of an answer, which has its head. Raises AnswerLost."""
+    parser = AnswerParser()
+    while not parser.has_head:
+        parser.feed(receive(connection))
+    return parser
+
+
+def read_body(connection: Socket, parser: AnswerParser) -> bytes:
+    """The whole body of an answer. Raises AnswerLost."""
+    while not parser.is_complete:
+        parser.feed(receive(connection))
+    return parser.body()
 
 
 def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
@@ -241,18 +295,6 @@ def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
     if status == 504:
         return AnswerLost(_text_of(body) or "the qmaster's answer was lost")
     return Unreachable(f"the qmaster answered the request {name} with: {reason}")
-
-
-def pieces(reader: AnswerReader, headers: dict[bytes, bytes]) -> "Iterator[bytes]":
-    """The body of an answer as it arrives."""
-    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
-        while size := int(reader.line().partition(b";")[0], 16):
-            yield reader.take(size)
-            reader.line()
-        while reader.line():
-            pass  # trailers
-    else:
-        yield reader.take(int(headers.get(b"content-length", b"0")))
 
 
 def _text_of(body: bytes) -> str:
@@ -279,14 +321,17 @@ def answer_of(name: str, text: bytes) -> Answer:
         raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
 
 
-def values(name: str, pieces: "Iterator[bytes]") -> "Iterator[Any]":
-    """The values of a stream, one JSON line each. Raises Unreachable."""
-    rest = b""
-    for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield decode_value(name, line)
-    if rest.strip():
-        # an answer that is not a stream: it holds the reason
+def values(name: str, connection: Socket, parser: AnswerParser) -> "Iterator[Any]":
+    """The values of a stream, one JSON line each, as they come. Raises AnswerLost, Unreachable."""
+    while True:
+        for line in parser.lines():
+            yield decode_value(name, line)
+        if parser.is_complete:
+            return check_end(name, parser)
+        parser.feed(receive(connection))
+
+
+def check_end(name: str, parser: AnswerParser) -> None:
+    """Raise Unreachable for an answer that is not a stream: it is a single line, and holds the reason."""
+    if (rest := parser.body()).strip():
         raise Unreachable("; ".join(text for _, text in decode_value(name, rest)["answers"]))
