@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment
+from clients.admin.cell_options import CellName, Root
 from clients.admin.errors import AdminError
 from clients.admin.installation import find_installation
 
@@ -21,8 +22,6 @@ BACKUP = "sge_backup"
 RESTORE_PLAN = "restore-plan"
 """In `common/`: the plan of a restore that has begun and must be completed."""
 
-Root = Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")]
-CellName = Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")]
 File = Annotated[Path, typer.Argument(help="The backup.")]
 
 

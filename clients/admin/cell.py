@@ -95,6 +95,11 @@ def cell_of_environment(root: Path | None, name: str) -> CellFiles:
     return CellFiles(Path(os.path.abspath(root)), name)
 
 
+def select_cell(files: CellFiles) -> None:
+    """Select the cell for all requests of this process."""
+    os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
+
+
 def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. AdminError: one of them is missing, not readable or not complete."""
     settings = parse_bootstrap(_required_text(files.bootstrap), files.bootstrap)

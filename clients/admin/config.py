@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.cell import cell_of_environment
 from clients.admin.cell_directory import (
     changes_between,
     describe,
@@ -21,24 +20,18 @@ from clients.admin.cell_directory import (
     read_directory,
     write_directory,
 )
+from clients.admin.cell_options import read_cell_options
 from clients.admin.changes import carry_out_changes, plan_changes
 from clients.admin.errors import AdminError
-from clients.admin.qmaster_requests import read, read_objects, select_cell
+from clients.admin.qmaster_requests import read, read_objects
 from gridengine.kinds import KIND, KIND_BY_OPTION_NAME
 
-config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
+config = typer.Typer(
+    callback=read_cell_options, help="Keep the configuration of a cell as files, plan changes, look at its history and undo."
+)
 
 Directory = Annotated[Path, typer.Argument(help="One file an object, in the syntax of qconf.")]
 _LOOKED_BACK = 50
-
-
-@config.callback()
-def cell(
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-) -> None:
-    """Select the cell, for all sub-commands."""
-    select_cell(cell_of_environment(root, name))
 
 
 @config.command()

@@ -13,16 +13,19 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_directory import Objects, changes_between, describe
+from clients.admin.cell_options import read_cell_options
 from clients.admin.errors import AdminError
 from clients.admin.host_consumables import MEMORY, counts_memory, memory_size, value_of
 from clients.admin.host_keys import add_host, addresses_of, open_authority, require_master, unique_name
 from clients.admin.host_objects import ROLES, HostOptions, queues_of, quota_references, references, with_host, without_host
 from clients.admin.local_daemons import is_master_here, qmaster_of, restart_in_place
-from clients.admin.qmaster_requests import carry_out, read, read_objects, select_cell
+from clients.admin.qmaster_requests import carry_out, read, read_objects
 
-host = typer.Typer(help="Add hosts to the cell, drain and remove them; make, show and revoke their keys.")
+host = typer.Typer(
+    callback=read_cell_options, help="Add hosts to the cell, drain and remove them; make, show and revoke their keys."
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The exec host, as qconf -sel shows it.")]
 HostNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Hosts.")]
@@ -38,17 +41,6 @@ Groups = Annotated[
     typer.Option("--group", metavar="@GROUP", help="Add it to this host group; repeat. Default: @allhosts without a queue."),
 ]
 _SHOWN = 8
-
-
-@host.callback()
-def read_cell_options(
-    context: typer.Context,
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-) -> None:
-    """Select the cell, for all sub-commands."""
-    context.obj = cell_of_environment(root, name)
-    select_cell(context.obj)
 
 
 @host.command()
@@ -153,7 +145,7 @@ def _provide_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
 @host.command()
 def keys(context: typer.Context, name: Name, into: Into = None) -> None:
     """Make new keys for a host, which revokes its earlier keys."""
-    cell = _master_cell(context)
+    cell = master_cell(context)
     if into is not None and into.exists():
         raise AdminError(f"--into {into}: exists already")
     _new_keys(cell, name, into)
@@ -192,7 +184,7 @@ def remove(
     """Show the configuration and the jobs of hosts; then remove the hosts from the cell and revoke their keys. On the master
     host.
     """
-    cell = _master_cell(context)
+    cell = master_cell(context)
     hosts = [unique_name(cell, name) for name in names]
     if cell.master_host in hosts:
         raise AdminError(f"{cell.master_host} is the master host of the cell: another host has to take over first")
@@ -265,7 +257,7 @@ def _apply_changes(before: Objects, after: Objects) -> None:
 @host.command("list")
 def list_command(context: typer.Context) -> None:
     """Show the exec hosts that have keys: name, serial number of the certificate, its last day, location of the keys."""
-    for known in open_authority(_master_cell(context)).hosts():
+    for known in open_authority(master_cell(context)).hosts():
         location = "in common/secrets" if known.waiting else "on the host"
         typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {location}")
 
@@ -273,7 +265,7 @@ def list_command(context: typer.Context) -> None:
 @host.command()
 def revoke(context: typer.Context, name: Name) -> None:
     """Revoke the keys of an exec host, at once and permanently. Jobs on other hosts run on."""
-    cell = _master_cell(context)
+    cell = master_cell(context)
     _revoke(cell, [unique_name(cell, name)])
     typer.echo("running tasks there go on: gridengine uninstall --stop --purge, on that host, ends them")
 
@@ -289,7 +281,8 @@ def _revoke(cell: InstalledCell, hosts: list[str]) -> None:
         typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, running jobs go on")
 
 
-def _master_cell(context: typer.Context) -> InstalledCell:
+def master_cell(context: typer.Context) -> InstalledCell:
+    """The cell. AdminError: its master is another host."""
     cell = read_cell(context.obj)
     require_master(cell)
     return cell

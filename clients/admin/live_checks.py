@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from clients import gdi
-from clients.admin.cell import InstalledCell
+from clients.admin.cell import InstalledCell, select_cell
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.membership import membership
-from clients.admin.qmaster_requests import select_cell
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.values.units import format_duration
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from clients import gdi
-from clients.admin.cell import InstalledCell
-from clients.admin.qmaster_requests import select_cell
+from clients.admin.cell import InstalledCell, select_cell
 from gridengine.protocols.protocol import MASTER_REPLY_FILE
 
 #: Seconds that a host may take to join a master that answers, and that a master may take to answer.

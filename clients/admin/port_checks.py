@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from clients import gdi
 from clients.addresses import LOOPBACK, host_addresses
-from clients.admin.cell import InstalledCell
+from clients.admin.cell import InstalledCell, select_cell
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import (
     EXECD,
@@ -26,7 +26,6 @@ from clients.admin.local_daemons import (
     shadow_masters,
     this_host,
 )
-from clients.admin.qmaster_requests import select_cell
 from gridengine.values.ranges import Ranges
 
 #: seconds; a reachable host accepts a connection in a thousandth of it

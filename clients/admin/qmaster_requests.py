@@ -5,23 +5,16 @@ Owns the printing of answers. Called by `config`, `changes`, `host`, `admission`
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from clients import gdi
-from clients.admin.cell import CellFiles
 from clients.admin.errors import AdminError
 
 if TYPE_CHECKING:  # the types of all kinds of objects take long to import
     from clients.admin.cell_directory import Objects
-
-
-def select_cell(files: CellFiles) -> None:
-    """Select the cell for all requests of this process."""
-    os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
 
 
 def read_objects() -> Objects:

@@ -8,13 +8,13 @@ adr/0146.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from clients.admin.authority import owner_for
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, read_cell
+from clients.admin.cell_options import read_cell_options
 from clients.admin.errors import AdminError
 from clients.admin.host_keys import add_host, authority_of
 from clients.admin.local_daemons import (
@@ -29,21 +29,11 @@ from clients.admin.local_daemons import (
 from clients.admin.socket_request import NoReplyError, ask
 from gridengine.files.durable import durable_write
 
-shadow = typer.Typer(help="Hosts that take over when the master is lost.")
+shadow = typer.Typer(callback=read_cell_options, help="Hosts that take over when the master is lost.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A host with disk space for a replica of the spool.")]
 _SOCKET = "seat.sock"
 _ANSWER_S, _TAKE_OVER_S, _POLL_S = 10.0, 120.0, 0.2
-
-
-@shadow.callback()
-def read_cell_options(
-    context: typer.Context,
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-) -> None:
-    """Select the cell, for all sub-commands."""
-    context.obj = cell_of_environment(root, name)
 
 
 @shadow.command()

@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell
+from clients.admin.cell_options import read_cell_options
 from clients.admin.certificate import utc_now
 from clients.admin.errors import AdminError
-from clients.admin.host import Groups, Queues, Roles, chosen_roles
-from clients.admin.host_keys import addresses_of, open_authority, require_master, require_own_addresses, unique_name
+from clients.admin.host import Groups, Queues, Roles, chosen_roles, master_cell
+from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import HostOptions, with_host
-from clients.admin.qmaster_requests import read_objects, select_cell
+from clients.admin.qmaster_requests import read_objects
 from gridengine.protocols.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
-token = typer.Typer(help="Make, show and revoke tokens with which hosts join the cell.")
+token = typer.Typer(callback=read_cell_options, help="Make, show and revoke tokens with which hosts join the cell.")
 
 _LONGEST_H = 24 * 30
 _MOST_HOSTS = 10_000
@@ -31,17 +31,6 @@ Hosts = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME...]", help="These hosts may join by it, each once, even if they have keys. Default: any."),
 ]
-
-
-@token.callback()
-def read_cell_options(
-    context: typer.Context,
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
-) -> None:
-    """Select the cell, for all sub-commands."""
-    context.obj = cell_of_environment(root, name)
-    select_cell(context.obj)
 
 
 @token.command()
@@ -61,7 +50,7 @@ def join(
 
     The token goes to standard output, the commands that take it to standard error.
     """
-    cell = _master_cell(context)
+    cell = master_cell(context)
     authority = open_authority(cell)
     queues, groups = tuple(queue or ()), tuple(group or ())
     options = HostOptions(chosen_roles(role), queues, groups=groups, memory="1G" if memory else "")
@@ -111,7 +100,7 @@ def _describe_hosts(hosts: tuple[str, ...], most: int) -> str:
 @token.command("list")
 def list_command(context: typer.Context) -> None:
     """Show the valid tokens: number, end of validity, permitted hosts, joined hosts."""
-    for known in open_authority(_master_cell(context)).joins():
+    for known in open_authority(master_cell(context)).joins():
         if known.until > utc_now().timestamp():
             joined = f", joined: {' '.join(each.host for each in known.joined)}" if known.joined else ""
             used = ", used up" if known.is_used_up else ""
@@ -125,7 +114,7 @@ def revoke(
     number: Annotated[str, typer.Argument(metavar="NUMBER", help="As gridengine token list shows it.")],
 ) -> None:
     """Revoke a token. Hosts that have joined by it stay."""
-    authority = open_authority(_master_cell(context))
+    authority = open_authority(master_cell(context))
     if number not in {known.number for known in authority.joins()}:
         raise AdminError(f'there is no token "{number}" (gridengine token list)')
     authority.forget_join(number)
@@ -134,9 +123,3 @@ def revoke(
 
 def _local_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
-
-
-def _master_cell(context: typer.Context) -> InstalledCell:
-    cell = read_cell(context.obj)
-    require_master(cell)
-    return cell

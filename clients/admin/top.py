@@ -14,7 +14,6 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,6 +22,7 @@ from rich.live import Live
 
 from clients import gdi
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell_options import CellName, Root
 from clients.admin.doctor import check_spool
 from clients.admin.errors import AdminError
 from clients.admin.top_frame import ORDERS, Seen, frame
@@ -33,8 +33,8 @@ _SHARE = 20
 
 
 def top(
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    cell: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+    root: Root = None,
+    cell: CellName = "default",
     interval: Annotated[float, typer.Option(min=0.5, max=3600, help="Seconds between two updates.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Print one page and exit, as without a terminal.")] = False,
 ) -> None:

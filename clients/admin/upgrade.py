@@ -7,18 +7,17 @@ Runs on the master host. Source: docs/operations.md; docs/adr/0149.
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from clients import gdi
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, cell_of_environment, read_cell, select_cell
+from clients.admin.cell_options import CellName, Root
 from clients.admin.daemon_releases import release_mismatch, release_of, restart_on_release
 from clients.admin.errors import AdminError
 from clients.admin.installation import Installation, find_installation
@@ -49,8 +48,8 @@ _OLD = "its daemon is from before versioned releases, not upgradable in place: g
 
 def upgrade(
     hosts: Annotated[list[str] | None, typer.Argument(help="Only these exec hosts, after shadows and master.")] = None,
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+    root: Root = None,
+    name: CellName = "default",
     check: Annotated[bool, typer.Option("--check", help="Only show the releases of the hosts, and the obstacles.")] = False,
     back: Annotated[bool, typer.Option("--back", help="First put the previous release into use.")] = False,
     here: Annotated[bool, typer.Option("--here", help="With --back: only on this host, whose daemons run on.")] = False,
@@ -61,7 +60,7 @@ def upgrade(
     Exit code 1: the upgrade has stopped; the next call continues it.
     """
     files = cell_of_environment(root, name)
-    os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
+    select_cell(files)
     installation, cell = find_installation(), read_cell(files)
     if back:
         _use_previous_release(installation)

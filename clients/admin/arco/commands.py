@@ -20,6 +20,7 @@ from clients.admin.arco.dbwriter_client import Answer, DbwriterClient
 from clients.admin.arco.prompt import run_prompt
 from clients.admin.arco.tables import as_json, pivot_rows, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
+from clients.admin.cell_options import CellName, Root
 from clients.admin.errors import AdminError
 from gridengine.extensions import require_libraries
 from gridengine.protocols import arco as contract
@@ -36,8 +37,8 @@ _POLL_S = 0.5
 @arco.callback()
 def select_cell(
     context: typer.Context,
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+    root: Root = None,
+    name: CellName = "default",
 ) -> None:
     """Select the cell for all sub-commands."""
     require_libraries("arco")

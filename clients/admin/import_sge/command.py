@@ -14,8 +14,9 @@ import typer
 
 from clients.admin.arco.commands import run_import
 from clients.admin.arco.dbwriter_client import DbwriterClient
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, cell_of_environment, read_cell, select_cell
 from clients.admin.cell_directory import Objects, changes_between
+from clients.admin.cell_options import CellName, Root
 from clients.admin.changes import carry_out_changes, plan_changes
 from clients.admin.errors import AdminError
 from clients.admin.host_objects import quota_references, without_host
@@ -24,7 +25,7 @@ from clients.admin.import_sge.objects import convert_objects
 from clients.admin.import_sge.queues import merge_queues
 from clients.admin.import_sge.sources import OldCell, read_live, read_saved
 from clients.admin.local_daemons import has_database
-from clients.admin.qmaster_requests import read_objects, select_cell
+from clients.admin.qmaster_requests import read_objects
 from gridengine.kinds import title
 
 LIVE = "live"
@@ -36,8 +37,8 @@ def import_sge(
     source: Annotated[
         str, typer.Argument(metavar="DIRECTORY|live", help="The output of save_sge_config.sh, or live: ask the old qconf.")
     ],
-    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
-    cell: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+    root: Root = None,
+    cell: CellName = "default",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
     sge_root: Annotated[Path | None, typer.Option("--sge-root", help="SGE_ROOT of the old cell, for live.")] = None,
     sge_cell: Annotated[str, typer.Option("--sge-cell", help="Name of the old cell, for live.")] = "default",
