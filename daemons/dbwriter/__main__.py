@@ -19,20 +19,18 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
-import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.dbwriter.database import DatabaseError, SchemaError
 from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings
 from daemons.dbwriter.writer import Writer
-from daemons.runtime.cell import CellError, read_cell
-from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.cell import read_cell
+from daemons.runtime.daemon import DaemonError, PidFile, Startup, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
+from daemons.runtime.program import Foreground, detached, entry_point, exit_with_error, preparation
 from daemons.runtime.watchdog import feed_watchdog
-from gridengine.errors import plain_fault
 from gridengine.extensions import missing_libraries
 from gridengine.protocols import arco
-from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_dbwriter"
 _NICENESS = 5
@@ -40,24 +38,18 @@ _log = logging.getLogger(__name__)
 
 
 def serve(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+    foreground: Foreground = False,
     once: Annotated[bool, typer.Option("--once", help="Write all present records, then exit.")] = False,
 ) -> None:
     """Write the reporting file of the cell that SGE_ROOT and SGE_CELL name into its database. SIGTERM ends it."""
     if missing := missing_libraries("arco"):
-        _exit_with_error(missing)
-    os.umask(UMASK)
-    try:
+        exit_with_error(PROGRAM, missing)
+    with preparation(PROGRAM):
         cell = read_cell()
         settings = read_settings(cell)
         directory = cell.dbwriter_spool
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except CellError as fault:
-        _exit_with_error(str(fault))
-    except OSError as error:
-        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
-    startup = become_daemon(foreground or once, PROGRAM)
-    try:
+    with detached(PROGRAM, foreground or once, SchemaError, DatabaseError) as startup:
         pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
         listener = None if once else listen(cell.run_dir / arco.SOCKET)  # needs the rights of root, and no other writer
         become_user(cell.admin_user, directory, *pid_file.files)
@@ -72,9 +64,6 @@ def serve(
             server = Server(writer, settings, cell.common / arco.QUERY_DIRECTORY)
             run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file)
         pid_file.release()
-    except (DaemonError, CellError, SchemaError, DatabaseError, OSError) as fault:
-        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
-        raise SystemExit(1) from None
 
 
 async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: asyncio.Event, startup: Startup) -> None:
@@ -118,17 +107,7 @@ def _lower_priority() -> None:
         Path("/proc/self/autogroup").write_text(str(_NICENESS))
 
 
-def _exit_with_error(reason: str) -> None:
-    print(f"{PROGRAM}: {reason}", file=sys.stderr)
-    raise SystemExit(1)
-
-
-@with_output_check
-def main() -> int:
-    """Run the program with the command line's arguments."""
-    typer.run(serve)
-    return 0
-
+main = entry_point(serve)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -16,48 +16,37 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.execd.site import PID_FILE, link_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import ExecdSupervisor
-from daemons.runtime.cell import Cell, CellError, read_cell
-from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.cell import Cell, read_cell
+from daemons.runtime.daemon import PidFile, Startup, run_until_stopped
 from daemons.runtime.keys import exec_host_keys, install_offered_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.program import Foreground, Version, detached, entry_point, preparation
 from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release
-from gridengine.errors import plain_fault
-from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)
 
 
 def serve(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+    foreground: Foreground = False,
     host_name: Annotated[
         str, typer.Option("--host-name", help="Be this host of the cell, not the machine's own.")
     ] = "",
-    version: Annotated[bool, typer.Option("--version", help="Print the release and exit.")] = False,
+    version: Version = False,
 ) -> None:
     """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host.
 
     SIGTERM ends it, SIGHUP has it go on as the release that is installed by then; running jobs go on.
     """
-    if version:
-        print(own_release())
-        return
-    os.umask(UMASK)
-    try:
+    with preparation(PROGRAM):
         cell = read_cell()
         host = cell.unique_name(host_name) if host_name else cell.own_name()
         spool = cell.execd_spool(host)
         prepare_spool(spool)
-    except CellError as fault:
-        _exit_with_error(str(fault))
-    except OSError as error:
-        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
-    startup = become_daemon(foreground, PROGRAM)
-    try:
+    with detached(PROGRAM, foreground) as startup:
         pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
         install_offered_keys(cell, host)
         exec_host_keys(cell, host).require()
@@ -67,9 +56,6 @@ def serve(
         renewal = Renewal(lambda: PROGRAM)
         run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
         pid_file.release()
-    except (DaemonError, CellError, OSError) as fault:  # of the last kind: the disk is full
-        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
-        raise SystemExit(1) from None
 
 
 async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup, renewal: Renewal) -> None:
@@ -85,17 +71,7 @@ def _binary_path() -> str:
     return str(Path(found).parent) if found else ""
 
 
-def _exit_with_error(reason: str) -> None:
-    print(f"{PROGRAM}: {reason}", file=sys.stderr)
-    raise SystemExit(1)
-
-
-@with_output_check
-def main() -> int:
-    """Run the program with the command line's arguments."""
-    typer.run(serve)
-    return 0
-
+main = entry_point(serve)
 
 if __name__ == "__main__":
     sys.exit(main())

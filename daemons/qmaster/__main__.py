@@ -5,7 +5,6 @@ Owns the command line and the order of starting up; the rest is the supervisor's
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Annotated
@@ -13,27 +12,23 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupError
 from daemons.qmaster.shadow.program import master_program, serve_cell
 from daemons.qmaster.spooling.cell_identity import claim_spool
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellError, read_cell
-from daemons.runtime.daemon import UMASK, DaemonError, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.daemon import PidFile, run_until_stopped
 from daemons.runtime.keys import install_offered_keys, master_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.program import Foreground, Version, detached, entry_point, preparation
 from daemons.runtime.reexec import Renewal
-from daemons.runtime.release import own_release
-from gridengine.errors import plain_fault
-from gridengine.terminal.standard_output import with_output_check
 
-app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
+PROGRAM = "sge_qmaster"
 
 
-@app.command()
-def start(
-    foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and debugging)")] = False,
+def serve(
+    foreground: Foreground = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start with an empty spool although the cell has run before: its spool is lost")
     ] = False,
@@ -43,13 +38,10 @@ def start(
             "--force", help="serve although another host was the master later; changes acknowledged by that host are lost"
         ),
     ] = False,
-    version: Annotated[bool, typer.Option("--version", help="print the release and exit")] = False,
+    version: Version = False,
 ) -> None:
-    if version:
-        print(own_release())
-        return
-    os.umask(UMASK)
-    try:
+    """Start the qmaster of the cell that SGE_ROOT and SGE_CELL name."""
+    with preparation(PROGRAM):
         cell = read_cell()
         host = cell.own_name()
         if cell.master_host() != host:
@@ -57,20 +49,13 @@ def start(
             raise CellError(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster}){hint}")
         make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
-    except (CellError, OSError) as fault:
-        print(f"sge_qmaster: {plain_fault(fault)}", file=sys.stderr)
-        raise SystemExit(1) from None
-    startup = become_daemon(foreground, "sge_qmaster")
-    try:
-        pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
+    with detached(PROGRAM, foreground, SpoolError, BackupError) as startup:
+        pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
         if swap.complete(cell.common):
             cell = read_cell()
         claim_spool(cell, fresh, time.time())
         install_offered_keys(cell, host)
         master_keys(cell).require()
-    except (DaemonError, CellError, SpoolError, BackupError, OSError) as fault:
-        startup.failed(f"sge_qmaster: {plain_fault(fault)}")
-        raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "qmaster", cell.json_log)
     renewal = Renewal(lambda: master_program(cell, host))
     status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal, force), pid_file, renewal)
@@ -78,11 +63,7 @@ def start(
     raise SystemExit(status)
 
 
-@with_output_check
-def main() -> int:
-    """Run the program with the command line's arguments."""
-    return app() or 0
-
+main = entry_point(serve)
 
 if __name__ == "__main__":
     sys.exit(main())

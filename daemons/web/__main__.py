@@ -7,27 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
-import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
-from daemons.runtime.cell import CellError, read_cell
-from daemons.runtime.daemon import UMASK, DaemonError, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.cell import read_cell
+from daemons.runtime.daemon import DaemonError, PidFile, Startup, become_user, run_until_stopped
 from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.runtime.listener import open_tcp_socket
 from daemons.runtime.messages import open_messages
+from daemons.runtime.program import Foreground, detached, entry_point, exit_with_error, preparation
 from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
 from daemons.web.settings import read_settings
 from gridengine.extensions import missing_libraries
 from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols import web
-from gridengine.terminal.standard_output import with_output_check
 
 if TYPE_CHECKING:
     from daemons.web.server import WebServer
@@ -36,48 +32,37 @@ PROGRAM = "sge_web"
 _log = logging.getLogger(__name__)
 
 
-def serve(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
-) -> None:
+def serve(foreground: Foreground = False) -> None:
     """Serve the pages of the cell that SGE_ROOT and SGE_CELL name. SIGTERM ends it."""
     if missing := missing_libraries("web"):
-        _exit_with_error(missing)
+        exit_with_error(PROGRAM, missing)
     from daemons.web.server import WebServer, tls_context  # loads these libraries
 
-    os.umask(UMASK)
-    try:
+    with preparation(PROGRAM):
         cell = read_cell()
         host = cell.own_name()
         settings = read_settings(cell, host)
         directory = cell.web_spool
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)  # all users may see whether the server runs
-    except CellError as fault:
-        _exit_with_error(str(fault))
-    except OSError as error:
-        _exit_with_error(f"cannot use {error.filename}: {error.strerror}")
-    startup = become_daemon(foreground, PROGRAM)
-    try:
-        pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
-        cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
-        tls, credentials = tls_context(cell, host, settings), read_credentials(cell, host)
-        # needs the rights of root, and no other server
-        pages, links = open_tcp_socket(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET, 0o666)
-        become_user(cell.admin_user, directory, *pid_file.files)
-        open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
+    with detached(PROGRAM, foreground) as startup:
+        try:
+            pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
+            cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
+            tls, credentials = tls_context(cell, host, settings), read_credentials(cell, host)
+            # needs the rights of root, and no other server
+            pages, links = open_tcp_socket(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET, 0o666)
+            become_user(cell.admin_user, directory, *pid_file.files)
+            open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 
-        async def run_server(stop: asyncio.Event) -> None:
-            tune_collection_for_service()
-            server = WebServer(cell, host, settings, tls, credentials, directory)
-            await _serve(server, pages, links, stop, startup, settings.base())
+            async def run_server(stop: asyncio.Event) -> None:
+                tune_collection_for_service()
+                server = WebServer(cell, host, settings, tls, credentials, directory)
+                await _serve(server, pages, links, stop, startup, settings.base())
 
-        run_until_stopped(run_server, pid_file)
-        pid_file.release()
-    except (DaemonError, CellError) as fault:
-        startup.failed(f"{PROGRAM}: {fault}")
-        raise SystemExit(1) from None
-    except OSError as error:
-        startup.failed(f"{PROGRAM}: cannot serve at {settings.base()}: {error.strerror or error}")
-        raise SystemExit(1) from None
+            run_until_stopped(run_server, pid_file)
+            pid_file.release()
+        except OSError as error:
+            raise DaemonError(f"cannot serve at {settings.base()}: {error.strerror or error}") from None
 
 
 async def _serve(
@@ -94,17 +79,7 @@ async def _serve(
     _log.info("%s ends", PROGRAM)
 
 
-def _exit_with_error(reason: str) -> None:
-    print(f"{PROGRAM}: {reason}", file=sys.stderr)
-    raise SystemExit(1)
-
-
-@with_output_check
-def main() -> int:
-    """Run the program with the command line's arguments."""
-    typer.run(serve)
-    return 0
-
+main = entry_point(serve)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,41 +5,27 @@ Owns the command line and the order of the start; the rest belongs to the partic
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated
-
-import typer
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
-import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.qmaster.shadow.program import master_program, run_participant
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellError, read_cell
-from daemons.runtime.daemon import UMASK, DaemonError, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.daemon import PidFile, run_until_stopped
 from daemons.runtime.keys import install_offered_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.program import Foreground, Version, detached, entry_point, preparation
 from daemons.runtime.reexec import Renewal
-from daemons.runtime.release import own_release
-from gridengine.errors import plain_fault
-from gridengine.terminal.standard_output import with_output_check
 
 PROGRAM = "sge_shadowd"
 
 
-def serve(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the release, and exit.")] = False,
-) -> None:
+def serve(foreground: Foreground = False, version: Version = False) -> None:
     """Keep a replica of the master's spool, and become the master when it is lost.
 
     SIGTERM ends it; SIGHUP restarts it as the release that is installed then; running jobs continue.
     """
-    if version:
-        print(own_release())
-        return
-    os.umask(UMASK)
-    try:
+    with preparation(PROGRAM):
         cell = read_cell()
         host = cell.own_name()
         if host not in cell.candidate_hosts():
@@ -47,11 +33,7 @@ def serve(
         make_closed(cell.qmaster_spool_dir)
         cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
-    except (CellError, OSError) as fault:
-        print(f"{PROGRAM}: {plain_fault(fault)}", file=sys.stderr)
-        raise SystemExit(1) from None
-    startup = become_daemon(foreground, PROGRAM)
-    try:
+    with detached(PROGRAM, foreground) as startup:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
         install_offered_keys(cell, host)
         open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "shadowd", cell.json_log)
@@ -60,18 +42,10 @@ def serve(
             lambda stop: run_participant(cell, host, startup, stop, renewal, campaign_at_once=False), pid_file, renewal
         )
         pid_file.release()
-    except (DaemonError, CellError, OSError) as fault:
-        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
-        raise SystemExit(1) from None
     raise SystemExit(status)
 
 
-@with_output_check
-def main() -> int:
-    """Run the program with the command line's arguments."""
-    typer.run(serve)
-    return 0
-
+main = entry_point(serve)
 
 if __name__ == "__main__":
     sys.exit(main())
