@@ -1,4 +1,4 @@
-"""Fixtures of the shepherd's unit tests: sessions that are played, with pipes, with a terminal, or with either."""
+"""Fixtures of the shepherd's unit tests: a run that is played, and sessions: with pipes, with a terminal, or with either."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from shepherd.streams import open_pipes
+from tests.unit.shepherd.played_run import PlayedRun
 from tests.unit.shepherd.played_session import Play, Played, open_raw_terminal
+
+
+@pytest.fixture
+def played_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlayedRun:
+    return PlayedRun(tmp_path, monkeypatch)
 
 
 @pytest.fixture

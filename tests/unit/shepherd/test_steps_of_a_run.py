@@ -3,159 +3,124 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from shepherd import plan, process
-from shepherd.command_line import CommandLine
+from shepherd import task_files
 from shepherd.containment import Containment
 from shepherd.faults import BY_CODE, JOB
-from shepherd.identity import Identity
-from shepherd.outcome import Ended
-from shepherd.processes import Processes
-from shepherd.run import TaskRun
-from shepherd.task_files import Trace
-from tests.unit.shepherd.configuration import config
+from tests.unit.shepherd.played_run import EPOCH, PlayedRun
 
-
-@pytest.fixture
-def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TaskRun:
-    """A run in which nothing is started yet; nothing is ever started by these tests."""
-
-    def refused(*_: object) -> None:
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(process, "start", refused)
-    monkeypatch.setattr(Processes, "reap", lambda _: False)
-    return TaskRun(tmp_path, config(limits={"h_vmem": 100}), Identity("alice", 1001, 1001, ()), Trace(tmp_path))
-
-
-def step(name: str, **fields: object) -> plan.Run:
-    """A step of this name."""
-    return plan.Run(name, CommandLine("/bin/true", ["true"]), plan.Output("/dev/null", "/dev/null", None), 8, 9, {}, **fields)  # type: ignore[arg-type]
-
-
-def trace(tmp_path: Path) -> str:
-    return (tmp_path / "trace").read_text()
+METHOD, OF_ROOT = "/bin/true", "root@/bin/true"
+FAILED = 1 << 8
 
 
 @pytest.mark.statement("EX-7", "AC-1")
-def test_the_wall_clock_time_of_a_job_is_by_the_monotonic_clock(task: TaskRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    task._start_time, task._job_since = 5000.0, 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: 142.0)
-    task._ended(step("job"), Ended(0))
-    assert task._wallclock_s == 42.0
-    assert task._start_time == 5000.0
+def test_the_wall_clock_time_of_a_job_is_by_the_monotonic_clock(played_run: PlayedRun) -> None:
+    record = played_run.run(played_run.passing(42))
+    assert (record["usage"]["ru_wallclock"], record["start_time"]) == (42.0, EPOCH)
 
 
-def test_a_job_that_did_not_reach_its_program_has_no_start_time(task: TaskRun) -> None:
-    task._start_time = 5000.0
-    task._ended(step("job"), Ended(1, setup_failed=15, reason="no such shell"))
-    assert (task._start_time, task._wallclock_s, task._outcome.failed) == (0.0, 0.0, 15)
+def test_a_job_that_did_not_reach_its_program_has_no_start_time(played_run: PlayedRun) -> None:
+    played_run.failure = 15, "no such shell", BY_CODE
+    record = played_run.run(played_run.passing(42), played_run.end(FAILED))
+    assert (record["start_time"], record["usage"]["ru_wallclock"], record["failed"]) == (0.0, 0.0, 15)
 
 
 @pytest.mark.parametrize(("kills", "exit_status", "expected"), [(1, 3, 137), (0, 3, 3), (1, 0, 0)])
 def test_a_job_whose_memory_the_kernel_took_was_killed(
-    task: TaskRun, monkeypatch: pytest.MonkeyPatch, kills: int, exit_status: int, expected: int
+    played_run: PlayedRun, monkeypatch: pytest.MonkeyPatch, kills: int, exit_status: int, expected: int
 ) -> None:
     monkeypatch.setattr(Containment, "oom_kills", lambda _: kills)
-    task._ended(step("job"), Ended(exit_status))
-    assert task._outcome.exit_status == expected
-    assert (task._outcome.signal == signal.SIGKILL) == (expected == 137)
+    record = played_run.run(played_run.end(exit_status << 8), limits={"h_vmem": 100})
+    assert record["exit_status"] == expected
+    assert (record["signal"] == signal.SIGKILL) == (expected == 137)
 
 
-def test_a_step_that_cannot_be_started_fails_by_its_code_with_a_reason(task: TaskRun, tmp_path: Path) -> None:
-    task._run_to_end(step("prolog", error="/no/prolog is no file"))
-    assert (task._outcome.failed, task._outcome.method) == (8, "prolog")
-    assert task._outcome.reason.endswith("prolog: /no/prolog is no file")
-    assert "prolog: /no/prolog is no file" in trace(tmp_path)
+def test_a_step_that_cannot_be_started_fails_by_its_code_with_a_reason(played_run: PlayedRun) -> None:
+    record = played_run.run(prolog="/bin/true $no")
+    assert played_run.steps == []
+    assert (record["failed"], record["method"]) == (7, "prolog")
+    assert 'prolog: unknown variable "$no"' in record["reason"]
+    assert 'prolog: unknown variable "$no"' in played_run.trace
 
 
-def test_a_step_is_skipped_when_one_that_it_needs_did_not_succeed(task: TaskRun, tmp_path: Path) -> None:
-    task._outcome.fail("prolog", 8, "it failed")
-    task._run_to_end(step("job", needs=("prolog",)))
-    assert "job skipped" in trace(tmp_path)
-    assert task._outcome.failed == 8
+def test_a_step_is_skipped_when_one_that_it_needs_did_not_succeed(played_run: PlayedRun) -> None:
+    record = played_run.run(played_run.end(FAILED), prolog=METHOD)
+    assert played_run.steps == ["prolog"]
+    assert "job skipped" in played_run.trace
+    assert record["failed"] == 8
 
 
-@pytest.mark.parametrize(("name", "exit_status"), [("job", 137), ("prolog", 137)])
-def test_a_task_that_was_ended_before_its_step_counts_as_killed(task: TaskRun, name: str, exit_status: int) -> None:
-    task._control.end_reason = "qdel"
-    task._run_to_end(step(name))
-    assert (task._outcome.exit_status, task._outcome.signal) == (exit_status, signal.SIGKILL)
-    assert "qdel" in task._outcome.reason
+@pytest.mark.parametrize("methods", [{}, {"prolog": METHOD}])
+def test_a_task_that_was_ended_before_its_step_counts_as_killed(
+    played_run: PlayedRun, tmp_path: Path, methods: dict[str, str]
+) -> None:
+    task_files.add_command(tmp_path, "terminate")
+    record = played_run.run(**methods)
+    assert played_run.steps == []
+    assert (record["exit_status"], record["signal"]) == (137, signal.SIGKILL)
+    assert "the job was to be deleted" in record["reason"]
 
 
-def test_a_method_that_fails_is_in_the_trace(task: TaskRun, tmp_path: Path) -> None:
-    task._ended(step("epilog", user="root"), Ended(3))
-    assert "epilog ended with 3" in trace(tmp_path)
-    assert task._outcome.method == "epilog"
-    task._ended(step("epilog"), Ended(0, reason="it took too long"))
-    assert "epilog ended with it took too long" in trace(tmp_path)
-
-
-class Gone:
-    """A process that has ended; `failure`: code, reason and fault of its setup."""
-
-    pid = 4711
-
-    def __init__(self, failure: tuple[int, str, str] = (0, "", BY_CODE)) -> None:
-        self._failure = failure
-
-    def setup_failure(self) -> tuple[int, str, str]:
-        return self._failure
+def test_a_method_that_fails_is_in_the_trace(played_run: PlayedRun) -> None:
+    record = played_run.run(played_run.end(), played_run.end(3 << 8), epilog=OF_ROOT)
+    assert "epilog ended with 3" in played_run.trace
+    assert record["method"] == "epilog"
 
 
 @pytest.mark.statement("AC-2")
 @pytest.mark.parametrize(("status", "expected"), [(0, (0, 0)), (3 << 8, (3, 0)), (9, (137, 9)), (15, (143, 15))])
-def test_the_exit_status_of_a_process_is_that_of_a_shell(task: TaskRun, status: int, expected: tuple[int, int]) -> None:
-    task._started = Gone()  # type: ignore[assignment]
-    ended = task._collect_end(status)
-    assert (ended.exit_status, ended.signal) == expected
+def test_the_exit_status_of_a_process_is_that_of_a_shell(
+    played_run: PlayedRun, status: int, expected: tuple[int, int]
+) -> None:
+    record = played_run.run(played_run.end(status))
+    assert (record["exit_status"], record["signal"]) == expected
 
 
 @pytest.mark.parametrize(
-    ("failure", "late", "reason"),
-    [((0, "", ""), "", ""), ((0, "", ""), "too late", "too late"), ((15, "no shell", ""), "too late", "no shell")],
+    ("failure", "is_late", "failed", "reason"),
+    [
+        ((0, "", BY_CODE), False, 8, "prolog ended with exit status 1"),
+        ((0, "", BY_CODE), True, 8, "prolog took longer than 5 s"),
+        ((15, "no shell", BY_CODE), True, 15, "no shell"),
+    ],
 )
 def test_the_reason_of_an_end_is_the_setup_before_the_timeout(
-    task: TaskRun, failure: tuple[int, str, str], late: str, reason: str
+    played_run: PlayedRun, failure: tuple[int, str, str], is_late: bool, failed: int, reason: str
 ) -> None:
-    task._started, task._timeout_reason = Gone(failure), late  # type: ignore[assignment]
-    ended = task._collect_end(256)
-    assert (ended.setup_failed, ended.reason) == (failure[0], reason)
+    played_run.failure = failure
+    events = [played_run.passing(5)] if is_late else []
+    record = played_run.run(*events, played_run.end(FAILED), prolog=METHOD, method_timeout_s=5)
+    assert record["failed"] == failed
+    assert record["reason"].endswith(reason)
+    assert f"{reason if failure[0] or is_late else 1}\n" in played_run.trace
 
 
 @pytest.mark.statement("RL-4")
-@pytest.mark.parametrize(("exit_status", "asked"), [(137, True), (136, False), (138, False), (0, False)])
+@pytest.mark.parametrize(("status", "is_limit"), [(9, True), (137 << 8, True), (136 << 8, False), (138 << 8, False), (0, False)])
 def test_a_job_that_died_of_sigkill_may_have_exceeded_its_processor_time(
-    task: TaskRun, monkeypatch: pytest.MonkeyPatch, exit_status: int, asked: bool
+    played_run: PlayedRun, status: int, is_limit: bool
 ) -> None:
-    told: list[float] = []
-    monkeypatch.setattr(task._control, "killed_by_unknown", told.append)
-    task._ended(step("job"), Ended(exit_status))
-    assert bool(told) == asked
+    played_run.cpu_s = 10.0
+    record = played_run.run(played_run.end(status), limits={"h_cpu": 10})
+    assert ("limit h_cpu of 10 s exceeded" in record["reason"]) == is_limit
 
 
-@pytest.mark.parametrize(
-    ("end_reason", "ended", "killed"),
-    [("qdel", Ended(137, 9), True), ("qdel", Ended(3), False), ("", Ended(137, 9), False)],
-)
+@pytest.mark.parametrize(("is_deleted", "status", "killed"), [(True, 9, True), (True, 3 << 8, False), (False, 9, False)])
 def test_a_method_that_the_shepherd_killed_is_the_end_of_the_job(
-    task: TaskRun, end_reason: str, ended: Ended, killed: bool
+    played_run: PlayedRun, is_deleted: bool, status: int, killed: bool
 ) -> None:
-    task._control.end_reason = end_reason
-    task._ended(step("prolog", user="root"), ended)
-    assert (task._outcome.signal == signal.SIGKILL) == killed
-    assert ("qdel" in task._outcome.reason) == killed
+    deletion = [played_run.command("terminate")] if is_deleted else []
+    record = played_run.run(*deletion, played_run.end(status), prolog=OF_ROOT)
+    assert (record["signal"] == signal.SIGKILL) == killed
+    assert ("the job was to be deleted" in record["reason"]) == killed
 
 
 @pytest.mark.statement("QI-10")
-@pytest.mark.parametrize(("user", "fault"), [(None, JOB), ("root", BY_CODE)])
+@pytest.mark.parametrize(("method", "fault"), [(METHOD, JOB), (OF_ROOT, BY_CODE)])
 def test_a_method_of_the_owner_that_dies_of_a_signal_is_no_fault_of_the_queue(
-    task: TaskRun, user: str | None, fault: str
+    played_run: PlayedRun, method: str, fault: str
 ) -> None:
-    task._ended(step("prolog", user=user), Ended(137, 9))
-    assert task._outcome.fault == fault
+    assert played_run.run(played_run.end(137 << 8), prolog=method)["fault"] == fault
