@@ -17,48 +17,35 @@ import pwd
 import re
 import select
 import signal
-import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 from gridengine.errors import plain_fault
 from gridengine.files.executables import execute
-from gridengine.files.unix_sockets import unix_listener
 from shepherd import adoption, containment, process_tree, task_files
+from shepherd.launcher_clients import LauncherClients, Message
 from shepherd.run import COMMAND_SIGNAL
 from shepherd.shepherd_process import shepherd
 from shepherd.waiting_shepherds import WaitingShepherds
 
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"
-_RECEIVE_BYTES = 65536
+_WAKEUP_BYTES = 65536
 _RETRY_S = 1.0  # between two attempts to write an `exit` file to a full disk
-_LINE_LIMIT = 65536
-_UNSENT_LIMIT = 4 * 2**20
 _COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}(?:=-?[0-9]{1,3})?")
-Message = dict[str, object]
-
-
-class _Connection:
-    """One client: received bytes that are not a whole line yet, and bytes that are not sent yet."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.socket = sock
-        self.received = b""
-        self.unsent = b""
 
 
 class Launcher:
-    """The state of the running launcher: its connections and the shepherds that it watches."""
+    """The state of the running launcher: its clients and the shepherds that it watches."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
         self._active = spool / "active_jobs"
         self._poll = select.epoll()
-        self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
         self._own: dict[int, str] = {}  # shepherds that are children of this process; "": waiting for a task
+        self._clients = LauncherClients(spool / SOCKET, self._poll, self.answer)
         self._waiting = WaitingShepherds(spool, self._poll, self._on_task_end)
         self._clearing: dict[int, str] = {}  # children that remove scratch directories of dead shepherds
         self._unfinalised: set[str] = set()  # their shepherd is dead, and the disk is full
@@ -70,8 +57,7 @@ class Launcher:
         os.set_blocking(self._writing, False)
         self._poll.register(self._wakeup, select.EPOLLIN)
         self._adopt_all()
-        self._listener = unix_listener(spool / SOCKET, 0o600)
-        self._poll.register(self._listener, select.EPOLLIN)
+        self._clients.open()
 
     def _adopt_all(self) -> None:
         """Before the first connection, so that a client finds `exit` for every end that it is not notified of."""
@@ -82,29 +68,43 @@ class Launcher:
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT. Running shepherds are left alone."""
+        self.open()
+        while not self._stopping:
+            self.turn(_RETRY_S if self._unfinalised else None)
+        self.close()
+
+    def open(self) -> None:
+        """Install the signal handlers, and let shepherds wait for tasks. Raises OSError."""
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         self._reap()  # reap the shepherds that ended before the handler was installed
         self._waiting.open()
-        while not self._stopping:
-            for descriptor, events in self._poll.poll(_RETRY_S if self._unfinalised else None):
-                self._ready(descriptor, events)
-            for directory in list(self._unfinalised):
-                self._ended(directory)
+
+    def turn(self, timeout_s: float | None) -> None:
+        """Handle the requests and ends that have come. `timeout_s`: time to wait for the first, None for no limit."""
+        for descriptor, events in self._poll.poll(timeout_s):
+            self._ready(descriptor, events)
+        for directory in list(self._unfinalised):
+            self._ended(directory)
+
+    def close(self) -> None:
+        """Close all descriptors: clients reconnect to the next launcher, waiting shepherds end."""
+        signal.set_wakeup_fd(-1)
         self._waiting.close()
-        (self._spool / SOCKET).unlink(missing_ok=True)
+        self._clients.close()
+        for descriptor in (*self._adopted, self._wakeup, self._writing):
+            os.close(descriptor)
+        self._poll.close()
 
     def _stop(self, *_: object) -> None:
         self._stopping = True
 
     def _ready(self, descriptor: int, events: int) -> None:
         if descriptor == self._wakeup:
-            os.read(self._wakeup, _RECEIVE_BYTES)
+            os.read(self._wakeup, _WAKEUP_BYTES)
             self._reap()
-        elif descriptor == self._listener.fileno():
-            self._accept()
         elif descriptor in self._waiting:
             self._waiting.ready(descriptor)
         elif descriptor in self._adopted:
@@ -112,68 +112,13 @@ class Launcher:
             directory = self._adopted.pop(descriptor)
             os.close(descriptor)
             self._ended(directory)
-        elif descriptor in self._connections:
-            self._serve(self._connections[descriptor], events)
-
-    # --- clients --------------------------------------------------------------------------------------------------
-
-    def _accept(self) -> None:
-        try:
-            sock, _ = self._listener.accept()
-        except OSError:  # the client has left, or there is no descriptor for it
-            return
-        sock.setblocking(False)
-        self._connections[sock.fileno()] = _Connection(sock)
-        self._poll.register(sock, select.EPOLLIN)
-
-    def _serve(self, connection: _Connection, events: int) -> None:
-        if events & select.EPOLLOUT:
-            self._send(connection)
-        if not events & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
-            return
-        try:
-            data = connection.socket.recv(_RECEIVE_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data or len(connection.received) > _LINE_LIMIT:
-            self._close(connection)
-            return
-        *lines, connection.received = (connection.received + data).split(b"\n")
-        for line in lines:
-            self._answer(connection, self._request(line))
-
-    def _answer(self, connection: _Connection, message: Message) -> None:
-        connection.unsent += json.dumps(message).encode() + b"\n"
-        self._send(connection)
-        if len(connection.unsent) > _UNSENT_LIMIT:
-            self._close(connection)  # the client does not read; after its reconnection it requests the list
-
-    def _send(self, connection: _Connection) -> None:
-        if connection.socket.fileno() < 0:
-            return
-        try:
-            sent = connection.socket.send(connection.unsent)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            self._close(connection)
-            return
-        connection.unsent = connection.unsent[sent:]
-        mask = select.EPOLLIN | (select.EPOLLOUT if connection.unsent else 0)
-        self._poll.modify(connection.socket, mask)
-
-    def _close(self, connection: _Connection) -> None:
-        if connection.socket.fileno() < 0:
-            return
-        self._poll.unregister(connection.socket)
-        del self._connections[connection.socket.fileno()]
-        connection.socket.close()
+        elif descriptor in self._clients:
+            self._clients.ready(descriptor, events)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
-    def _request(self, line: bytes) -> Message:
+    def answer(self, line: bytes) -> Message:
+        """Carry out a request, a line of JSON, and return the answer."""
         try:
             request = json.loads(line)
             op, directory = request["op"], str(request.get("directory", ""))
@@ -340,8 +285,7 @@ class Launcher:
                 self._unfinalised.add(directory)
                 return
         self._unfinalised.discard(directory)
-        for connection in list(self._connections.values()):
-            self._answer(connection, {"op": "exited", "directory": directory})
+        self._clients.notify({"op": "exited", "directory": directory})
 
 
 def _failed(directory: str, reason: str) -> Message:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import pwd
-import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shepherd import adoption, launcher, process_tree, task_files
-from shepherd.launcher import Launcher
+from shepherd.process_tree import fork_child
 from shepherd.run import COMMAND_SIGNAL
 from tests.unit.shepherd.descriptors import open_descriptors
-from tests.unit.shepherd.test_launcher_requests import Client, Played
+from tests.unit.shepherd.played_launcher import Client, PlayedLauncher
 
 GONE = 99999999
 
@@ -42,103 +40,92 @@ def finalised(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
 
 
 @pytest.fixture
-def played(tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]) -> Iterator[Played]:
-    with closing(Played(tmp_path)) as made:
+def played(
+    tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PlayedLauncher]:
+    with closing(PlayedLauncher(tmp_path, monkeypatch)) as made:
+        made.open()
         yield made
+
+
+@pytest.fixture
+def running(tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]], monkeypatch: pytest.MonkeyPatch) -> PlayedLauncher:
+    """A launcher for `run`, which opens and closes it."""
+    return PlayedLauncher(tmp_path, monkeypatch)
 
 
 # --- its loop ---------------------------------------------------------------------------------------------------------
 
 
-class Turns:
-    """An epoll object whose turns a test takes; `timeouts` are those that it was asked to wait for."""
-
-    def __init__(self, real: select.epoll, *turns: Callable[[], object]) -> None:
-        self._real, self._turns = real, list(turns)
-        self.timeouts: list[float | None] = []
-
-    def add(self, turn: Callable[[], object]) -> None:
-        self._turns.append(turn)
-
-    def poll(self, timeout: float | None) -> list[tuple[int, int]]:
-        self.timeouts.append(timeout)
-        self._turns.pop(0)()
-        return self._real.poll(0)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-
-@pytest.fixture
-def handlers(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
-    """What the launcher does at signals; `-1` is where it is woken up."""
-    made: dict[int, Any] = {}
-
-    def wake_up(descriptor: int, *, warn_on_full_buffer: bool) -> None:
-        assert not warn_on_full_buffer, "one byte is enough"
-        made[-1] = descriptor
-
-    monkeypatch.setattr(signal, "signal", made.__setitem__)
-    monkeypatch.setattr(signal, "set_wakeup_fd", wake_up)
-    return made
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_launcher_serves_until_a_signal_ends_it(played: Played, tmp_path: Path, handlers: dict[int, Any], number: int) -> None:
+def test_a_launcher_serves_until_a_signal_ends_it(running: PlayedLauncher, tmp_path: Path, number: int) -> None:
     path = tmp_path / launcher.SOCKET
     with closing(socket.socket(socket.AF_UNIX)) as client:
-        turns = Turns(
-            played._poll, lambda: client.connect(str(path)), lambda: [handlers[each]() for each in (signal.SIGCHLD, number)]
-        )
-        played._poll = turns  # type: ignore[assignment]
-        played.run()
-        assert len(played._connections) == 1
-    assert turns.timeouts == [None, None]
-    assert handlers[-1] == played._writing
+
+        def connect() -> None:
+            client.connect(str(path))
+            client.sendall(b'{"op": "list"}\n')
+
+        running.script = [connect, lambda: [running.handlers[each]() for each in (signal.SIGCHLD, number)]]
+        running.run()
+        assert client.recv(100) == b'{"op": "list", "running": []}\n'
+        assert client.recv(100) == b"", "its end"
+    assert running.timeouts == [None, None]
     assert not path.exists()
-    turns.add(handlers[number])
-    played._stopping = False
-    played.run()  # where the socket was removed
+
+
+def test_a_launcher_ends_where_its_socket_was_removed(running: PlayedLauncher, tmp_path: Path) -> None:
+    (tmp_path / launcher.SOCKET).unlink()
+    running.script = [lambda: running.handlers[signal.SIGTERM]()]
+    running.run()
 
 
 def test_an_end_that_the_disk_did_not_take_is_tried_again_each_second(
-    played: Played, task: Path, handlers: dict[int, Any], finalised: list[tuple[str, set[int]]]
+    running: PlayedLauncher, task: Path, finalised: list[tuple[str, set[int]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = Turns(played._poll, lambda: None, lambda: handlers[signal.SIGTERM]())
-    played._poll = turns  # type: ignore[assignment]
-    played._unfinalised.add(str(task))
-    played.run()
-    assert turns.timeouts == [1.0, None]
-    assert finalised == [("7.1", set())]
+    full = [True, True, False]
+
+    def finalise(_: Path) -> None:
+        if full.pop(0):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(adoption, "finalise", finalise)
+    running.ask(op="start", directory=str(task))
+    running.script = [lambda: running.die(4711), lambda: None, lambda: running.handlers[signal.SIGTERM]()]
+    running.run()
+    assert running.timeouts == [None, 1.0, None]
+    assert finalised == [("7.1", set())] * 3
 
 
 def test_children_that_have_ended_are_reaped_after_the_signal(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
     """4711 is the task's shepherd, 4712 another's, 99 an orphan of a job whose shepherd had died."""
-    waits: list[tuple[int, int]] = []
-    ended = [(99, 9), (4711, 0), (0, 0)]
+    for directory in (task, task.with_name("8.1")):
+        directory.mkdir(exist_ok=True)
+        played.ask(op="start", directory=str(directory))
+    pipe = os.readlink(f"/proc/self/fd/{played.wakeup}")
+    ends = [int(each.name) for each in Path("/proc/self/fd").iterdir() if os.path.islink(each) and os.readlink(each) == pipe]
+    assert [os.get_blocking(each) for each in ends] == [False, False], "nothing waits in a signal handler"
+    played.waits.clear()
+    os.write(played.wakeup, b"x")
+    played.end(99, 4711)
+    assert played.waits == [(-1, os.WNOHANG)] * 3
+    assert finalised == [("7.1", {4712})]
+    assert played.running == [str(task.with_name("8.1"))]
+    played.turn()
+    assert len(played.waits) == 3, "one look for all signals that have come"
+    played.end()
+    assert len(played.waits) == 4
 
-    def waitpid(pid: int, options: int) -> tuple[int, int]:
-        waits.append((pid, options))
-        if not ended:
-            raise ChildProcessError
-        return ended.pop(0)
+
+def test_a_launcher_without_children_serves_on(played: PlayedLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
+    def waitpid(*_: object) -> tuple[int, int]:
+        raise ChildProcessError
 
     monkeypatch.setattr(os, "waitpid", waitpid)
-    played.ask(op="start", directory=str(task))
-    played._own = {4711: str(task), 4712: "other"}
-    assert not os.get_blocking(played._wakeup) and not os.get_blocking(played._writing), "nothing waits in a signal handler"
-    os.write(played._writing, b"xx")
-    played.turn()
-    assert waits == [(-1, os.WNOHANG)] * 3
-    assert finalised == [("7.1", {4712})]
-    assert played.ask(op="list")["running"] == []
-    played.turn()
-    assert len(waits) == 3, "one look for all signals that have come"
-    os.write(played._writing, b"x")
-    played.turn()
-    assert len(waits) == 4
+    played.end()
+    assert played.running == []
 
 
 # --- shepherds --------------------------------------------------------------------------------------------------------
@@ -146,16 +133,16 @@ def test_children_that_have_ended_are_reaped_after_the_signal(
 
 @pytest.mark.parametrize("wrapper", ["", "/opt/wrapper"])
 def test_a_forked_shepherd_is_known_from_then_on(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, wrapper: str
+    played: PlayedLauncher, task: Path, monkeypatch: pytest.MonkeyPatch, wrapper: str
 ) -> None:
-    monkeypatch.setattr(os, "fork", lambda: 4711)
+    monkeypatch.setattr(process_tree, "fork_child", fork_child)
+    monkeypatch.setattr(os, "fork", lambda: 815)
     monkeypatch.setattr(process_tree, "detach", lambda: pytest.fail("it is the parent, which goes on as it was"))
-    Launcher._fork(played, str(task), wrapper)
-    assert (played._own, played._pids) == ({4711: str(task)}, {str(task): 4711})
-    assert played._wrapped == ({str(task)} if wrapper else set())
+    assert played.ask(op="start", directory=str(task), shepherd_cmd=wrapper)["pid"] == 815
+    assert (played.running, played.forked) == ([str(task)], [])
     (task / task_files.EXIT).touch()
-    played._ended(str(task))
-    assert (played._pids, played._wrapped) == ({}, set())
+    played.end(815)
+    assert played.running == []
 
 
 @pytest.mark.parametrize(
@@ -163,11 +150,17 @@ def test_a_forked_shepherd_is_known_from_then_on(
     [
         ("", "", ["detach", "shepherd"], 0),
         ("", "shepherd", ["detach", "shepherd"], 1),
-        ("/gone", "_execute", ["detach", "_execute"], 1),
+        ("/gone", "execute", ["detach", "execute"], 1),
     ],
 )
 def test_the_child_leaves_the_launcher_behind_and_never_returns(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, wrapper: str, broken: str, expected: list[str], status: int
+    played: PlayedLauncher,
+    task: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wrapper: str,
+    broken: str,
+    expected: list[str],
+    status: int,
 ) -> None:
     done: list[str] = []
 
@@ -176,13 +169,14 @@ def test_the_child_leaves_the_launcher_behind_and_never_returns(
         if name == broken:
             raise OSError
 
+    monkeypatch.setattr(process_tree, "fork_child", fork_child)
     monkeypatch.setattr(os, "fork", lambda: 0)
     monkeypatch.setattr(os, "_exit", sys.exit)
     monkeypatch.setattr(process_tree, "detach", lambda: step("detach"))
-    monkeypatch.setattr(launcher, "_execute", lambda *given: step("_execute", *given))
+    monkeypatch.setattr(launcher, "execute", lambda *given: step("execute", *given))
     monkeypatch.setattr(launcher, "shepherd", lambda directory: step("shepherd", directory))
     with pytest.raises(SystemExit) as ended:
-        Launcher._fork(played, str(task), wrapper)
+        played.ask(op="start", directory=str(task), shepherd_cmd=wrapper)
     assert (done, ended.value.code) == (expected, status)
 
 
@@ -195,60 +189,71 @@ def test_the_child_leaves_the_launcher_behind_and_never_returns(
     ],
 )
 def test_a_wrapper_finds_the_shepherd_in_its_path_and_the_task_in_its_directory(
-    task: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], path: str
+    played: PlayedLauncher, task: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], path: str
 ) -> None:
     called: list[object] = []
     monkeypatch.setattr(os, "environ", {**environment, "SGE_CELL": "default"})
     monkeypatch.setattr(os, "chdir", called.append)
-    monkeypatch.setattr(os, "execve", lambda *given: called.extend(given))
-    launcher._execute("/opt/wrapper", str(task))
+    monkeypatch.setattr(launcher, "execute", lambda *given: called.extend(given))
+    played.ask(op="start", directory=str(task), shepherd_cmd="/opt/wrapper")
     assert called[:3] == [str(task), "/opt/wrapper", ["sge_shepherd-7", "-bg"]]
     assert called[3] == {**environment, "SGE_CELL": "default", "PATH": path}
 
 
 def test_below_a_wrapper_the_shepherd_is_signalled_once_it_is_there(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch
+    played: PlayedLauncher, task: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alerted: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda *given: alerted.append(given))
     played.ask(op="start", directory=str(task), shepherd_cmd="/w")
-    played._wrapped.add(str(task))
     task_files.write_process(task / task_files.PID, os.getpid())
     assert played.ask(op="signal", directory=str(task), command="suspend")["op"] == "signalled"
     assert alerted == [(os.getpid(), COMMAND_SIGNAL)]
 
 
 def test_the_end_of_an_adopted_shepherd_is_reported(
-    played: Played, tmp_path: Path, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher,
+    tmp_path: Path,
+    task: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    finalised: list[tuple[str, set[int]]],
 ) -> None:
+    shepherds_end = os.eventfd(0)
+    monkeypatch.setattr(os, "pidfd_open", lambda pid: os.dup(shepherds_end) if pid == os.getpid() else pytest.fail("another"))
     task_files.write_process(task / task_files.PID, os.getpid())
     before = open_descriptors()
-    played._adopt_or_finalise(str(task))
-    [(descriptor, directory)] = played._adopted.items()
-    assert directory == str(task)
-    with closing(Client(played, tmp_path)) as client:
+    assert played.ask(op="start", directory=str(task))["pid"] == os.getpid()
+    assert (played.running, played.forked) == ([str(task)], [])
+    with closing(Client(tmp_path / launcher.SOCKET, played.turn)) as client:
         monkeypatch.setattr(task_files, "running", lambda _: None)
-        played._ready(descriptor, select.EPOLLIN)
+        os.eventfd_write(shepherds_end, 1)
+        played.turn()
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
     assert finalised == [("7.1", set())]
     played.turn()
-    assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
+    assert (played.running, open_descriptors()) == ([], before)
+    os.close(shepherds_end)
 
 
 @pytest.mark.parametrize("seen", [[GONE], [os.getpid(), None, None], [os.getpid(), GONE, None]])
 def test_a_task_whose_shepherd_ends_during_its_adoption_is_finalised_and_nothing_stays_open(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, seen: list[int | None], finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher,
+    task: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seen: list[int | None],
+    finalised: list[tuple[str, set[int]]],
 ) -> None:
+    task_files.write_process(task / task_files.PID, os.getpid())
     before = open_descriptors()
     waiting = iter(seen)
     monkeypatch.setattr(task_files, "running", lambda _: next(waiting, None))
-    played._adopt_or_finalise(str(task))
+    played.ask(op="start", directory=str(task))
     assert finalised == [("7.1", set())]
-    assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
+    assert (played.running, played.forked, open_descriptors()) == ([], [], before)
 
 
 def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(
-    played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
 ) -> None:
     def pidfd_open(_: int) -> int:
         raise OSError(24, "Too many open files")
@@ -256,28 +261,28 @@ def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(
     task_files.write_process(task / task_files.PID, os.getpid())
     monkeypatch.setattr(os, "pidfd_open", pidfd_open)
     with pytest.raises(OSError, match="Too many"):
-        played._adopt_or_finalise(str(task))
+        played.ask(op="start", directory=str(task))
     assert finalised == []
 
 
 def test_an_own_shepherd_that_gave_way_to_an_earlier_one_is_no_end(
-    played: Played, task: Path, finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
     played.ask(op="start", directory=str(task))
     task_files.write_process(task / task_files.PID, os.getpid())
-    played._ended(str(task))
+    played.end(4711)
     assert finalised == []
-    assert played._pids == {str(task): os.getpid()}
-    assert list(played._adopted.values()) == [str(task)]
+    assert played.running == [str(task)]
+    assert played.ask(op="start", directory=str(task))["pid"] == os.getpid()
 
 
 def test_the_end_of_a_task_whose_directory_is_gone_is_reported_and_nothing_is_written(
-    played: Played, tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]
+    played: PlayedLauncher, tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
     played.ask(op="start", directory=str(task))
     task.rmdir()
-    with closing(Client(played, tmp_path)) as client:
-        played._ended(str(task))
+    with closing(Client(tmp_path / launcher.SOCKET, played.turn)) as client:
+        played.end(4711)
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
     assert finalised == []
 
@@ -304,7 +309,6 @@ def test_the_launcher_inherits_orphans_and_keeps_what_shepherds_share(
         return pwd.struct_passwd(("sge", "x", uid, 50, "", "/", ""))
 
     monkeypatch.setattr(launcher, "Launcher", Serving)
-    monkeypatch.setattr(launcher, "_lock", lambda _: 0)
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *given: done.append(given))
     monkeypatch.setattr(process_tree, "become_subreaper", lambda: done.append("subreaper"))
     monkeypatch.setattr(process_tree, "set_name", done.append)
@@ -315,54 +319,53 @@ def test_the_launcher_inherits_orphans_and_keeps_what_shepherds_share(
     assert launcher.main([str(tmp_path)]) == 0
     before = [(signal.SIG_BLOCK, {COMMAND_SIGNAL}), "subreaper", "sge_launcher", tmp_path]
     assert done == [*before, *(["sge"] if is_known else []), "collect", "freeze", "disable", "run"]
+    lock = tmp_path / launcher.LOCK
+    [descriptor] = [int(each.name) for each in Path("/proc/self/fd").iterdir() if each.resolve() == lock]
+    assert lock.stat().st_mode & 0o777 == 0o600
+    assert not os.get_inheritable(descriptor), "a job does not hold it"
+    os.close(descriptor)
 
 
-def test_a_relative_spool_directory_is_below_the_present_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Path] = []
+def test_a_relative_spool_directory_is_below_the_present_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(launcher, "_lock", lambda spool: asked.append(spool) or -1)
     assert launcher.main(["spool"]) == 1
-    assert asked == [tmp_path / "spool"]
+    assert f"can't use {tmp_path / 'spool'}:" in capsys.readouterr().err
 
 
 # --- clearing ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def clearing(played: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
-    """A child, 4713, removes the scratch directory of the task."""
-    monkeypatch.setattr(os, "fork", lambda: 4713)
+def clearing(played: PlayedLauncher, task: Path) -> PlayedLauncher:
+    """A child, 4712, removes the scratch directory of the task."""
+    played.ask(op="start", directory=str(task))
     (task / task_files.SCRATCH).touch()
-    played._ended(str(task))
-    assert played._clearing == {4713: str(task)}
+    played.end(4711)
+    assert played.forked == [(str(task), ""), (str(task), "clear")]
     return played
-
-
-def reap(played: Played, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    ended = [(4713, status), (0, 0)]
-    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop(0))
-    played._reap()
 
 
 @pytest.mark.statement("QC-19", "EX-10")
 def test_a_task_is_finalised_when_its_scratch_directory_has_gone(
-    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch, finalised: list[tuple[str, set[int]]]
+    clearing: PlayedLauncher, tmp_path: Path, task: Path, finalised: list[tuple[str, set[int]]]
 ) -> None:
-    assert clearing.ask(op="list")["running"] == [str(task)], "its end will be told"
-    clearing._ended(str(task))
-    clearing.ask(op="start", directory=str(task))
-    assert (len(finalised), clearing.forked) == (1, []), "one child does it"
-    (task / task_files.SCRATCH).unlink()
-    reap(clearing, monkeypatch, 0)
+    with closing(Client(tmp_path / launcher.SOCKET, clearing.turn)) as client:
+        assert clearing.running == [str(task)], "its end will be reported"
+        clearing.ask(op="start", directory=str(task))
+        clearing.turn()
+        assert (len(finalised), len(clearing.forked)) == (1, 2), "one child does it"
+        (task / task_files.SCRATCH).unlink()
+        clearing.end(4712)
+        assert client.messages() == [{"op": "exited", "directory": str(task)}]
     assert finalised == [("7.1", set()), ("7.1", set())]
-    assert (clearing._clearing, clearing._unfinalised, clearing.ask(op="list")["running"]) == ({}, set(), [])
+    clearing.turn()
+    assert (clearing.running, len(finalised)) == ([], 2)
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_a_child_that_was_killed_while_it_cleared_has_a_successor(
-    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reap(clearing, monkeypatch, 9)
-    assert (clearing._clearing, clearing._unfinalised) == ({}, {str(task)}), "in a second"
-    clearing._ended(str(task))
-    assert (clearing._clearing, clearing._unfinalised) == ({4713: str(task)}, set())
+def test_a_child_that_was_killed_while_it_cleared_has_a_successor(clearing: PlayedLauncher, task: Path) -> None:
+    clearing.end(4712, status=9)
+    assert clearing.forked[2:] == [(str(task), "clear")]
+    assert clearing.running == [str(task)]
