@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from gridengine.protocols.task_file import MAX_LIMIT
 from shepherd.process_tree import end_on_failure
 
-_LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
+LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
 
 # name -> (resource, multiplied by the slots, inherited when unset). 8.1.9 multiplies these four.
 # Source: queue_conf(5) RESOURCE LIMITS (QC-39, RL-4 to RL-7), sge_conf(5) execd_params S_DESCRIPTORS ... (RL-10).
@@ -31,7 +31,7 @@ _LIMITS = {
     "descriptors": (resource.RLIMIT_NOFILE, False, True),
     "maxproc": (resource.RLIMIT_NPROC, False, True),
     "memorylocked": (resource.RLIMIT_MEMLOCK, False, True),
-    "locks": (_LOCKS, False, True),
+    "locks": (LOCKS, False, True),
 }
 _MEMORY = ("data", "stack", "rss", "vmem")
 # Lower limits are raised to these minimums, with which a shell can start and report an error. Source: O.
@@ -172,11 +172,11 @@ def _limits_to_restore(limits: list[ResourceLimit], last: bool) -> list[Resource
 def _can_raise() -> bool:
     """Return whether this process may raise hard limits, which a container's root may not: tested with a limit that Linux
     ignores."""
-    soft, hard = resource.getrlimit(_LOCKS)
+    soft, hard = resource.getrlimit(LOCKS)
     lower = MAX_LIMIT if hard == resource.RLIM_INFINITY else max(0, hard - 1)
     try:
-        resource.setrlimit(_LOCKS, (_lower(soft, lower), lower))
-        resource.setrlimit(_LOCKS, (soft, hard))
+        resource.setrlimit(LOCKS, (_lower(soft, lower), lower))
+        resource.setrlimit(LOCKS, (soft, hard))
     except (ValueError, OSError):
         return False
     return True

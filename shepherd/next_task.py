@@ -25,8 +25,8 @@ SOCKET = "shepherd.sock"
 OVER = b"over"
 MESSAGE_BYTES = 4096
 #: time that a shepherd waits, and the maximum number of its tasks, so that leaks are limited
-_WAIT = struct.pack("@2l", 20, 0)
-_MOST_TASKS = 1000
+WAIT_TIMEVAL = struct.pack("@2l", 20, 0)
+MAX_TASKS = 1000
 #: tasks between two garbage collections, which the launcher has switched off
 _TASKS_A_COLLECTION = 50
 _ENDING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
@@ -66,7 +66,7 @@ class LauncherConnection:
     def next(self, directory: Path, config: TaskConfig) -> NextTask | None:
         """Wait for the task after this task, and return it unclaimed; None: this shepherd is to end."""
         self._tasks += 1
-        if self._tasks == _MOST_TASKS or not self._connect():
+        if self._tasks == MAX_TASKS or not self.connect():
             return None
         assert self._socket is not None
         if not self._baseline.restore({self._socket.fileno()}) or not self._baseline.can_run(config):
@@ -80,14 +80,15 @@ class LauncherConnection:
             return None
         return None if following is None else self._accept(following, config)
 
-    def _connect(self) -> bool:
+    def connect(self) -> bool:
+        """Connect to the launcher, unless there is a connection. False: there is no launcher at the moment."""
         if self._socket is not None:
             return True
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             connection.connect(str(self._spool / SOCKET))
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _WAIT)
-        except OSError:  # there is no launcher at the moment
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, WAIT_TIMEVAL)
+        except OSError:
             connection.close()
             return False
         self._socket = connection

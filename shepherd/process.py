@@ -66,14 +66,14 @@ class StartedProcess:
 
     def __init__(self, pid: int, report: int | None) -> None:
         self.pid = pid
-        self._report = report
+        self.report_failure = report
 
     def setup_failure(self) -> tuple[int, str, str]:
         """Code, reason and fault if the ended process never reached its program, else (0, "", ""). To be called once."""
-        if self._report is None:
+        if self.report_failure is None:
             return 0, "", BY_CODE
-        data = os.read(self._report, _REPORT_BYTES)
-        os.close(self._report)
+        data = os.read(self.report_failure, _REPORT_BYTES)
+        os.close(self.report_failure)
         if not data:
             return 0, "", BY_CODE
         code, fault, reason = data.decode(errors="replace").split(" ", 2)
@@ -81,8 +81,8 @@ class StartedProcess:
 
     def forget(self) -> None:
         """Close the pipe: the result is not needed."""
-        if self._report is not None:
-            os.close(self._report)
+        if self.report_failure is not None:
+            os.close(self.report_failure)
 
 
 def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) -> StartedProcess:
@@ -92,7 +92,7 @@ def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) 
     Raises OSError when the host cannot have another process.
     """
     environment = run.environment | extra_environment
-    if not _must_be_a_copy(run, context):
+    if not must_be_a_copy(run, context):
         directory_and_umask = context.cwd, context.umask
         pid = spawn(run, dict(environment), context.owner, context.containment.gid, directory_and_umask, _IGNORED)
         if pid is not None:
@@ -100,7 +100,7 @@ def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) 
     return _fork(run, context, environment)
 
 
-def _must_be_a_copy(run: Run, context: ProcessContext) -> bool:
+def must_be_a_copy(run: Run, context: ProcessContext) -> bool:
     """Whether steps have to be taken in the new process before exec; else `spawning` suffices.
 
     The execution of a program of the user might block; the execution of root's programs in the directories of the system
@@ -120,9 +120,9 @@ def _fork(run: Run, context: ProcessContext, environment: dict[str, str]) -> Sta
         try:
             _become(run, context, environment)
         except SetupError as error:
-            _report(writing, error.failed, str(error), error.fault, error.uid)
+            report_failure(writing, error.failed, str(error), error.fault, error.uid)
         except BaseException as error:  # nothing of this copy of the shepherd may survive
-            _report(writing, run.before, f"can't start {run.name}: {error}", fault_of(error, bool(run.limits)))
+            report_failure(writing, run.before, f"can't start {run.name}: {error}", fault_of(error, bool(run.limits)))
         finally:
             os._exit(127)
     os.close(writing)
@@ -130,7 +130,8 @@ def _fork(run: Run, context: ProcessContext, environment: dict[str, str]) -> Sta
     return StartedProcess(pid, reading)
 
 
-def _report(descriptor: int, failed: int, reason: str, fault: str, uid: int | None = None) -> None:
+def report_failure(descriptor: int, failed: int, reason: str, fault: str, uid: int | None = None) -> None:
+    """Write the reason why the program was not reached into the pipe of `StartedProcess`."""
     text = f"{failed} {fault} {stamped(reason, uid=uid)}"
     os.write(descriptor, text.encode(errors="backslashreplace")[:_REPORT_BYTES])
 
@@ -145,13 +146,13 @@ def _become(run: Run, context: ProcessContext, environment: dict[str, str]) -> N
         context.containment.enter()
         _set_priority(context.nice)
     limits.apply(run.limits, memory=False)
-    script = _open_script(run.command.script_on_stdin)
+    script = open_script(run.command.script_on_stdin)
     os.umask(context.umask)
     try:
         target = _user_of(run, context.owner)
         environment = environment if as_owner else environment | target.environment
         with as_user(context.owner):
-            _change_directory(context.cwd)
+            change_directory(context.cwd)
             if is_job and context.session is not None:
                 files = context.session.enter()
             else:
@@ -169,7 +170,7 @@ def _become(run: Run, context: ProcessContext, environment: dict[str, str]) -> N
     if run.awaits_client:
         _await_client(run, environment, context)
     limits.apply(run.limits, memory=True)
-    _execute(run, environment)
+    execute_step(run, environment)
 
 
 def _user_of(run: Run, owner: Identity) -> Identity:
@@ -194,8 +195,9 @@ def _set_priority(nice: int) -> None:
         return  # without root a job can only become less important
 
 
-def _open_script(path: str | None) -> int | None:
-    """The script for standard input, opened as root: its user needs no right to read the spool (QC-23)."""
+def open_script(path: str | None) -> int | None:
+    """The script for standard input, opened as root: its user needs no right to read the spool (QC-23). Raises
+    SetupError."""
     if path is None:
         return None
     try:
@@ -204,14 +206,16 @@ def _open_script(path: str | None) -> int | None:
         raise SetupError(OPENING_FILES, f'can\'t open script file "{path}": {error.strerror}') from error
 
 
-def _change_directory(path: str) -> None:
+def change_directory(path: str) -> None:
+    """Raises SetupError."""
     try:
         os.chdir(path)
     except OSError as error:
         raise SetupError(CHANGING_DIRECTORY, f"can't chdir to {path}: {error.strerror}") from error
 
 
-def _execute(run: Run, environment: dict[str, str]) -> None:
+def execute_step(run: Run, environment: dict[str, str]) -> None:
+    """Become the program of a step. Raises SetupError."""
     command = run.command
     try:
         execute(command.executable, command.argv, environment)

@@ -24,7 +24,7 @@ from shepherd.streams import Streams, set_window_size
 #: exit statuses: the client has everything; no client came in time; the client requested the end of the task
 FINISHED, ABANDONED, ENDED = 0, 1, 2
 
-_GREETING_S = 10.0
+GREETING_S = 10.0
 _GREETING_BYTES = 4096
 _END_OF_FILE = b"\x04"  # as typed at a terminal
 _READ, _WRITE = select.POLLIN, select.POLLOUT
@@ -180,7 +180,7 @@ class SessionProcess:
     def _accept(self) -> None:
         """A new connection replaces the old connection. The daemon at the other end has checked the client's ticket."""
         connection, _ = self._listener.accept()
-        connection.settimeout(_GREETING_S)
+        connection.settimeout(GREETING_S)
         try:
             greeting = json.loads(_read_line(connection))
             answer = self._answer_greeting(greeting)

@@ -19,9 +19,9 @@ PATIENCE_S = 60.0
 
 
 class PlayedLauncher(Launcher):
-    """`forked`: the tasks for which a child was forked, and its program: a wrapper, "" for a shepherd, "clear" for the removal of a
-    scratch directory. The children are 4711, 4712 ... `waits`: the calls of waitpid(2). `handlers`: of signals. `wakeup`: where
-    the kernel writes when a signal comes. `script`: what happens in the next turns. `timeouts`: of the turns of `run`."""
+    """`forked`: the tasks for which a child was forked, and its program: a wrapper, "" for a shepherd, "clear" for the removal of
+    a scratch directory. The children are 4711, 4712 ... `waits`: the calls of waitpid(2). `handlers`: of signals. `wakeup`:
+    the descriptor for signals. `script`: what happens in the next turns. `timeouts`: of the turns."""
 
     def __init__(self, spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.forked: list[tuple[str, str]] = []
@@ -31,12 +31,12 @@ class PlayedLauncher(Launcher):
         self.script: list[Callable[[], object]] = []
         self.timeouts: list[float | None] = []
         self._dead: list[tuple[int, int]] = []
-        self._directory = ""
+        self._entered: list[str] = []
         monkeypatch.setattr(process_tree, "fork_child", self._play_fork)
         monkeypatch.setattr(launcher, "shepherd", lambda directory: self.forked.append((str(directory), "")))
         monkeypatch.setattr(adoption, "clear", lambda directory: self.forked.append((str(directory), "clear")))
-        monkeypatch.setattr(os, "chdir", lambda directory: setattr(self, "_directory", directory))
-        monkeypatch.setattr(launcher, "execute", lambda wrapper, *_: self.forked.append((self._directory, wrapper)))
+        monkeypatch.setattr(os, "chdir", self._entered.append)
+        monkeypatch.setattr(launcher, "execute", lambda wrapper, *_: self.forked.append((self._entered[-1], wrapper)))
         monkeypatch.setattr(os, "waitpid", self._waitpid)
         monkeypatch.setattr(signal, "signal", self.handlers.__setitem__)
         monkeypatch.setattr(signal, "set_wakeup_fd", self._set_wakeup)

@@ -83,7 +83,7 @@ class PlayedRun:
         monkeypatch.setattr(time, "time", lambda: EPOCH)
 
     def run(self, *events: Event, **changes: Any) -> dict[str, Any]:
-        """The record of a task with these changes of its configuration; at each sleep one of `events` happens, and behind the last
+        """The record of a task with these changes of its configuration. At each sleep one of `events` happens; after the last,
         each process ends with 0."""
         self._events += events
         return TaskRun(self._directory, config(**changes), Identity("alice", 1001, 1001, ()), Trace(self._directory)).run()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shepherd import containment, task_files
+from shepherd import task_files
 from shepherd.containment import Containment, NoGroupLeftError, drop_claims, establish, read_recorded
 from tests.unit.shepherd.descriptors import open_descriptors
 
@@ -44,7 +44,7 @@ def test_processes_of_a_cgroup_of_v1_are_killed_one_by_one_while_they_are_frozen
     (tmp_path / "freezer.state").write_text("THAWED")
     (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")
     killed = []
-    monkeypatch.setattr(containment, "_kill", lambda pid: killed.append((pid, (tmp_path / "freezer.state").read_text())))
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append((pid, (tmp_path / "freezer.state").read_text())))
     Containment([tmp_path], None).kill()
     assert killed == [(os.getpid(), "FROZEN"), (os.getppid(), "FROZEN")]
     assert (tmp_path / "freezer.state").read_text() == "THAWED"

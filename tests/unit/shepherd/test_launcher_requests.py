@@ -15,6 +15,7 @@ from shepherd import adoption, launcher, process_tree, task_files
 from shepherd.run import COMMAND_SIGNAL
 from tests.unit.shepherd.played_launcher import Client, PlayedLauncher
 
+
 @pytest.fixture
 def finalised(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the tasks that were finalised."""
@@ -65,7 +66,7 @@ def alerted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
-def connect(played: PlayedLauncherLauncher, spool: Path) -> Client:
+def connect(played: PlayedLauncher, spool: Path) -> Client:
     return Client(spool / launcher.SOCKET, played.turn)
 
 

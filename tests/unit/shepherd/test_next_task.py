@@ -47,12 +47,20 @@ class Launcher:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(spool / next_task.SOCKET))
         self._listener.listen()
+        self._listener.setblocking(False)
 
     def gives(self, directory: str, line: LauncherConnection) -> None:
         """What the shepherd will find when it waits, put there before it does."""
-        assert line._connect()
+        assert line.connect()
         self.client, _ = self._listener.accept()
         self.client.send(directory.encode())
+
+    def knows_no_shepherd(self) -> bool:
+        try:
+            self._listener.accept()
+        except BlockingIOError:
+            return True
+        return False
 
     def close(self) -> None:
         self._listener.close()
@@ -88,11 +96,8 @@ def unchanged() -> Unchanged:
 
 
 @pytest.fixture
-def line(tmp_path: Path, unchanged: Unchanged) -> Iterator[LauncherConnection]:
-    made = LauncherConnection(tmp_path, unchanged)  # type: ignore[arg-type]
-    yield made
-    if made._socket is not None:
-        made._socket.close()
+def line(tmp_path: Path, unchanged: Unchanged) -> LauncherConnection:
+    return LauncherConnection(tmp_path, unchanged)  # type: ignore[arg-type]
 
 
 UNUSUAL: list[dict[str, Any]] = [
@@ -125,8 +130,9 @@ def test_the_next_task_comes_with_its_configuration_and_the_claim_of_this_proces
     assert line.next(task, config()) == NextTask(following, config(), own)
     assert launcher.client.recv(100) == OVER
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == mask
-    assert line._socket is not None
-    assert unchanged.kept == [{line._socket.fileno()}]
+    [[kept]] = unchanged.kept
+    with socket.socket(fileno=os.dup(kept)) as connection:
+        assert connection.getpeername() == str(tmp_path / next_task.SOCKET)
     assert task_files.claim_again(following, own)
     assert os.path.samefile(following / task_files.PID, task / task_files.PID)
     assert not task_files.claim_again(following, own), "a task has one shepherd ever"
@@ -175,7 +181,7 @@ def test_the_shepherd_ends_when_the_launcher_ends(launcher: Launcher, line: Laun
 def test_the_shepherd_ends_when_no_task_arrives(
     launcher: Launcher, line: LauncherConnection, task: Path, following: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(next_task, "_WAIT", struct.pack("@2l", 0, 1))
+    monkeypatch.setattr(next_task, "WAIT_TIMEVAL", struct.pack("@2l", 0, 1))
     launcher.gives(str(following), line)
     assert line.next(task, config()) is not None
     assert line.next(task, config()) is None
@@ -184,6 +190,6 @@ def test_the_shepherd_ends_when_no_task_arrives(
 def test_after_many_tasks_it_ends(
     launcher: Launcher, line: LauncherConnection, task: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(next_task, "_MOST_TASKS", 1)
+    monkeypatch.setattr(next_task, "MAX_TASKS", 1)
     assert line.next(task, config()) is None
-    assert line._socket is None
+    assert launcher.knows_no_shepherd()

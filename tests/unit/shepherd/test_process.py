@@ -62,7 +62,7 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
     ],
 )
 def test_steps_that_must_be_a_copy(run: Run, context: ProcessContext, copied: bool) -> None:
-    assert process._must_be_a_copy(run, context) == copied
+    assert process.must_be_a_copy(run, context) == copied
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_limits_that_a_containers_root_can_take_on_and_back(
 ) -> None:
     monkeypatch.setattr(time, "process_time", lambda: 100.0)
     assert can_be_borrowed([limit], last) == possible
-    assert [kind for kind, values in present.items() if values != UNLIMITED and kind != limits._LOCKS] == []
+    assert [kind for kind, values in present.items() if values != UNLIMITED and kind != limits.LOCKS] == []
 
 
 @pytest.mark.usefixtures("present")

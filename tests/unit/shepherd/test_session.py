@@ -62,12 +62,13 @@ def test_pipes_lead_from_the_client_to_the_job_and_back() -> None:
 @pytest.mark.statement("IA-1")
 def test_a_job_begins_when_its_client_is_there() -> None:
     before = open_descriptors()
-    session, opener, listening = made(open_pipes())
+    streams = open_pipes()
+    session, opener, listening = made(streams)
     os.write(opener, b"10.0.0.7")
-    assert session.enter() == session._streams.job
+    assert session.enter() == streams.job
     assert session.client == "10.0.0.7"
     session.job_started()
-    session._streams.close_session_ends()
+    streams.close_session_ends()
     session.finish(0, 0, "", linger=False)
     for descriptor in (opener, listening):
         os.close(descriptor)
@@ -79,14 +80,15 @@ def test_a_job_whose_client_never_came_ends_as_if_it_were_hung_up(monkeypatch: p
     def leave(status: int) -> None:
         raise SystemExit(status)
 
-    session, opener, listening = made(open_pipes())
+    streams = open_pipes()
+    session, opener, listening = made(streams)
     os.close(opener)
     monkeypatch.setattr(os, "_exit", leave)
     with pytest.raises(SystemExit) as ended:
         session.enter()
     assert ended.value.code == 128 + signal.SIGHUP
     session.job_started()
-    session._streams.close_session_ends()
+    streams.close_session_ends()
     os.close(listening)
 
 

@@ -152,7 +152,7 @@ def test_a_refused_client_is_cut_off_and_changes_nothing(play: Play) -> None:
 
 
 def test_a_silent_connection_blocks_no_client(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_process, "_GREETING_S", 0.01)
+    monkeypatch.setattr(session_process, "GREETING_S", 0.01)
     played = play()
     silent = Caller(played.path, b"")
     assert played.serve() is None

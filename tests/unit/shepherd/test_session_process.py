@@ -64,9 +64,9 @@ class Played:
 
     def __init__(self, directory: Path, streams: Streams, **changes: Any) -> None:
         self.job = streams.job
-        self._path = str(directory / "session")
+        self.path = str(directory / "session")
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self._path)
+        listener.bind(self.path)
         listener.listen(8)
         (self.gate, opener), (listening, self.control) = os.pipe(), os.pipe()
         self.status: list[int] = []
@@ -88,7 +88,7 @@ class Played:
     def greet(self, **greeting: Any) -> Client:
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(PATIENCE_S)
-        connection.connect(self._path)
+        connection.connect(self.path)
         connection.sendall(json.dumps({"attempt": 1, "client": None, "received": None, **greeting}).encode() + b"\n")
         line = b""
         while not line.endswith(b"\n"):
@@ -217,7 +217,7 @@ def test_a_wrong_client_is_refused_and_disturbs_no_other(played: Played) -> None
     for greeting in (b"hello\n", b"{}\n", b"[]\n", b"x" * 5000, b"{"):
         stranger = socket.socket(socket.AF_UNIX)
         stranger.settimeout(PATIENCE_S)
-        stranger.connect(played._path)
+        stranger.connect(played.path)
         stranger.sendall(greeting)
         stranger.shutdown(socket.SHUT_WR)
         with suppress(ConnectionResetError):  # closed with bytes that nobody has read

@@ -43,7 +43,7 @@ def reported(*arguments: object) -> tuple[int, str, str]:
     """What a started process says of its setup when its copy of the shepherd reports this."""
     reading, writing = os.pipe()
     if arguments:
-        process._report(writing, *arguments)  # type: ignore[arg-type]
+        process.report_failure(writing, *arguments)  # type: ignore[arg-type]
     os.close(writing)
     return StartedProcess(1, reading).setup_failure()
 
@@ -77,9 +77,9 @@ def test_a_process_that_is_forgotten_leaves_no_descriptor() -> None:
 
 @pytest.mark.statement("EX-3", "QC-23")
 def test_a_script_that_cannot_be_opened_is_reported_with_its_path(tmp_path: Path) -> None:
-    assert process._open_script(None) is None
+    assert process.open_script(None) is None
     with pytest.raises(SetupError, match=f'can\'t open script file "{tmp_path}/none": No such file') as raised:
-        process._open_script(f"{tmp_path}/none")
+        process.open_script(f"{tmp_path}/none")
     assert raised.value.failed == OPENING_FILES
 
 
@@ -87,7 +87,7 @@ def test_a_script_that_cannot_be_opened_is_reported_with_its_path(tmp_path: Path
 def test_a_directory_that_cannot_be_entered_is_reported_with_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SetupError, match=f"can't chdir to {tmp_path}/none: No such file") as raised:
-        process._change_directory(f"{tmp_path}/none")
+        process.change_directory(f"{tmp_path}/none")
     assert raised.value.failed == CHANGING_DIRECTORY
 
 
@@ -106,7 +106,7 @@ def test_a_missing_shell_is_distinguished_from_a_missing_program(
 ) -> None:
     refusing(monkeypatch, number)
     with pytest.raises(SetupError) as raised:
-        process._execute(step(CommandLine("/no/shell", ["sh"], interpreter=interpreter)), {})
+        process.execute_step(step(CommandLine("/no/shell", ["sh"], interpreter=interpreter)), {})
     assert (str(raised.value), raised.value.failed) == (text, NO_SHELL)
 
 
@@ -117,7 +117,7 @@ def test_a_shell_that_is_there_but_whose_own_interpreter_is_not_is_no_missing_sh
     shell = tmp_path / "shell"
     shell.touch()
     with pytest.raises(SetupError, match="can't execute job"):
-        process._execute(step(CommandLine(str(shell), ["sh"], interpreter=True)), {})
+        process.execute_step(step(CommandLine(str(shell), ["sh"], interpreter=True)), {})
 
 
 @pytest.mark.statement("QC-21")
@@ -125,7 +125,7 @@ def test_a_shell_that_is_there_but_whose_own_interpreter_is_not_is_no_missing_sh
 def test_a_file_without_an_interpreter_is_given_to_sh(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     seen = refusing(monkeypatch, errno.ENOEXEC)
     with pytest.raises(SetupError):  # the played exec comes back, a real one does not
-        process._execute(replace(step(CommandLine("/a/script", ["script", "x"])), name=name), {})
+        process.execute_step(replace(step(CommandLine("/a/script", ["script", "x"])), name=name), {})
     assert seen == [["/bin/sh", "/bin/sh", "/a/script", "x"]]
 
 
@@ -140,7 +140,7 @@ def test_a_method_that_is_not_there_or_not_executable_fails_before_its_step(
         file.touch(mode)
     run = replace(step(CommandLine(str(file), ["method"])), name=name, before={"epilog": 14, "pe_stop": 12}.get(name, 7))
     with pytest.raises(SetupError, match=f"can't execute {name} {file}") as raised:
-        process._execute(run, {})
+        process.execute_step(run, {})
     assert raised.value.failed == failed
 
 
@@ -151,5 +151,5 @@ def test_too_little_memory_is_the_jobs_fault_where_it_has_limits(
 ) -> None:
     refusing(monkeypatch, errno.ENOMEM)
     with pytest.raises(SetupError) as raised:
-        process._execute(step(CommandLine("/bin/true", ["true"]), limits=limits), {})
+        process.execute_step(step(CommandLine("/bin/true", ["true"]), limits=limits), {})
     assert (raised.value.fault == JOB) == fault

@@ -89,7 +89,7 @@ def test_the_shepherd_that_came_last_gets_the_next_task(played: Played, monkeypa
 def test_a_process_that_is_no_child_or_may_not_wait_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(played.waits(11, monkeypatch)) as line:
         assert hears(line) == b""
-    assert (played.told, played._connections) == ([], {})
+    assert (played.told, played.hand_over("/1", "alice")) == ([], 0)
 
 
 def test_a_process_that_sends_another_message_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,14 +101,15 @@ def test_a_process_that_sends_another_message_is_refused(played: Played, monkeyp
     assert played.hand_over("/2", "alice") == 0
 
 
-def test_more_do_not_wait_than_the_host_has_room_for(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    played._most = 2
+def test_more_do_not_wait_than_the_host_has_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting_shepherds, "max_waiting", lambda: 2)
     lines = []
-    for pid in (11, 12, 13):
-        played.expect(pid, "alice")
-        lines.append(played.waits(pid, monkeypatch))
-    assert [hears(line) for line in lines] == [b"", None, None], "the first has waited longest"
-    assert played.hand_over("/1", "alice") == 13
+    with closing(Played(tmp_path)) as played:
+        for pid in (11, 12, 13):
+            played.expect(pid, "alice")
+            lines.append(played.waits(pid, monkeypatch))
+        assert [hears(line) for line in lines] == [b"", None, None], "the first has waited longest"
+        assert played.hand_over("/1", "alice") == 13
     for line in lines:
         line.close()
 
@@ -131,8 +132,9 @@ def test_a_dead_one_is_forgotten_and_its_owner_returned_if_it_was_assigned_a_tas
         played.hand_over("/1", "bob")
         assert played.ended(11) == "bob"
         assert hears(line) == b"/1"
-    assert (played._connections, played._owners, played._reused, played._waiting) == ({}, {}, set(), {})
-    assert played.ended(11) == ""
+    assert (played.hand_over("/2", "bob"), played.ended(11)) == (0, "")
+    with closing(played.waits(11, monkeypatch)) as line:
+        assert hears(line) == b"", "its owner is forgotten"
 
 
 def test_the_end_of_the_launcher_is_the_end_of_all_that_wait(
