@@ -41,7 +41,7 @@ def qconf(arguments: list[str]) -> int:
 
 
 #: verb -> the function that carries it out, given kind and values; a row loads its module when it is called
-_HANDLERS: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
+HANDLERS: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
     "show": lambda: configure.show.show,
     "list": lambda: configure.show.show_list,
     "tree": lambda: configure.show.show_group_tree,
@@ -80,7 +80,7 @@ def _carry_out(verb: str, kind: str, values: list[str]) -> int:
     if kind in ("attribute", "attribute_file"):
         attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)
-    return _HANDLERS[verb]()(kind, values)
+    return HANDLERS[verb]()(kind, values)
 
 
 def main() -> int:

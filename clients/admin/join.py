@@ -38,7 +38,7 @@ from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken
 
 _CONNECT_S = 10.0
 #: the privileged ports that programs choose freely; source: rresvport(3), and NFS clients
-_ROOT_PORTS = range(665, 1024)
+ROOT_PORTS = range(665, 1024)
 
 
 def join_cell(
@@ -56,7 +56,7 @@ def join_cell(
         raise AdminError(f"the token: {fault}") from None
     made = make_request(name)
     fields = {"token": text, "host": name, "request": made.certificate.decode()}
-    given = _request_admission(master, token, fields | asdict(machine or this_machine()))
+    given = request_admission(master, token, fields | asdict(machine or this_machine()))
     files, host = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"])), str(given["host"])
     try:
         return _write_files(files, given, made.key, installation), host
@@ -66,7 +66,7 @@ def join_cell(
         raise AdminError(text) from error
 
 
-def _request_admission(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+def request_admission(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
     """The data from the master. A request without an answer is repeated with the same key, which the master accepts."""
     with suppress(_NoAnswerError):
         return _request_once(master, token, fields)
@@ -82,7 +82,7 @@ class _NoAnswerError(UnavailableError):
 
 def _connect(host: str, port: int) -> socket.socket:
     """A connection, from a privileged port if the caller is root, so that the master knows it is root. Raises OSError."""
-    for own in random.SystemRandom().sample(_ROOT_PORTS, len(_ROOT_PORTS)) if os.geteuid() == 0 else ():
+    for own in random.SystemRandom().sample(ROOT_PORTS, len(ROOT_PORTS)) if os.geteuid() == 0 else ():
         try:
             return socket.create_connection((host, port), _CONNECT_S, ("", own))
         except OSError as error:

@@ -17,7 +17,7 @@ from clients.admin.local_daemons import DBWRITER, EXECD, QMASTER, SHADOWD, WEB
 
 UNITS = Path("/etc/systemd/system")
 #: exists if systemd is the init of this host
-_RUNS = Path("/run/systemd/system")
+RUNTIME_DIRECTORY = Path("/run/systemd/system")
 PROGRAMS = (QMASTER, SHADOWD, EXECD, DBWRITER, WEB)
 
 
@@ -25,7 +25,7 @@ def write_units(files: CellFiles, programs: Iterable[str], installation: Install
     """Write the units of these programs for a cell; return their names. Writes no units without systemd, without root's
     permissions, and from a checkout, which may move. A unit of another cell is not changed. Raises OSError.
     """
-    if os.geteuid() != 0 or not _RUNS.is_dir() or installation.prefix is None:
+    if os.geteuid() != 0 or not RUNTIME_DIRECTORY.is_dir() or installation.prefix is None:
         return []
     written = []
     for program in programs:

@@ -39,7 +39,7 @@ from gridengine.values.units import format_duration
 
 #: limits in seconds: for a daemon to be back, exec hosts to reconnect to a new master, and heartbeats to report the installed
 #: release; pause between two checks
-_BACK_S, _RECONNECT_S, _INSTALL_REPORT_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
+BACK_S, RECONNECT_S, INSTALL_REPORT_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
 _ANSWER_S = 10.0
 #: free bytes required on the disk of the spool, beyond the needed space
 _RESERVE_BYTES = 100 * 1024 * 1024
@@ -63,7 +63,7 @@ def upgrade(
     select_cell(files)
     installation, cell = find_installation(), read_cell(files)
     if back:
-        _use_previous_release(installation)
+        use_previous_release(installation)
         if here:
             return
     if not is_master_here(cell):
@@ -97,7 +97,7 @@ class Upgrade:
 
     def problems(self) -> list[str]:
         """The obstacles, a sentence each. Hosts report a newly installed release within seconds."""
-        end, local = time.monotonic() + _INSTALL_REPORT_S, list(self._local_problems())
+        end, local = time.monotonic() + INSTALL_REPORT_S, list(self._local_problems())
         while (far := list(self._remote_problems())) and not local and time.monotonic() < end:
             time.sleep(_LOOK_S)
             self._known, self._participants = _known(), self._participant_reports()
@@ -239,7 +239,7 @@ class Upgrade:
         return bool(self._known["master"]["release"] == self._target.name)
 
     def _exec_hosts(self) -> None:
-        _until("the exec hosts", self._all_hosts_are_back, _RECONNECT_S, must=False)
+        _until("the exec hosts", self._all_hosts_are_back, RECONNECT_S, must=False)
         by_hand = []
         for row in self._rows():
             host = row["host"]
@@ -292,7 +292,7 @@ class _Step:
             typer.echo(f"{self._what} runs {self._target.name}, after {format_duration(time.monotonic() - self._began)}")
 
 
-def _use_previous_release(installation: Installation) -> None:
+def use_previous_release(installation: Installation) -> None:
     """Put the previously used release into use. AdminError: there is none, or it cannot read the present spool."""
     releases = installation.releases()
     names = releases.names()
@@ -332,7 +332,7 @@ def _request(name: str, body: dict[str, object]) -> gdi.Answer:
         raise AdminError(str(error)) from None
 
 
-def _until(what: str, condition: Callable[[], bool], patience_s: float = _BACK_S, must: bool = True) -> None:
+def _until(what: str, condition: Callable[[], bool], patience_s: float = BACK_S, must: bool = True) -> None:
     """Wait for a condition. AdminError: the condition `must` hold, and does not within `patience_s`."""
     end = time.monotonic() + patience_s
     while not condition():

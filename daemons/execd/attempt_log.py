@@ -25,7 +25,7 @@ from gridengine.values.task_key import TaskKey
 _log = logging.getLogger(__name__)
 
 #: obsolete lines that the file may hold before it is rewritten
-_WASTE = 2000
+MAX_OBSOLETE_LINES = 2000
 _MASTER, _LIFE, _ATTEMPT = "master", "life", "try"
 
 
@@ -69,7 +69,7 @@ class AttemptLog:
             del self._ended[key]
         if newer:
             self._append([json.dumps([_MASTER, *stamp])])
-        elif self._lines > len(self._ended) + _WASTE:
+        elif self._lines > len(self._ended) + MAX_OBSOLETE_LINES:
             self._rewrite()
         return True
 

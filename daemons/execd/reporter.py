@@ -23,7 +23,7 @@ from gridengine.values.units import INFINITY
 _log = logging.getLogger(__name__)
 
 #: seconds between repetitions: from the first to the last
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 3.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 3.0
 #: reports in one call
 _BATCH = 5000
 
@@ -95,7 +95,7 @@ class Reporter:
 
     async def run(self) -> None:
         """Send forever; reports that could not be delivered are repeated, with pauses that grow to 3 s."""
-        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+        backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             await self._news.wait()
             self._news.clear()

@@ -51,11 +51,11 @@ _Answer = TypeVar("_Answer")
 #: the shepherd's command for a command of the qmaster
 _SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate", "end": "end"}
 #: time that a shepherd may take to write its usage file, and to find out that a method cannot be executed, seconds
-_USAGE_WAIT_S, _METHOD_S = 0.5, 2.0
+_USAGE_WAIT_S, METHOD_S = 0.5, 2.0
 #: time that an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
 _PATIENCE_S, _RETRY_S = 5.0, 0.1
 #: time for which the script of a job without tasks here is kept for its next task, seconds
-_SCRIPT_KEPT_S = 5.0
+SCRIPT_KEPT_S = 5.0
 
 
 class NotReadyError(UnavailableError):
@@ -200,7 +200,7 @@ class Tasks:
             return Acknowledgement(False, reason="the task is not on this host")
         task_log.log_command(instruction.key, self._owner(instruction.key), instruction.command)
         await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
-        asyncio.get_running_loop().call_later(_METHOD_S, self._log_faults, instruction.key)
+        asyncio.get_running_loop().call_later(METHOD_S, self._log_faults, instruction.key)
         return Acknowledgement()
 
     def _log_faults(self, key: TaskKey) -> None:
@@ -352,7 +352,7 @@ class Tasks:
     def _release_script(self, job_id: int) -> None:
         """Remove the script of a job that has no tasks here, unless a task arrives soon."""
         if not self._has_tasks(job_id):
-            asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, job_id)
+            asyncio.get_running_loop().call_later(SCRIPT_KEPT_S, self._drop_script, job_id)
 
     def _has_tasks(self, job_id: int) -> bool:
         return any(key[0] == job_id for key in self.directories)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gridengine.errors import UnavailableError, plain_fault
 
 #: name of an exception of Ray, or of a base class of an exception -> the reason in plain words
-_REASONS = {
+REASONS = {
     "ActorUnavailableError": "its process does not answer at the moment",
     "ActorDiedError": "its process has ended",
     "RayActorError": "its process has ended",
@@ -33,8 +33,8 @@ def describe_call_fault(error: BaseException) -> str:
     if isinstance(cause, BaseException) and cause is not error:
         return f"it failed: {type(cause).__name__}: {_first_line(cause)}"
     for kind in type(error).__mro__:
-        if kind.__name__ in _REASONS:
-            return _REASONS[kind.__name__]
+        if kind.__name__ in REASONS:
+            return REASONS[kind.__name__]
     if isinstance(error, TimeoutError):
         return str(error) or "no answer in time"
     if type(error).__module__.partition(".")[0] == "ray":

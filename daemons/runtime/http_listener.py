@@ -24,11 +24,11 @@ from daemons.runtime.listener import MAX_PER_ADDRESS, Listener
 #: seconds: how long a kept connection may be idle between two requests; write-stall timeout of an answer
 IDLE_S, WRITE_TIMEOUT_S = 60.0, 30.0
 #: the slowest rate at which a client may read an answer, in bytes a second
-_SLOWEST_RATE = 2**18
+SLOWEST_RATE = 2**18
 _SHUTDOWN_S = 1.0
 #: seconds: how long the rest of an unread body is received and discarded after the answer. A close before that resets the
 #: connection, and a client that is still sending loses the answer. Source: RFC 9112 section 9.6
-_LINGER_S = 2.0
+LINGER_S = 2.0
 _READ_BYTES = 2**14
 _PATH = re.compile(r"/v1/([A-Za-z0-9_-]{1,64})")
 
@@ -126,7 +126,7 @@ class _CountedHandler(web.RequestHandler):
             loop=asyncio.get_running_loop(),
             access_log=None,  # type: ignore[arg-type]
             keepalive_timeout=IDLE_S,
-            lingering_time=_LINGER_S,
+            lingering_time=LINGER_S,
             read_bufsize=_READ_BYTES,
         )
         self.connection, self._limiter = connection, limiter
@@ -176,7 +176,7 @@ async def finish_answer(request: web.BaseRequest, response: web.StreamResponse) 
     """Send the rest of an answer, if any. A client that does not read it loses the connection."""
     size = len(response.body or b"") if isinstance(response, web.Response) and isinstance(response.body, bytes) else 0
     try:
-        async with asyncio.timeout(WRITE_TIMEOUT_S + size / _SLOWEST_RATE):
+        async with asyncio.timeout(WRITE_TIMEOUT_S + size / SLOWEST_RATE):
             await response.prepare(request)
             await response.write_eof()
     except TimeoutError:

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 PeerHandler = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable[tuple[int, bytes]]]
 
 #: seconds: default timeout of an answer, timeout of a connect, keep-alive of a connection, lifetime of a resolved address
-ANSWER_S, _CONNECT_S, _KEEPALIVE_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
+ANSWER_S, CONNECT_S, _KEEPALIVE_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
 _POLL_S = 2.0
 #: seconds to wait for a port that another daemon holds, and between two attempts
 _PORT_S, _PORT_RETRY_S = 10.0, 0.2
@@ -67,7 +67,7 @@ class Peers:
         """Send a request and return HTTP status and answer. Raises PeerUnreachableError: no answer within `answer_s` in all."""
         try:
             url = f"https://{await self._address(host)}:{self._cell.shadow_port}/v1/{name}"
-            timeout = aiohttp.ClientTimeout(total=answer_s, connect=_CONNECT_S)
+            timeout = aiohttp.ClientTimeout(total=answer_s, connect=CONNECT_S)
             async with self._session.post(
                 url, data=body, headers=headers, timeout=timeout, server_hostname=host
             ) as answer:

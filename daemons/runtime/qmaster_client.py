@@ -21,9 +21,9 @@ from daemons.runtime.keys import own_keys
 from gridengine.errors import UnavailableError
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
-_ADDRESS_S, _CONNECT_S = 10.0, 4.0
+_ADDRESS_S, CONNECT_S = 10.0, 4.0
 #: seconds within which a reachable host makes a TLS handshake
-_HANDSHAKE_S = 0.4
+HANDSHAKE_S = 0.4
 #: seconds for which an idle connection is kept: fewer than at the qmaster, which must not close a connection that is in use
 _KEEPALIVE_S = 30.0
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellError)
@@ -132,7 +132,7 @@ class QmasterClient:
 
     async def _makes_handshake(self, master: str) -> bool:
         try:
-            async with asyncio.timeout(_HANDSHAKE_S):
+            async with asyncio.timeout(HANDSHAKE_S):
                 address, port = await self._address(master), self._cell.qmaster_port
                 _, writer = await asyncio.open_connection(address, port, ssl=self._tls, server_hostname=master)
         except (OSError, TimeoutError, CellError):
@@ -178,7 +178,7 @@ class QmasterClient:
     @property
     def _patience_s(self) -> float:
         """Return the time that a connection may take to be made."""
-        return _CONNECT_S if self.has_one_candidate else _CONNECT_S / 2
+        return CONNECT_S if self.has_one_candidate else CONNECT_S / 2
 
     def _connections(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(ssl=self._tls, limit=0, keepalive_timeout=_KEEPALIVE_S)

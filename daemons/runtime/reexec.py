@@ -19,7 +19,7 @@ from daemons.runtime import children
 from daemons.runtime.release import installed_release, own_release
 
 _log = logging.getLogger(__name__)
-_STARTED = Path(sys.argv[0]).absolute()
+STARTED = Path(sys.argv[0]).absolute()
 """The path by which this was started, resolved before the process leaves its directory."""
 _TRIAL_S = 60.0
 #: arguments that apply to the first start only
@@ -57,7 +57,7 @@ class Renewal:
         os.execv(command[0], command)
 
     def _program(self) -> Path:
-        return _STARTED.with_name(self._name())
+        return STARTED.with_name(self._name())
 
     async def _try_installed(self) -> None:
         program = self._program()

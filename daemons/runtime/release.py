@@ -16,12 +16,12 @@ from gridengine.files.release_lock import lock_release_shared
 
 CHECKOUT = "checkout"
 """The release name of a daemon that runs without an installation."""
-_DIRECTORY = Path(__file__).resolve().parents[3]
+DIRECTORY = Path(__file__).resolve().parents[3]
 
 
 def own_release() -> str:
     """The name of the release that this process was loaded from."""
-    return _name_of(_DIRECTORY)
+    return _name_of(DIRECTORY)
 
 
 def installed_release(program: str) -> str:
@@ -40,7 +40,7 @@ def ray_version() -> str:
 def hold_release() -> None:
     """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
     with suppress(OSError):  # a file system without locks must not prevent the start
-        lock_release_shared(os.open(_DIRECTORY / "lock", os.O_RDONLY | os.O_CLOEXEC))
+        lock_release_shared(os.open(DIRECTORY / "lock", os.O_RDONLY | os.O_CLOEXEC))
 
 
 def _name_of(directory: Path) -> str:

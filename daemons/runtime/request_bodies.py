@@ -23,7 +23,7 @@ SMALL_BYTES = 2**16
 #: all bodies together, and the bodies of one user, in bodies of the largest size
 _TOTAL, _SHARE = 4, 2
 #: seconds without a byte after which a body counts as aborted, and the slowest rate in bytes a second
-_IDLE_S, _SLOWEST_RATE = 10.0, 2**18
+IDLE_S, _SLOWEST_RATE = 10.0, 2**18
 
 
 class RequestBodyError(RefusalError):
@@ -102,7 +102,7 @@ async def read_pieces(content: Content) -> AsyncIterator[bytes]:
     size, began = 0, loop.time()
     while True:
         try:
-            async with asyncio.timeout_at(began + _IDLE_S + size / _SLOWEST_RATE):
+            async with asyncio.timeout_at(began + IDLE_S + size / _SLOWEST_RATE):
                 part = await content.readany()
         except TimeoutError:
             raise RequestBodyError("denied: the request did not arrive in time") from None

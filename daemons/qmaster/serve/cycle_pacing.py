@@ -14,7 +14,7 @@ YOUNG_S = 1.0
 """Older tasks predict nothing: such tasks wait, or run for long."""
 APART_S = 0.05
 """Seconds between the starts of two runs during a burst."""
-_KEPT = 1000
+MAX_KEPT = 1000
 """So many are kept without a check of their age: `pause_s` may not be called for long."""
 Key = tuple[int, int]
 """A job and its task; 0 for all that wait."""
@@ -33,7 +33,7 @@ class CyclePacing:
             self._young.pop(key, None)
         for key in here:
             self._young.setdefault(key, now)
-        if len(self._young) > _KEPT:
+        if len(self._young) > MAX_KEPT:
             self._forget_the_old(now)
 
     def pause_s(self, now: float) -> float:

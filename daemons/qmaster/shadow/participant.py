@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
 #: seconds: maximum jitter before a campaign, first and longest backoff after a failed campaign
-_MAX_JITTER_S, _RETRY_S, _MAX_RETRY_S = 0.5, 1.0, 30.0
+_MAX_JITTER_S, RETRY_S, _MAX_RETRY_S = 0.5, 1.0, 30.0
 #: seconds after which the program reports a successful start, though this host does not lead yet
 _PATIENCE_S = 20.0
 #: seconds that the qmaster may take to end; its end takes about a second on an idle machine
@@ -129,7 +129,7 @@ class Participant:
 
     async def _follow_and_lead(self, stop: asyncio.Event) -> int:
         """Follow and lead in turn."""
-        began, backoff = boottime(), Backoff(_RETRY_S, _MAX_RETRY_S)
+        began, backoff = boottime(), Backoff(RETRY_S, _MAX_RETRY_S)
         while not stop.is_set():
             takeover = await self._follow(stop, began)
             if stop.is_set():
@@ -138,7 +138,7 @@ class Participant:
             if term is None:
                 if takeover.force:
                     self._takeover = None
-                await pause(stop, _RETRY_S * (0.5 + random.random()))
+                await pause(stop, RETRY_S * (0.5 + random.random()))
                 continue
             self._takeover = None
             if not await self._lead(term, stop):

@@ -31,7 +31,7 @@ _SIDES = ("-wal", "-shm")
 _STATE = ("journal", "snapshot")
 _PROBE_BYTES = 1 << 18
 """Enough for many transactions."""
-_PAGES = 2048
+BACKUP_PAGES = 2048
 """Pages that a copy reads in one step."""
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
 
@@ -238,7 +238,7 @@ def copy(path: Path, to: Path) -> None:
             db.execute("select count(*) from sqlite_master").fetchall()
             with made.backup("main", db, "main") as backup:
                 while not backup.done:
-                    backup.step(_PAGES)
+                    backup.step(BACKUP_PAGES)
     except (apsw.Error, OSError) as error:
         raise SpoolError(f"cannot copy spool {path} to {to}: {plain_fault(error)}") from error
 

@@ -45,7 +45,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _REFUSAL_HEADERS = {401: {hdrs.WWW_AUTHENTICATE: "Bearer"}, 429: {hdrs.RETRY_AFTER: "10"}}
-_CONFIRMED_S, _MOST_CONFIRMED = 60.0, 1000
+CONFIRMED_S, _MOST_CONFIRMED = 60.0, 1000
 _NEXT_COOKIE_S = 900
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -119,9 +119,9 @@ class Guard:
     async def _has_user(self, caller: Caller) -> bool:
         """Whether this user still exists on this host; looked up once a minute."""
         key, now = (caller.user, caller.uid), time.monotonic()
-        if self._confirmed_users.get(key, -_CONFIRMED_S) + _CONFIRMED_S > now:
+        if self._confirmed_users.get(key, -CONFIRMED_S) + CONFIRMED_S > now:
             return True
-        if not await asyncio.to_thread(_is_user, caller):
+        if not await asyncio.to_thread(is_user, caller):
             return False
         self._confirmed_users[key] = now
         if len(self._confirmed_users) > _MOST_CONFIRMED:
@@ -156,7 +156,7 @@ def _split_address(address: str) -> SplitResult:
         return urlsplit("")
 
 
-def _is_user(caller: Caller) -> bool:
+def is_user(caller: Caller) -> bool:
     """Whether this user exists, and still belongs to the group of the login."""
     try:
         user = pwd.getpwnam(caller.user)

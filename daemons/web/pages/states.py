@@ -51,7 +51,7 @@ RESERVATION = {
 #: conditions of tasks, by the command for the host
 _TONES = {"suspend": "warn", "kill": "off", "end": "off"}
 #: tasks of jobs, the most severe state first. `q` and `w` appear together. Source: ST-32.
-_JOB = {
+JOB = {
     "E": ("error", "bad"),
     **{row.code: (row.noun, _TONES[row.command]) for row in CONDITIONS.values() if row.code},
     "t": ("starting", "busy"),
@@ -73,7 +73,7 @@ def job_badge(codes: str, failed: bool = False) -> Badge:
     """
     if codes == "z" and failed:
         return Badge(codes, "failed", "bad")
-    known = [_JOB[code] for code in _JOB if code in codes]
+    known = [JOB[code] for code in JOB if code in codes]
     labels = dict.fromkeys(label for label, _ in known)
     return Badge(codes, ", ".join(labels) or "unknown", known[0][1] if known else "off")
 

@@ -291,7 +291,7 @@ def test_the_files_of_a_host_are_written_where_the_daemon_finds_them(
         assert (master, shown) == ("tm", token)
         return admission.admit_host(cell, {**fields, "token": shown.number, "address": "10.9.9.9"})
 
-    monkeypatch.setattr("clients.admin.join._request_admission", answered)
+    monkeypatch.setattr("clients.admin.join.request_admission", answered)
     programs = Installation(tmp_path / "other", CONFIG)
     place = tmp_path / "elsewhere"
     here, name = join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))

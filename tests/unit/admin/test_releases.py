@@ -102,7 +102,7 @@ def test_a_reader_of_a_release_cannot_prevent_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
     (tmp_path / "lock").touch()
-    monkeypatch.setattr(daemons.runtime.release, "_DIRECTORY", tmp_path)
+    monkeypatch.setattr(daemons.runtime.release, "DIRECTORY", tmp_path)
     monkeypatch.setattr(shepherd.release, "__file__", str(tmp_path / "lib" / "shepherd" / "release.py"))
     with (tmp_path / "lock").open() as another_users, (tmp_path / "lock").open("r+b") as removing:
         fcntl.flock(another_users, fcntl.LOCK_EX)

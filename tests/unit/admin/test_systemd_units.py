@@ -19,7 +19,7 @@ INSTALLED = Installation(Path("/srv/ge/bin"), ROOT / "cluster-config", Path("/sr
 @pytest.fixture
 def systemd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A directory for units, on a host where root asks and systemd runs."""
-    monkeypatch.setattr(systemd_units, "_RUNS", tmp_path)
+    monkeypatch.setattr(systemd_units, "RUNTIME_DIRECTORY", tmp_path)
     monkeypatch.setattr(systemd_units.os, "geteuid", lambda: 0)
     return tmp_path
 
@@ -44,8 +44,8 @@ def test_units_are_written_again_but_not_over_those_of_another_cell(systemd: Pat
 def test_nothing_is_written_where_it_would_be_of_no_use(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout = Installation(INSTALLED.bin, INSTALLED.cluster_config)
     assert write_units(CELL, PROGRAMS, checkout, systemd) == []
-    monkeypatch.setattr(systemd_units, "_RUNS", systemd / "none")
+    monkeypatch.setattr(systemd_units, "RUNTIME_DIRECTORY", systemd / "none")
     assert write_units(CELL, PROGRAMS, INSTALLED, systemd) == []
-    monkeypatch.setattr(systemd_units, "_RUNS", systemd)
+    monkeypatch.setattr(systemd_units, "RUNTIME_DIRECTORY", systemd)
     monkeypatch.setattr(systemd_units.os, "geteuid", lambda: 1000)
     assert write_units(CELL, PROGRAMS, INSTALLED, systemd) == [] and list(systemd.iterdir()) == []

@@ -70,7 +70,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(upgrade, "shadow_masters", lambda cell: ["m", "s"])
     monkeypatch.setattr(upgrade, "process_of", lambda daemon: daemon if daemon.program == "sge_qmaster" else None)
     monkeypatch.setattr(upgrade, "release_mismatch", lambda program, release: "")
-    for name in ("_BACK_S", "_RECONNECT_S", "_INSTALL_REPORT_S"):
+    for name in ("BACK_S", "RECONNECT_S", "INSTALL_REPORT_S"):
         monkeypatch.setattr(upgrade, name, 0.0)
     monkeypatch.setattr(upgrade, "_until", once)
     return made
@@ -148,10 +148,10 @@ def test_obstacles_are_reported_before_any_restart(world: World, monkeypatch: py
 def test_back_is_refused_when_the_older_release_cannot_read_the_spool(world: World) -> None:
     world.master["spool"] = 3
     with pytest.raises(AdminError, match="release 1 reads spools of versions up to 2.*no way back"):
-        upgrade._use_previous_release(world.installation)
+        upgrade.use_previous_release(world.installation)
     assert world.installation.releases().current().name == "2"
     world.master["spool"] = 2
-    upgrade._use_previous_release(world.installation)
+    upgrade.use_previous_release(world.installation)
     assert world.installation.releases().current().name == "1"
 
 

@@ -81,7 +81,7 @@ def test_later_writes_are_not_in_the_backup_and_do_not_restart_it(
             return Steps(super().backup(*arguments))
 
     first = cell.running.submit()
-    monkeypatch.setattr(spool_file, "_PAGES", 2)
+    monkeypatch.setattr(spool_file, "BACKUP_PAGES", 2)
     monkeypatch.setattr(spool_file.apsw, "Connection", Copy)
     spool_file.copy(cell.files.spool, tmp_path / "copy.db")
     monkeypatch.undo()

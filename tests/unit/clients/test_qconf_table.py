@@ -10,9 +10,9 @@ from clients import configure, qconf
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 
 
-@pytest.mark.parametrize("verb", qconf._HANDLERS)
+@pytest.mark.parametrize("verb", qconf.HANDLERS)
 def test_each_row_is_a_function(verb: str) -> None:
-    assert callable(qconf._HANDLERS[verb]())
+    assert callable(qconf.HANDLERS[verb]())
 
 
 def test_each_verb_of_an_option_has_a_row_and_no_row_is_left_over() -> None:
@@ -20,7 +20,7 @@ def test_each_verb_of_an_option_has_a_row_and_no_row_is_left_over() -> None:
     for option in CONFIGURATION_OPTIONS:
         option.apply(target, ["x", "y", "z"], "")
     verbs = {verb for verb, kind, _ in target["actions"] if kind not in ("attribute", "attribute_file")}
-    assert verbs - {"help"} == set(qconf._HANDLERS)
+    assert verbs - {"help"} == set(qconf.HANDLERS)
 
 
 def test_a_module_that_is_not_there_is_an_attribute_error() -> None:

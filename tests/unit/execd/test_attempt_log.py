@@ -97,7 +97,7 @@ def test_a_full_disk_loses_nothing_either(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_file_does_not_grow_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.os, "fdatasync", lambda descriptor: None)
     host = attempt_log(tmp_path)
-    for revision in range(3 * module._WASTE):
+    for revision in range(3 * module.MAX_OBSOLETE_LINES):
         host.add({(revision, 1, 1): JOB})
         assert host.obey((7, revision))
-    assert len((tmp_path / "tries").read_text().splitlines()) < module._WASTE + 10
+    assert len((tmp_path / "tries").read_text().splitlines()) < module.MAX_OBSOLETE_LINES + 10

@@ -40,7 +40,7 @@ def converse(
     place: Path, qmaster: Qmaster, tell: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[TaskKey], list[TaskKey]]:
     """Let a reporter talk to the qmaster until that has nothing more to say; who was acknowledged, and forgotten."""
-    monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(module, "FIRST_PAUSE_S", 0.0)
     acknowledged: list[TaskKey] = []
     forgotten: list[TaskKey] = []
     orphans: list[TaskKey] = []

@@ -176,12 +176,12 @@ def test_a_script_comes_once_for_all_tasks_of_a_job(host: Host, monkeypatch: pyt
         assert (await host.start(of(1), script=b"true\n")).ok and (await host.start(of(2))).ok
         host.tasks.acknowledged([of(1).key, of(2).key])
         assert (await host.start(of(3))).ok, "it is kept for a moment"
-        monkeypatch.setattr(module, "_SCRIPT_KEPT_S", 0)
+        monkeypatch.setattr(module, "SCRIPT_KEPT_S", 0)
         host.tasks.acknowledged([of(3).key])
         for _ in range(3):
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(module, "_SCRIPT_KEPT_S", 600.0)
+    monkeypatch.setattr(module, "SCRIPT_KEPT_S", 600.0)
     script = host.site.job_scripts / "12"
     play(scene)
     assert not script.exists()
@@ -207,7 +207,7 @@ def test_a_failed_preparation_leaves_nothing_behind(host: Host, monkeypatch: pyt
 def test_a_method_that_failed_is_logged_soon_after_the_command_or_with_the_end(
     host: Host, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ends: bool
 ) -> None:
-    monkeypatch.setattr(module, "_METHOD_S", 3600.0 if ends else 0.0)
+    monkeypatch.setattr(module, "METHOD_S", 3600.0 if ends else 0.0)
 
     async def scene() -> None:
         instruction = mine()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.serve.cycle_pacing import _KEPT, APART_S, MANY, YOUNG_S, CyclePacing, Key
+from daemons.qmaster.serve.cycle_pacing import APART_S, MANY, MAX_KEPT, YOUNG_S, CyclePacing, Key
 from daemons.qmaster.serve.scheduling import SchedulerDriver
 from gridengine.protocols.delivery import UsageReport
 from gridengine.protocols.mirroring import Measures
@@ -69,9 +69,9 @@ def test_long_running_tasks_are_no_stream() -> None:
 
 def test_the_number_of_recent_keys_is_bounded() -> None:
     pacing = CyclePacing()
-    for number in range(5 * _KEPT):
+    for number in range(5 * MAX_KEPT):
         pacing.note(number * 0.01, {(number, 0)}, set())
-    assert len(pacing._young) <= _KEPT
+    assert len(pacing._young) <= MAX_KEPT
 
 
 def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(cell: Cell) -> None:

@@ -62,7 +62,7 @@ def test_a_host_that_refused_before_its_inventory_gets_the_instruction_again_at_
     one: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a pause: else the host would request an inventory each time, if it is out of touch again by the next."""
-    for name in ("_FIRST_PAUSE_S", "_LONGEST_PAUSE_S"):
+    for name in ("FIRST_PAUSE_S", "LONGEST_PAUSE_S"):
         monkeypatch.setattr(f"daemons.qmaster.serve.hosts.dispatch.{name}", 1000.0)
     job, sent = placed(one, ""), []
 

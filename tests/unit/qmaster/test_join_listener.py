@@ -17,7 +17,7 @@ import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
 from clients.admin.errors import AdminError
-from clients.admin.join import _request_admission
+from clients.admin.join import request_admission
 from daemons.qmaster.serve.hosts.joining import LARGEST, JoinRequests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS
@@ -86,7 +86,7 @@ class Master:
 
     def asks(self, token: JoinToken, **fields: Any) -> dict[str, Any]:
         body = {"token": str(token), "host": "h9", "request": "pem", **fields}
-        return _request_admission(f"127.0.0.1:{self.port}", token, body)
+        return request_admission(f"127.0.0.1:{self.port}", token, body)
 
     def post(self, name: str, keys: Keys | None = None, body: bytes = b"{}") -> tuple[int, str]:
         """The answer to a caller with the key of a host, and with or without a certificate."""
@@ -136,7 +136,7 @@ def test_administrators_are_written_when_a_host_that_has_keys_gets_others(
 @needs.root
 def test_only_root_of_a_host_joins_it(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     token = master.token(time.time() + 60, fingerprint)
-    monkeypatch.setattr("clients.admin.join._ROOT_PORTS", range(0))
+    monkeypatch.setattr("clients.admin.join.ROOT_PORTS", range(0))
     with pytest.raises(AdminError, match="only root may join a host to this cell, and any user can send requests from port"):
         master.while_open(lambda: master.asks(token))
     assert master.join_requests.asked == []

@@ -89,10 +89,10 @@ def test_a_name_that_only_shows_when_others_are_known_is_looked_up_too(hosts: Ho
 def test_a_silent_resolver_holds_up_only_the_user_who_asked(hosts: HostNames, resolver: Resolver) -> None:
     async def ask() -> None:
         many = [asyncio.create_task(hosts.call_resolved(lambda name=f"slow{n}": hosts.resolve(name), ALICE)) for n in range(40)]
-        while len(resolver.asked) < names._MAX_OF_USER:
+        while len(resolver.asked) < names.MAX_OF_USER:
             await asyncio.sleep(0)
         assert await hosts.call_resolved(lambda: hosts.resolve("h2"), BOB) == "h2"
-        assert len(resolver.asked) == names._MAX_OF_USER + 1
+        assert len(resolver.asked) == names.MAX_OF_USER + 1
         assert not any(each.done() for each in many)
         resolver.let_go.set()
         assert set(await asyncio.gather(*many)) == {None}
@@ -131,5 +131,5 @@ def test_the_lookups_of_a_request_are_limited(hosts: HostNames, resolver: Resolv
         await hosts.call_resolved(lambda: [hosts.resolve(f"h{number}") for number in range(5000)], ALICE)
 
     asyncio.run(ask())
-    assert len(resolver.asked) <= 4 * names._MAX_LOOKUPS
+    assert len(resolver.asked) <= 4 * names.MAX_LOOKUPS
     assert hosts.resolve("h" * 5000) is None

@@ -37,7 +37,7 @@ def test_a_user_may_probe_only_the_ports_of_their_own_host(cell: Cell, user: str
 
 
 def test_no_port_is_tried_that_is_not_of_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daemons.qmaster.serve.requests.port_probes._PATIENCE_S", 60.0)
+    monkeypatch.setattr("daemons.qmaster.serve.requests.port_probes.PATIENCE_S", 60.0)
     first, last = free_range(2)
     plain = cells.Cell(tmp_path, "c", "root", tmp_path, tmp_path, tmp_path, qmaster_port=first, ray_port=last)
     cell = dataclasses.replace(plain, aliases={"127.0.0.1": "h1"})

@@ -33,6 +33,6 @@ def test_each_is_one_plain_line(error: Exception, text: str) -> None:
 
 
 def test_every_name_is_one_of_ray() -> None:
-    from daemons.runtime.call_faults import _REASONS
+    from daemons.runtime.call_faults import REASONS
 
-    assert [name for name in _REASONS if not hasattr(exceptions, name)] in ([], ["RaySerializationError"])
+    assert [name for name in REASONS if not hasattr(exceptions, name)] in ([], ["RaySerializationError"])

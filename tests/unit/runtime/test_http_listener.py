@@ -77,7 +77,7 @@ def run(tmp_path: Path, play: Callable[[Place], Awaitable[None]]) -> None:
 @pytest.fixture
 def short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
     """For clients that declare more than they send, and read to the end."""
-    monkeypatch.setattr(http_listener, "_LINGER_S", 0.05)
+    monkeypatch.setattr(http_listener, "LINGER_S", 0.05)
 
 
 async def answer_of(ends: Ends) -> tuple[int, Any]:
@@ -205,7 +205,7 @@ def test_a_script_of_some_megabytes_is_taken(tmp_path: Path) -> None:
 
 def test_an_answer_that_the_client_does_not_read_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_listener, "WRITE_TIMEOUT_S", 0.0)
-    monkeypatch.setattr(http_listener, "_SLOWEST_RATE", 2**40)
+    monkeypatch.setattr(http_listener, "SLOWEST_RATE", 2**40)
 
     async def play(place: Place) -> None:
         place.data = "x" * 2**24

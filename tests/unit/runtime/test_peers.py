@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 @pytest.fixture
 def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     """m and s, both on this machine, may be the master."""
-    monkeypatch.setattr("daemons.runtime.peers._CONNECT_S", PATIENCE_S)
+    monkeypatch.setattr("daemons.runtime.peers.CONNECT_S", PATIENCE_S)
     common = tmp_path / "c" / "common"
     common.mkdir(parents=True)
     (port,) = free_ports(1)

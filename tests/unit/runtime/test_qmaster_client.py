@@ -22,7 +22,7 @@ from daemons.runtime.qmaster_client import HostCredentials, LocalCaller, NoQmast
 @pytest.fixture
 def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     """A cell whose master host is this one, without a listener, and with long timeouts."""
-    monkeypatch.setattr(qmaster_client, "_CONNECT_S", 60.0)
+    monkeypatch.setattr(qmaster_client, "CONNECT_S", 60.0)
     common = tmp_path / "c" / "common"
     common.mkdir(parents=True)
     (common / "act_qmaster").write_text("m\n")
@@ -70,7 +70,7 @@ def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path, monkey
     assert not asyncio.run(ask())
     with socket.create_server(("127.0.0.1", cell.qmaster_port)):
         assert not asyncio.run(ask()), "the kernel accepts it, without a process behind it"
-    monkeypatch.setattr(qmaster_client, "_HANDSHAKE_S", 60.0)
+    monkeypatch.setattr(qmaster_client, "HANDSHAKE_S", 60.0)
     assert asyncio.run(ask(keys.server_context(callers_need_keys=True)))
     cell.act_qmaster.unlink()
     assert not asyncio.run(ask())

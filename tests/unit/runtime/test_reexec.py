@@ -17,7 +17,7 @@ from tests.unit.played_process import PlayedProcess
 def executed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     """Command lines that the process would have become."""
     commands: list[list[str]] = []
-    monkeypatch.setattr(renewal, "_STARTED", tmp_path / "bin" / "sge_shadowd")
+    monkeypatch.setattr(renewal, "STARTED", tmp_path / "bin" / "sge_shadowd")
     monkeypatch.setattr(renewal.sys, "argv", ["x", "--fresh", "--host-name", "h1", "--foreground"])
     monkeypatch.setattr(renewal.os, "execv", lambda program, command: commands.append([program, *command[1:]]))
     return commands

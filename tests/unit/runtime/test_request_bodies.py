@@ -93,7 +93,7 @@ def test_a_user_has_a_share_of_the_budget_and_small_requests_always_get_in() -> 
 
 
 def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_bodies, "_IDLE_S", 0.0)
+    monkeypatch.setattr(request_bodies, "IDLE_S", 0.0)
     bodies = RequestBodies(LIMITS)
 
     async def ask() -> None:

@@ -163,7 +163,7 @@ def test_commits_on_disk_at_the_start_wait_as_well(cell: ReplicatedCell) -> None
 
 @pytest.mark.statement("SH-2")
 def test_no_host_receives_what_shadows_do_not_have(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_FIRST_PAUSE_S", "_LONGEST_PAUSE_S"):  # none is tried again
+    for name in ("FIRST_PAUSE_S", "LONGEST_PAUSE_S"):  # none is tried again
         monkeypatch.setattr(f"daemons.qmaster.serve.hosts.dispatch.{name}", 1000.0)
 
     async def dispatches() -> None:

@@ -42,7 +42,7 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     monkeypatch.setattr(participant_module, "position", lambda _: (1, 1))
     monkeypatch.setattr(participant_module, "become_leader", lambda *_: None)
     monkeypatch.setattr(participant_module, "RENEW_S", 0.05)
-    monkeypatch.setattr(participant_module, "_RETRY_S", 0.05)
+    monkeypatch.setattr(participant_module, "RETRY_S", 0.05)
     return read_cell({"SGE_ROOT": str(tmp_path), "SGE_CELL": "c"})
 
 

@@ -216,7 +216,7 @@ def test_a_copy_is_consistent_while_the_master_writes(
     """A commit made while pages are copied is not in the copy, and follows as a patch."""
     cell.submit()
     at = cell.master.spool.position
-    monkeypatch.setattr(spool_file, "_PAGES", 1)
+    monkeypatch.setattr(spool_file, "BACKUP_PAGES", 1)
     step = apsw.Backup.step
 
     class Copying(apsw.Connection):

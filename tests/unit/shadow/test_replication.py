@@ -316,7 +316,7 @@ def test_a_shadow_that_was_silent_for_too_long_gets_the_whole_spool_again(cell: 
 def test_a_transfer_that_is_cut_off_is_restarted(
     cell: ReplicatedCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daemons.qmaster.serve.replication.replica_sender._CHECK_S", 1000.0)  # a pause follows a full transfer
+    monkeypatch.setattr("daemons.qmaster.serve.replication.replica_sender.CHECK_S", 1000.0)  # a pause follows a full transfer
     harness = ReplicationHarness(cell, tmp_path, 1)
     harness.cut["s1", "copy"] = 10_000
 

@@ -33,8 +33,8 @@ def followed(cell: Cell) -> Followed:
 @pytest.fixture
 def access_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AccessServer:
     made = AccessServer(tmp_path)
-    monkeypatch.setattr(guards, "_is_user", lambda caller: caller.user in made.users)
-    monkeypatch.setattr(guards, "_CONFIRMED_S", 0.0)
+    monkeypatch.setattr(guards, "is_user", lambda caller: caller.user in made.users)
+    monkeypatch.setattr(guards, "CONFIRMED_S", 0.0)
     return made
 
 

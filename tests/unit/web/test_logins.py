@@ -83,7 +83,7 @@ def test_a_login_is_of_a_user_with_his_group(monkeypatch: pytest.MonkeyPatch, ca
     known = {"ann": pwd.struct_passwd(("ann", "x", 900, 50, "", "/", "/bin/sh"))}
     monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(os, "getgrouplist", lambda user, group: [group, 60])
-    assert guards._is_user(caller) is expected
+    assert guards.is_user(caller) is expected
 
 
 def test_a_revoked_session_gets_no_updates_of_an_open_page(

@@ -43,6 +43,6 @@ def test_reservations_and_hosts() -> None:
 
 
 def test_every_tone_has_its_colours() -> None:
-    tones = {tone for table in (states.INSTANCE, states.RESERVATION, states._JOB) for _, tone in table.values()}
+    tones = {tone for table in (states.INSTANCE, states.RESERVATION, states.JOB) for _, tone in table.values()}
     style = STYLE.read_text()
     assert [tone for tone in tones if not re.search(rf"\.{tone} {{ --tone:", style)] == []

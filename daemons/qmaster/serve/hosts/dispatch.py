@@ -19,7 +19,7 @@ from daemons.runtime.log_once import LogOnce
 from gridengine.protocols.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 _FLUSH_DELAY_S = 0.02
 _LONGEST_PAUSE_OF_DOWN_HOST_S = 60.0
 """The longest pause between two calls to a host that is down: thousands of hosts that are down must not cost as much as
@@ -102,7 +102,7 @@ class Dispatcher:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, host: str) -> None:
-        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+        backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             await self._dirty[host].wait()
             self._dirty[host].clear()
@@ -114,7 +114,7 @@ class Dispatcher:
                 self._logged.clear(host)
             except Exception as error:  # noqa: BLE001 - after any failure the state still has the pending instructions
                 self._warn_once(host, describe_call_fault(error))
-                longest_s = _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S
+                longest_s = LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_PAUSE_OF_DOWN_HOST_S
                 await self._wait_for_return(host, backoff.next_s(longest_s))
                 self._dirty[host].set()
 
@@ -158,5 +158,5 @@ class Dispatcher:
             raise LookupError(answer.acknowledgements[0].reason)
         if not any(each.ok or each.needs_script for each in answer.acknowledgements):
             # no progress: the tasks are just ending, or the host cannot act; reports will follow
-            await asyncio.sleep(_FIRST_PAUSE_S)
+            await asyncio.sleep(FIRST_PAUSE_S)
         return True

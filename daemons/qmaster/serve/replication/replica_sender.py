@@ -29,7 +29,7 @@ UNKNOWN_COMMIT = -1
 """Commit of a shadow whose position is unknown."""
 _BLOCK = 2**18
 _MIN_BACKOFF_S, _MAX_BACKOFF_S = 0.1, 2.0
-_CHECK_S = 5.0
+CHECK_S = 5.0
 _OK, _OUT_OF_STEP = 200, 409
 
 Post = Callable[[str, str, bytes | AsyncIterable[bytes], Mapping[str, str]], Awaitable[tuple[int, bytes]]]
@@ -65,7 +65,7 @@ class ReplicaSender:
         self._news = asyncio.Event()
         self._backoff = Backoff(_MIN_BACKOFF_S, _MAX_BACKOFF_S)
         self._sent_digest = b""  # digest of the files that the shadow has
-        self._checked_at = self._whole_at = -_CHECK_S
+        self._checked_at = self._whole_at = -CHECK_S
 
     def wake(self) -> None:
         """Announce a new commit to the sender."""
@@ -81,7 +81,7 @@ class ReplicaSender:
                     await asyncio.sleep(_MIN_BACKOFF_S)
             except Exception as error:  # noqa: BLE001 - after any error the position is requested again
                 self.last_error = str(error).partition("\n")[0] or type(error).__name__
-                self._sent_digest, self._checked_at = b"", -_CHECK_S
+                self._sent_digest, self._checked_at = b"", -CHECK_S
                 await asyncio.sleep(self._backoff.next_s())
 
     async def _catch_up(self) -> None:
@@ -124,7 +124,7 @@ class ReplicaSender:
         """Wait for the next commit, or until the files are due for a check."""
         self._news.clear()
         try:
-            async with asyncio.timeout(_CHECK_S):
+            async with asyncio.timeout(CHECK_S):
                 await self._news.wait()
         except TimeoutError:
             pass
@@ -140,7 +140,7 @@ class ReplicaSender:
         """Send a consistent copy of the whole spool. Raises ReplicaRefusedError, SpoolError, OSError, and the exceptions of
         `post`."""
         clock = asyncio.get_running_loop().time
-        if clock() < self._whole_at + _CHECK_S:
+        if clock() < self._whole_at + CHECK_S:
             raise ReplicaRefusedError("it requests the whole spool repeatedly")
         path = self._spool.with_name(f"copy-for-{self.host}.db")
         try:
@@ -158,9 +158,9 @@ class ReplicaSender:
         return _position(answer)
 
     async def _send_files(self) -> None:
-        """Send the authority if it has changed; checked every `_CHECK_S`."""
+        """Send the authority if it has changed; checked every `CHECK_S`."""
         now = asyncio.get_running_loop().time()
-        if self._authority is None or now < self._checked_at + _CHECK_S:
+        if self._authority is None or now < self._checked_at + CHECK_S:
             return
         tree = await asyncio.to_thread(read_tree, self._authority)
         files = {f"{self._authority.name}/{name}": base64.b64encode(data).decode() for name, data in tree.items()}

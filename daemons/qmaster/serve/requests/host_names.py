@@ -24,7 +24,7 @@ REMEMBER_S, UNKNOWN_S, MAX_NAMES = 60.0, 1.0, 4096
 #: seconds for which a request waits for its names; names that are not resolved by then count as unknown
 PATIENCE_S = 5.0
 #: look-ups at a time, of all and of one user; pending look-ups of a user; how often a decision is repeated for further names
-_THREADS, _MAX_OF_USER, _MAX_LOOKUPS, _ROUNDS = 16, 4, 64, 3
+_THREADS, MAX_OF_USER, MAX_LOOKUPS, _ROUNDS = 16, 4, 64, 3
 #: characters of a name: RFC 1035, 2.3.4
 _LONGEST = 255
 
@@ -49,7 +49,7 @@ class HostNames:
         self._missing: set[str] = set()
         self._lookups: dict[str, asyncio.Task[str | None]] = {}
         self._lookups_of: Counter[Hashable] = Counter()
-        self._per_user_limit = PerUserLimit(_MAX_OF_USER)
+        self._per_user_limit = PerUserLimit(MAX_OF_USER)
         self._threads = ThreadPoolExecutor(_THREADS, "names")
 
     def resolve(self, name: str) -> str | None:
@@ -96,7 +96,7 @@ class HostNames:
     def _lookup_of(self, name: str, user: Hashable) -> asyncio.Task[str | None] | None:
         """The look-up of a name, which other requests may share; None at the limits."""
         if name not in self._lookups:
-            if len(name) > _LONGEST or self._lookups_of[user] >= _MAX_LOOKUPS:
+            if len(name) > _LONGEST or self._lookups_of[user] >= MAX_LOOKUPS:
                 return None
             self._lookups_of[user] += 1
             self._lookups[name] = asyncio.get_running_loop().create_task(self._resolve_in_thread(name, user))

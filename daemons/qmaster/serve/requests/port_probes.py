@@ -20,7 +20,7 @@ from gridengine.state.state import State
 TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]
 """(host, ports) -> the ports by the result of a connection from the master host: `answers`, `refused` or `silent`."""
 #: seconds: a reachable host accepts a connection in a thousandth of this time
-_PATIENCE_S = 2.0
+PATIENCE_S = 2.0
 
 
 async def try_ports(state: State, world: World, call: TryPortsCall, body: dict[str, Any], caller: Caller) -> Answer:
@@ -57,7 +57,7 @@ class PortProbes:
 
 async def _probe(address: str, port: int) -> str:
     try:
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             _, writer = await asyncio.open_connection(address, port)
     except ConnectionRefusedError:
         return "refused"
