@@ -73,8 +73,7 @@ class Cell:
         """Other names of hosts, with the unique ones."""
         self.signals: list[tuple[str, TaskKey, str]] = []
         self.starts: list[Start] = []
-        self.master = self._open()
-        self.mirror = self._mirror()
+        self.start()
 
     def _open(self) -> Master:
         known = {MASTER, *self.names}
@@ -119,6 +118,10 @@ class Cell:
     def restart(self) -> None:
         """kill -9 and start again: only what is on disk survives."""
         self.master.spool.close()
+        self.start()
+
+    def start(self) -> None:
+        """Start on what is on disk; nothing may have it open."""
         self.master = self._open()
         self.mirror = self._mirror()
 

@@ -62,7 +62,7 @@ class SchedulerDriver:
         self.note_activity: Callable[[], None] = lambda: None
         self._woken_at = 0.0
         self._wake = asyncio.Event()
-        self._pacing = CyclePacing()
+        self.pacing = CyclePacing()
         self._clock: Callable[[], float] = lambda: 0.0  # the loop's clock, once the loop runs
         self._events: list[bytes] = []
         self._base = master.committed
@@ -88,7 +88,7 @@ class SchedulerDriver:
         """Note for the pacing which tasks and jobs of a transaction are new; long-running tasks have many transactions."""
         keys = {*transaction.affected.tasks, *((number, 0) for number in transaction.affected.jobs)}
         here = {key for key in keys if transaction.time - self._since(key) <= YOUNG_S}
-        self._pacing.note(self._clock(), here, keys - here)
+        self.pacing.note(self._clock(), here, keys - here)
 
     def _since(self, key: Key) -> float:
         """Epoch seconds since when a task runs, or a job waits; 0 if it does not."""
@@ -125,14 +125,14 @@ class SchedulerDriver:
                     await self._wake.wait()
             except TimeoutError:
                 pass
-            if pause_s := self._pacing.pause_s(clock()):
+            if pause_s := self.pacing.pause_s(clock()):
                 await asyncio.sleep(pause_s)
-            self._pacing.begin(clock())
+            self.pacing.begin(clock())
             self._wake.clear()
             self.note_activity()
             woken_at, self._woken_at = self._woken_at, 0.0
             try:
-                if await self._cycle() and woken_at:
+                if await self.cycle() and woken_at:
                     self._measures.dispatch.note(time.perf_counter() - woken_at)
             except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
                 _log.warning("no orders from the scheduler: %s", describe_call_fault(error))
@@ -142,7 +142,7 @@ class SchedulerDriver:
 
     _pause = 3600.0
 
-    async def _cycle(self) -> bool:
+    async def cycle(self) -> bool:
         """Run one cycle. Returns whether it started a task."""
         master = self._master
         now = master.world().now

@@ -164,7 +164,7 @@ def test_a_host_is_sent_only_instructions_that_are_on_disk(one: Cell) -> None:
         one.submit()
         one.undecided("submit", {"binary": True, "script_file": "x"})
         assert one.master.pending
-        await dispatcher._deliver(HOST)
+        await dispatcher.deliver(HOST)
 
     asyncio.run(scene())
     assert told
@@ -178,9 +178,9 @@ def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
 
     async def scene() -> None:
         dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        assert await dispatcher._deliver(HOST), "the host has heard more meanwhile"
+        assert await dispatcher.deliver(HOST), "the host has heard more meanwhile"
         with pytest.raises(LookupError, match="later qmaster"):
-            await dispatcher._deliver(HOST)
+            await dispatcher.deliver(HOST)
 
     asyncio.run(scene())
 

@@ -79,15 +79,15 @@ def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(
         return b""
 
     driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
-    driver._pacing.begin(0.0)
+    driver.pacing.begin(0.0)
     jobs = [cell.submit() for _ in range(3)]
-    assert driver._pacing.pause_s(0.0) == APART_S, "three have come"
+    assert driver.pacing.pause_s(0.0) == APART_S, "three have come"
     cell.cycle()
-    assert driver._pacing.pause_s(0.0) == APART_S, "and begun"
+    assert driver.pacing.pause_s(0.0) == APART_S, "and begun"
     hosts = {job: cell.state.jobs[job].tasks[1].host for job in jobs}
     cell.pass_time(60)
     for job in jobs:
         cell.report(hosts[job], UsageReport((job, 1, 1), Usage(1.0)))  # type: ignore[arg-type]
-    assert driver._pacing.pause_s(0.0) == 0.0
+    assert driver.pacing.pause_s(0.0) == 0.0
     cell.submit()
-    assert driver._pacing.pause_s(0.0) == 0.0, "a single job is not delayed"
+    assert driver.pacing.pause_s(0.0) == 0.0, "a single job is not delayed"

@@ -27,20 +27,20 @@ class Hosts:
         self.tail = OutputTail("/home/alice/j.o1", 70_005, 70_000, "told\n")
         self.silent = False
 
-    async def _read(self, host: str, data: bytes) -> bytes:
+    async def read(self, host: str, data: bytes) -> bytes:
         self.asked.append((host, decode_output_request(data)))
         if self.silent:
             await asyncio.Event().wait()
         return encode(self.tail)
 
     def ask(self, job: int, caller: Caller = ALICE, patience_s: float = 60.0, **body: Any) -> Answer:
-        return asyncio.run(OutputReading(self._read, patience_s).answer(self._cell.state, {"job": job, **body}, caller))
+        return asyncio.run(OutputReading(self.read, patience_s).answer(self._cell.state, {"job": job, **body}, caller))
 
     def ask_often(self, job: int, times: int) -> list[Answer]:
         """One after the other, without patience."""
 
         async def asking() -> list[Answer]:
-            reading = OutputReading(self._read, 0.0)
+            reading = OutputReading(self.read, 0.0)
             return [await reading.answer(self._cell.state, {"job": job}, ALICE) for _ in range(times)]
 
         return asyncio.run(asking())
@@ -136,7 +136,7 @@ def test_of_a_task_that_is_over_the_host_of_its_last_try_is_asked(cell: Cell, ho
     records = cell.master.spool.accounted.of_task
 
     def ask(caller: Caller, task: int, number: int = job) -> Answer:
-        reading = OutputReading(hosts._read, 60.0, records)
+        reading = OutputReading(hosts.read, 60.0, records)
         return asyncio.run(reading.answer(cell.state, {"job": number, "task": task}, caller))
 
     assert ask(ALICE, 2).data["host"] == host

@@ -25,8 +25,8 @@ def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.L
 
     driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
     with caplog.at_level(logging.WARNING):
-        asyncio.run(driver._cycle())
-        asyncio.run(driver._cycle())
+        asyncio.run(driver.cycle())
+        asyncio.run(driver.cycle())
     path = cell.master.reporting.path.with_name("schedule")
     assert path.read_text() == "::::::::\na\n" * 2
     assert [record.getMessage() for record in caplog.records] == ["scheduling run: 3 jobs"] * 2
@@ -82,9 +82,9 @@ def test_a_request_monitors_a_single_run(tmp_path: Path) -> None:
         return msgspec.json.encode(Orders(revision, run_log=["a line"] if monitored else [])) if len(asked) > 2 else b""
 
     driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
-    asyncio.run(driver._cycle())
+    asyncio.run(driver.cycle())
     driver.monitor()
     for _ in range(3):
-        asyncio.run(driver._cycle())
+        asyncio.run(driver.cycle())
     assert asked == [False, True, True, False]
     assert cell.master.reporting.path.with_name("schedd_runlog").read_text() == "a line\n"

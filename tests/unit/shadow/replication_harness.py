@@ -118,7 +118,7 @@ class ReplicationHarness:
 
     def has(self, name: str) -> bool:
         """Whether a shadow has acknowledged everything."""
-        return self.replication._senders[name].acked == self.cell.patches.last.commit
+        return self.replication.senders[name].acked == self.cell.patches.last.commit
 
     async def begin(self) -> None:
         """Wait until all shadows have everything and the voters have the list."""

@@ -281,11 +281,11 @@ def test_the_scheduler_receives_each_transaction_once(cell: ReplicatedCell) -> N
         driver._call = cycle
         cell.submit()
         revision = cell.state.revision
-        await driver._cycle()
+        await driver.cycle()
         waiting.gate.have(waiting.last)
         cell.submit()
         waiting.gate.have(waiting.last)
-        await driver._cycle()
+        await driver.cycle()
         assert calls == [(True, revision, 0), (False, revision, 1)]
 
     play(runs)

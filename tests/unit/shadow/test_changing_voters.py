@@ -71,4 +71,4 @@ def test_the_list_of_hosts_is_followed(cell: ReplicatedCell, tmp_path: Path) -> 
         assert harness.replication.announceable_commit() == cell.patches.last.commit, "no other host is awaited"
 
     harness.run(play)
-    assert not harness.replication._senders
+    assert not harness.replication.senders

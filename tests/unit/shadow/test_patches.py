@@ -164,8 +164,7 @@ def test_no_patches_lead_over_a_change_of_the_tables(cell: ReplicatedCell, repli
         db = spool_file.connect(cell.master.spool.path)
         db.execute(change)
         db.close()
-        cell.master = cell._open()
-        cell.mirror = cell._mirror()
+        cell.start()
         assert cell.patches.base == (position.incarnation, position.commit + 1)
         assert cell.patches.after(position, 1) is None
         with pytest.raises(OutOfStepError):
@@ -181,7 +180,7 @@ def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: Repli
     spool.begin(before.incarnation)
     spool.remember("fact", "which nobody hears of")
     spool.close()
-    cell.master = cell._open()
+    cell.start()
     assert cell.patches.base.commit == before.commit
     assert cell.patches.after(before, 1) is None
 

@@ -127,7 +127,7 @@ def test_a_shadow_that_has_nearly_caught_up_is_awaited_and_not_listed_yet(cell: 
         await harness.pass_time(2 * SILENT_S)
         harness.silent.clear()
         await harness.until(lambda: harness.has("s1"))
-        await harness.until(lambda: not harness.replication._senders["s1"]._news.is_set())
+        await harness.until(lambda: not harness.replication.senders["s1"]._news.is_set())
         harness.silent = {"s1"}
         cell.submit()
         before = last(cell)
@@ -150,10 +150,10 @@ def test_a_shadow_that_has_lost_its_replica_has_nothing(cell: ReplicatedCell, tm
     async def play() -> None:
         await harness.begin()
         harness.replicas["s1"]._remove()
-        harness.replication._senders["s1"]._whole_at -= 60
+        harness.replication.senders["s1"]._whole_at -= 60
         harness.silent = {"copy"}
         cell.submit()
-        await harness.until(lambda: harness.replication._senders["s1"].acked == -1)
+        await harness.until(lambda: harness.replication.senders["s1"].acked == -1)
         harness.silent.clear()
         await harness.begin()
 
@@ -259,8 +259,8 @@ def test_a_shadow_that_has_voted_for_another_host_acknowledges_nothing(cell: Rep
         before = last(cell)
         harness.granted_to["s1"] = ("s2", 4)
         cell.submit()
-        await harness.until(lambda: harness.replication._senders["s1"].last_error)
-        assert "follows s2" in harness.replication._senders["s1"].last_error
+        await harness.until(lambda: harness.replication.senders["s1"].last_error)
+        assert "follows s2" in harness.replication.senders["s1"].last_error
         assert harness.replication.announceable_commit() == before == harness.replicas["s1"].position().commit
 
     harness.run(play)
@@ -302,8 +302,8 @@ def test_a_shadow_that_was_silent_for_too_long_gets_the_whole_spool_again(cell: 
         cell.patches._most_bytes = 1000
         for _ in range(20):
             cell.submit()
-        harness.replication._senders["s1"]._whole_at -= 60
-        harness.replication._senders["s1"]._backoff = Backoff(0.0, 0.0)
+        harness.replication.senders["s1"]._whole_at -= 60
+        harness.replication.senders["s1"]._backoff = Backoff(0.0, 0.0)
         harness.silent.clear()
         await harness.until(lambda: harness.has("s1"))
         assert [name for _, name in harness.requests].count("copy") == 2
@@ -321,7 +321,7 @@ def test_a_transfer_that_is_cut_off_is_restarted(
     harness.cut["s1", "copy"] = 10_000
 
     async def play() -> None:
-        await harness.until(lambda: harness.replication._senders["s1"].last_error)
+        await harness.until(lambda: harness.replication.senders["s1"].last_error)
         assert harness.replicas["s1"].position() == (0, 0)
         await harness.begin()
 

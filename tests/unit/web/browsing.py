@@ -35,37 +35,37 @@ class Visitor:
     """`status`: of the last answer."""
 
     def __init__(self, client: TestClient[Any, Any], link: Link) -> None:
-        self._client, self.link = client, link
+        self.client, self.link = client, link
         self.status = 0
 
     async def get(self, address: str) -> Any:
         """A page as an element tree."""
-        async with self._client.get(address) as response:
+        async with self.client.get(address) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 
     async def json(self, address: str) -> tuple[int, Any]:
         """Status and JSON of an answer."""
-        async with self._client.get(address) as response:
+        async with self.client.get(address) as response:
             return response.status, await response.json(content_type=None)
 
     async def post(self, address: str, **fields: Any) -> list[str]:
         """The answers of the qmaster to a form, confirmed where the server asks."""
         form = _pairs({"confirmed": "1", **fields})
-        async with self._client.post(address, data=form, headers={"HX-Request": "true"}) as response:
+        async with self.client.post(address, data=form, headers={"HX-Request": "true"}) as response:
             self.status = response.status
             tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
             return [words(note) for note in tree.iter("li")]
 
     async def send(self, address: str, fields: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
         """The page after a form, confirmed where the server asks."""
-        async with self._client.post(address, data=_pairs({"confirmed": "1", **fields}), headers=headers) as response:
+        async with self.client.post(address, data=_pairs({"confirmed": "1", **fields}), headers=headers) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 
     async def events(self, address: str) -> AsyncIterator[tuple[str, str]]:
         """The events in the stream of a page: event, data."""
-        async with self._client.get("/live", params={"page": address}) as response:
+        async with self.client.get("/live", params={"page": address}) as response:
             self.status = response.status
             event, lines = "", []
             async for line in response.content:

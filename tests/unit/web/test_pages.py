@@ -216,7 +216,7 @@ def test_a_page_opened_behind_a_change_shows_it_without_another(
 @pytest.mark.parametrize("address", ["", "/nothing", "//evil/jobs", "/metrics", "/static/style.css"])
 def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> None:
     async def watch(visitor: Visitor) -> int:
-        async with visitor._client.get("/live", params={"page": address}) as response:
+        async with visitor.client.get("/live", params={"page": address}) as response:
             return response.status
 
     assert browse(watch) == (200 if address == "//evil/jobs" else 404)

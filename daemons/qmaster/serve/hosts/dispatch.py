@@ -108,7 +108,7 @@ class Dispatcher:
             self._dirty[host].clear()
             self._returned[host].clear()
             try:
-                while await self._deliver(host):
+                while await self.deliver(host):
                     pass
                 backoff.reset()
                 self._logged.clear(host)
@@ -135,7 +135,7 @@ class Dispatcher:
         if self._is_up(host) and self._logged.is_new(reason, host):
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 
-    async def _deliver(self, host: str) -> bool:
+    async def deliver(self, host: str) -> bool:
         """Send the pending instructions. Returns whether there may be more. Raises LookupError: the host cannot carry any out
         now."""
         batch = self._batches.compose(host)

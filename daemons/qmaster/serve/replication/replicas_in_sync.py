@@ -46,7 +46,7 @@ Agree = Callable[[Sequence[str], Sequence[Sequence[str]]], Awaitable[None]]
 
 class Replication:
     """`listed()`: the candidate hosts, as the cell's file names them now; raises CellError. `is_leader()`: whether this host is
-    the leader. `on_progress` is called when more may be announced than before."""
+    the leader. `on_progress` is called when more may be announced than before. `senders`: by shadow."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Replication:
         self._listed, self._agree, self._clock = listed, agree, clock
         self._post, self._authority = post, authority
         self._candidate_hosts = [own_host]  # by preference
-        self._senders: dict[str, ReplicaSender] = {}
+        self.senders: dict[str, ReplicaSender] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by shadow, and "" for the periodic update
         self._possibly_in_sync, self._joining = set[str](), dict[str, int]()
         self._voter_sets = self._possible_voter_sets = self._stored_voter_sets() or (frozenset((own_host,)),)
@@ -77,7 +77,7 @@ class Replication:
         self._voter_sets_changed, self._chosen_from = clock(), self._candidate_hosts if self._stored_voter_sets() else []
         self._announceable_commit = -1
         # the list that voters may have, and the list that a majority of the voters has confirmed
-        self._possibly_in_sync = set(self._senders)
+        self._possibly_in_sync = set(self.senders)
         self._confirmed_in_sync: frozenset[str] | None = None
         self._history: deque[tuple[float, int]] = deque(((clock(), patches.last.commit),))
         self._away_since: dict[str, float] = {}
@@ -127,7 +127,7 @@ class Replication:
 
     def _lowest_commit(self, hosts: set[str]) -> int:
         """The latest commit that all of these shadows have."""
-        return min((self._senders[host].acked for host in hosts), default=self._patches.last.commit)
+        return min((self.senders[host].acked for host in hosts), default=self._patches.last.commit)
 
     def _safe_commit(self) -> int:
         """The latest commit that every electable host has, and as many shadows as the mode requires."""
@@ -135,7 +135,7 @@ class Replication:
         if self._mode == "none":
             return last
         awaited = self._awaited
-        acks = sorted((self._senders[host].acked for host in awaited), reverse=True)
+        acks = sorted((self.senders[host].acked for host in awaited), reverse=True)
         required = min(1 if self._mode == "one" else len(self._candidate_hosts) // 2, len(acks))
         # a majority of voters that have a commit elects no host without it; otherwise every electable host must have it
         majority_commit = min(self._majority_commit(voters) for voters in self._possible_voter_sets)
@@ -144,7 +144,7 @@ class Replication:
     def _majority_commit(self, voters: frozenset[str]) -> int:
         """The latest commit that more than half of the voters have on disk."""
         last = self._patches.last.commit
-        had = [last if host == self._own else self._senders[host].acked if host in self._senders else -1 for host in voters]
+        had = [last if host == self._own else self.senders[host].acked if host in self.senders else -1 for host in voters]
         return sorted(had, reverse=True)[len(had) // 2]
 
     def _announce_progress(self) -> None:
@@ -154,7 +154,7 @@ class Replication:
             self.on_progress()
 
     def _wake(self) -> None:
-        for shadow in self._senders.values():
+        for shadow in self.senders.values():
             shadow.wake()
 
     # --- shadows that may take over --------------------------------------------------------------------------
@@ -165,13 +165,13 @@ class Replication:
         others = [host for host in self._listed() if host != self._own]
         self._candidate_hosts = [self._own, *others]
         for host in others:
-            if host not in self._senders:
+            if host not in self.senders:
                 spool, on_progress = self._master.spool.path, self._announce_progress
-                self._senders[host] = ReplicaSender(
+                self.senders[host] = ReplicaSender(
                     host, self._patches, spool, self._post, self.is_leader, on_progress, self._authority
                 )
-        for host in self._senders.keys() - {*others, *self._awaited}:
-            del self._senders[host]
+        for host in self.senders.keys() - {*others, *self._awaited}:
+            del self.senders[host]
             if task := self._tasks.pop(host, None):
                 task.cancel()
         if self._tasks:
@@ -179,8 +179,8 @@ class Replication:
 
     def _start_senders(self) -> None:
         """Start the senders that do not run yet."""
-        for host in self._senders.keys() - self._tasks.keys():
-            self._tasks[host] = asyncio.get_running_loop().create_task(self._senders[host].run())
+        for host in self.senders.keys() - self._tasks.keys():
+            self._tasks[host] = asyncio.get_running_loop().create_task(self.senders[host].run())
 
     async def _update_repeatedly(self) -> None:
         while True:
@@ -198,11 +198,11 @@ class Replication:
         late = {host for host in self._awaited if host not in self._candidate_hosts or self._is_late(host, now)}
         for host in late & self._joining.keys():
             del self._joining[host]
-        for host, shadow in self._senders.items():
+        for host, shadow in self.senders.items():
             listed = host in self._candidate_hosts
             if listed and host not in self._awaited and shadow.acked >= self._history[-2 if len(self._history) > 1 else -1][1]:
                 self._joining[host] = self._announceable_commit  # awaited from now on; joins the list at this commit
-        ready = {host for host, commit in self._joining.items() if self._senders[host].acked >= commit}
+        ready = {host for host, commit in self._joining.items() if self.senders[host].acked >= commit}
         try:
             self._choose_voters(now)
         except SpoolError as error:  # the loop must go on: it takes late shadows off the list
@@ -225,7 +225,7 @@ class Replication:
 
     def _is_late(self, host: str, now: float) -> bool:
         then, commit = self._history[0]
-        return then <= now - SILENT_S and self._senders[host].acked < commit
+        return then <= now - SILENT_S and self.senders[host].acked < commit
 
     async def _update_voters(self, desired: frozenset[str], now: float) -> None:
         """Send the hosts in sync and the voter sets to the voters, if either has changed."""
@@ -264,7 +264,7 @@ class Replication:
                 _log.warning("shadow %s was removed: it can no longer take over", host)
                 continue
             self._away_since[host] = now
-            why = self._senders[host].last_error
+            why = self.senders[host].last_error
             what = f"does not answer ({why})" if why else "does not keep up"
             _log.error("shadow %s %s: it cannot take over until it has caught up", host, what)
 
