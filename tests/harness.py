@@ -6,7 +6,9 @@ test says so; everything that decides is the real code.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -39,11 +41,19 @@ from gridengine.usage.accounting import AccountingRecord
 from gridengine.values.task_key import TaskKey
 from tests.default_cell import default_objects
 
-MASTER = "master"
+MASTER, SPOOL = "master", "spool.db"
 SMALL = 60
 """Jobs and queue instances of a cell whose laws are checked after each step."""
 USERS = {"root": 0, "alice": 1001, "bob": 1002}
 LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "0.025", "mem_free": "8000.000000M"}
+
+
+@cache
+def _empty_spool() -> bytes:
+    """The file of a new spool. Making its tables waits for the disk, in thousands of tests."""
+    with TemporaryDirectory() as directory:
+        Spool(Path(directory, SPOOL)).close()
+        return Path(directory, SPOOL).read_bytes()
 
 
 class Cell:
@@ -90,7 +100,11 @@ class Cell:
 
     def _spool(self) -> Spool:
         """No power fails here, and what is written need not reach the disk: waiting for that would take a third of the time."""
-        spool = Spool(self.directory / "spool.db")
+        path = self.directory / SPOOL
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(_empty_spool())
+        spool = Spool(path)
         spool._db.execute("pragma synchronous=off")
         return spool
 
