@@ -243,28 +243,26 @@ def _capacity_for_everybody(config_snapshot: PlacementConfig, holder: Holder) ->
     return shared
 
 
-BUGS: dict[str, tuple[object, str, object]] = {
-    "jobs ignore reservations": (UseWithReservations, "reserved_ahead", lambda *_: 0.0),
-    "reservations ignore jobs": (Timeline, "_running", lambda self, holder: ()),
-    "reservations ignore what waiting jobs are promised": (timeline, "is_still_waiting", lambda *_: False),
-    "calendars are not asked": (Granting, "_calendar", lambda *_: None),
+#: bug -> a seed whose history shows it, and the bug; after a change of the world another seed may be needed
+BUGS: dict[str, tuple[int, object, str, object]] = {
+    "jobs ignore reservations": (0, UseWithReservations, "reserved_ahead", lambda *_: 0.0),
+    "reservations ignore jobs": (4, Timeline, "_running", lambda self, holder: ()),
+    "reservations ignore what waiting jobs are promised": (1, timeline, "is_still_waiting", lambda *_: False),
+    "calendars are not asked": (1, Granting, "_calendar", lambda *_: None),
     "a clock that is set back takes away what has begun": (
-        AdvanceReservation,
-        "holds_from",
+        *(5, AdvanceReservation, "holds_from"),
         property(lambda self: self.start_time),
     ),
-    "nobody is alone": (PlacementConfig, "read", _capacity_for_everybody),
+    "nobody is alone": (0, PlacementConfig, "read", _capacity_for_everybody),
 }
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_check_finds_a_planted_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
-    monkeypatch.setattr(*BUGS[bug])
+    seed, *planted = BUGS[bug]
+    monkeypatch.setattr(*planted)
     with pytest.raises(AssertionError):
-        for seed in range(10):
-            directory = tmp_path / str(seed)
-            directory.mkdir()
-            play(directory, seed)
+        play(tmp_path, seed)
 
 
 @pytest.mark.statement("AR-64", "AR-65")
