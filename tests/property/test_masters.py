@@ -10,6 +10,8 @@ import pytest
 from tests.property.masters_world import Broken, play
 
 SEEDS = 6
+#: its history breaks without the rule; after a change of the world another seed may be needed
+BROKEN_SEED = 3
 
 
 @pytest.mark.statement("SH-2")
@@ -22,5 +24,4 @@ def test_never_two_qmasters_serve_and_no_job_number_is_used_twice() -> None:
 
 def test_without_asking_before_it_serves_there_are_two() -> None:
     with pytest.raises(Broken):
-        for seed in range(SEEDS):
-            play(seed, rule=False)
+        play(BROKEN_SEED, rule=False)

@@ -15,7 +15,7 @@ from daemons.qmaster.spooling.answer_table import KEEP_S
 from daemons.qmaster.spooling.followed_file import NOTE_S
 from daemons.qmaster.spooling.history_table import AT_ONCE
 from daemons.qmaster.spooling.patches import MalformedFramesError, Patch, RecentPatches, decode_frames, encode_frames
-from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool
+from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from daemons.qmaster.transaction import Transaction
 from gridengine.protocols.gdi.requests import Caller, decode_request
@@ -23,6 +23,9 @@ from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State
 from gridengine.values.ranges import Ranges
 from tests.unit.shadow.replicated_cell import ReplicatedCell, tables
+
+FULL = 4000
+"""Transactions in a journal that a snapshot is to replace."""
 
 
 def run_job(cell: ReplicatedCell) -> None:
@@ -117,22 +120,22 @@ def test_all_that_is_written_arrives(cell: ReplicatedCell, replica: Replica, wri
 def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, replica: Replica) -> None:
     path = tmp_path / "spool.db"
     spool_file.mark(path, "5f")
-    spool = Spool(path)
+    spool = Spool(path, keep_journal=FULL)
     patches = RecentPatches(spool.position)
     spool.follow(patches.add)
     events = [HoldsChanged(7, Ranges.of([1]), 1)]
-    spool.commit([Transaction(number, 1.0, "alice", "h1", list(events)) for number in range(1, KEEP_JOURNAL + 1)])
+    spool.commit([Transaction(number, 1.0, "alice", "h1", list(events)) for number in range(1, FULL + 1)])
     draft = replica.draft()
     spool_file.copy(path, draft)
     position = replica.install(draft)
     assert position == spool.position
     assert spool.is_snapshot_due
     state = State()
-    state.revision = KEEP_JOURNAL
+    state.revision = FULL
     spool.snapshot(state)
     found = patches.after(position, 1)
     assert found is not None and len(found[1]) == 1
-    assert len(found[1][0].patchset) < 20 * KEEP_JOURNAL
+    assert len(found[1][0].patchset) < 20 * FULL
     replica.apply(position.incarnation, found[1])
     assert tables(replica.path) == tables(path)
     assert not tables(path)["journal"]
