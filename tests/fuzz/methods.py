@@ -28,6 +28,7 @@ from gridengine.protocols.delivery import Ended
 from gridengine.values.task_key import TaskKey
 from shepherd import task_files
 from tests.integration.shepherd.cell import Cell, Task, alive
+from tests.integration.shepherd.launcher_server import LauncherServer
 
 BEFORE = {"prolog": 7, "pe_start": 9, "pe_stop": 12, "epilog": 14}
 IN = {"prolog": 8, "pe_start": 10, "pe_stop": 13, "epilog": 15}
@@ -243,23 +244,24 @@ def play(seeds: range, told: Callable[[str], None], codes: Counter[int]) -> int:
     """Play seeds on a launcher of this user; how many have broken a rule. `codes`: with which they ended, counted."""
     base = Path(tempfile.mkdtemp(prefix="ge-methods-"))
     base.chmod(0o755)
-    cell = Cell(base, pwd.getpwuid(os.geteuid()).pw_name, os.geteuid() == 0)
-    cell.start_launcher()
     broken = 0
-    try:
-        for seed in seeds:
-            played = Played(cell, seed)
-            try:
-                played.play()
-                codes[played.end["failed"]] += 1
-            except Broken as error:
-                broken += 1
-                told(f"seed {seed}: {error}")
-                told(f"    {played.faults}, job exits {played.status}, told {played.commands}")
-                told(f"    {played.runs} {played.end.get('failed')} {played.end.get('reason')}")
-    finally:
-        cell.stop_launcher()
-        shutil.rmtree(base, ignore_errors=True)
+    with LauncherServer(None, PATIENCE_S) as server:
+        cell = Cell(base, pwd.getpwuid(os.geteuid()).pw_name, server)
+        cell.start_launcher()
+        try:
+            for seed in seeds:
+                played = Played(cell, seed)
+                try:
+                    played.play()
+                    codes[played.end["failed"]] += 1
+                except Broken as error:
+                    broken += 1
+                    told(f"seed {seed}: {error}")
+                    told(f"    {played.faults}, job exits {played.status}, told {played.commands}")
+                    told(f"    {played.runs} {played.end.get('failed')} {played.end.get('reason')}")
+        finally:
+            cell.stop_launcher()
+            shutil.rmtree(base, ignore_errors=True)
     return broken
 
 

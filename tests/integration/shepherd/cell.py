@@ -12,8 +12,6 @@ import os
 import pwd
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 
 from daemons.execd.cgroups import HostCgroups, find_cgroups
 from tests.integration.cells import PATIENCE_S
+from tests.integration.shepherd.launcher_server import Launcher, LauncherServer
 
 PROJECT = Path(__file__).parents[3]
 CGROUPS = f"sge.test{os.getpid()}"
@@ -89,11 +88,12 @@ class Client:
 
 
 class Cell:
-    """A spool directory, its launcher and the user whose jobs run there. `as_root`: whose launcher it is."""
+    """A spool directory, its launcher and the user whose jobs run there. `server`: of the user who runs the launcher."""
 
-    def __init__(self, base: Path, user: str, as_root: bool) -> None:
+    def __init__(self, base: Path, user: str, server: LauncherServer) -> None:
         self.user = pwd.getpwnam(user)
-        self.as_root = as_root
+        self.server = server
+        self.as_root = server.uid == 0
         self.spool = base / "spool"
         self.home = base / "home"
         self.tmp = base / "tmp"
@@ -103,22 +103,14 @@ class Cell:
             self._give(directory)
         os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
         self.tmp.chmod(0o1777)
-        self.launcher: subprocess.Popen[bytes] | None = None
+        self.launcher: Launcher | None = None
         self.client: Client | None = None
         self._next_id = 0
 
     def start_launcher(self) -> None:
-        """Below nohup, as an administrator may start it: SIGHUP is ignored there, and must not be by jobs."""
-        change_user = os.geteuid() == 0 and not self.as_root
         path = self.spool / "launcher.sock"
         path.unlink(missing_ok=True)  # a child of one that was killed may still listen there
-        self.launcher = subprocess.Popen(
-            ["nohup", sys.executable, "-m", "shepherd.launcher", str(self.spool)],
-            env={"PYTHONPATH": str(PROJECT), "TZ": "UTC"},
-            user=self.user.pw_uid if change_user else None,
-            group=self.user.pw_gid if change_user else None,
-            extra_groups=[] if change_user else None,
-        )
+        self.launcher = self.server.start(self.spool)
         wait_for(lambda: self._connect(path), "the launcher's socket")
 
     def _give(self, path: Path) -> None:
@@ -137,7 +129,7 @@ class Cell:
         try:
             self.client = Client(path)
         except OSError:
-            assert self.launcher is not None and self.launcher.poll() is None, "the launcher has ended"
+            assert self.launcher is not None and alive(self.launcher.pid), "the launcher has ended"
             return False
         return True
 
@@ -146,8 +138,8 @@ class Cell:
             self.client.close()
             self.client = None
         if self.launcher is not None:
-            self.launcher.send_signal(number)
-            self.launcher.wait(PATIENCE_S)
+            os.kill(self.launcher.pid, number)
+            self.launcher.wait()
             self.launcher = None
 
     def task(self, script: str | None = None, **config: Any) -> Task:

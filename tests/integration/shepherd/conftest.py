@@ -7,24 +7,34 @@ import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from daemons.execd.cgroups import MOUNT
 from tests import needs
+from tests.integration.cells import PATIENCE_S
 from tests.integration.shepherd.cell import CGROUPS, Cell, Client
+from tests.integration.shepherd.launcher_server import LauncherServer
 
 ROOT = os.geteuid() == 0
 ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
-def _serve(user: str, as_root: bool) -> Iterator[Cell]:
+@pytest.fixture(scope="session")
+def servers() -> Iterator[dict[str, LauncherServer]]:
+    """The servers of launchers, by whose launchers they fork: `root` or `user`."""
     needs.need_open_checkout()
+    users = {"root": None, "user": pwd.getpwnam("nobody")} if ROOT else {"user": None}
+    with ExitStack() as running:
+        yield {name: running.enter_context(LauncherServer(user, PATIENCE_S)) for name, user in users.items()}
+
+
+def _serve(server: LauncherServer) -> Iterator[Cell]:
     base = Path(tempfile.mkdtemp(prefix="ge-shepherd-"))  # pytest's own directories are closed to other users
     base.chmod(0o755)
-    cell = Cell(base, user, as_root)
+    cell = Cell(base, "nobody" if ROOT else ME, server)
     cell.start_launcher()
     try:
         yield cell
@@ -49,19 +59,19 @@ def no_cgroups_left() -> Iterator[None]:
 
 
 @pytest.fixture(params=["root", "user"] if ROOT else ["user"])
-def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
+def cell(servers: dict[str, LauncherServer], request: pytest.FixtureRequest) -> Iterator[Cell]:
     """A cell of root's with jobs of another user, and one in which everything belongs to one ordinary user."""
-    yield from _serve("nobody" if ROOT else ME, request.param == "root")
+    yield from _serve(servers[request.param])
 
 
 @pytest.fixture
-def root_cell() -> Iterator[Cell]:
+def root_cell(servers: dict[str, LauncherServer]) -> Iterator[Cell]:
     """A cell of root's; skipped for others."""
     needs.need_root()
-    yield from _serve("nobody", True)
+    yield from _serve(servers["root"])
 
 
 @pytest.fixture
-def user_cell() -> Iterator[Cell]:
+def user_cell(servers: dict[str, LauncherServer]) -> Iterator[Cell]:
     """A cell of an ordinary user."""
-    yield from _serve("nobody" if ROOT else ME, False)
+    yield from _serve(servers["user"])
