@@ -62,7 +62,7 @@ def test_arguments_of_a_binary_arrive_as_given(cell: Cell, shell: str, no_shell:
     need(os.path.basename(shell))
     words = ["a b", 'c"d', "e'f", "$HOME", "", "x;y", "*", "\\n", "ä", "-n", "line\nline"]
     show = "import sys; print(sys.argv[1:])"
-    task = cell.run(command="/usr/bin/python3", args=["-c", show, *words], shell=shell, no_shell=no_shell)
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", show, *words], shell=shell, no_shell=no_shell)
     assert task.stdout == f"{words}\n", task.stderr
     assert task.exit["exit_status"] == 0
 
@@ -121,7 +121,7 @@ def test_unreadable_config_is_reported(cell: Cell) -> None:
 def test_environment_is_complete_and_exact(cell: Cell) -> None:
     environment = {"PATH": "/usr/bin:/bin", "MANY": "one\n two\n\nthree=3\n", "EMPTY": "", "Q": "'\""}
     show = "import os; print(sorted(os.environ.items()))"
-    task = cell.run(command="/usr/bin/python3", args=["-c", show], no_shell=True, environment=environment, stderr=None)
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", show], no_shell=True, environment=environment, stderr=None)
     paths = {"SGE_STDOUT_PATH": task.config["stdout"], "SGE_STDERR_PATH": task.config["stdout"]}
     added = {"SGE_JOB_SPOOL_DIR": str(task.directory), "LC_CTYPE": "C.UTF-8"}  # the latter is python's own
     expected = sorted((environment | paths | added).items())
@@ -280,9 +280,9 @@ def test_job_that_dies_through_a_signal(cell: Cell, name: str, status: int) -> N
 def test_binding_holds_for_all_processes_of_the_task(cell: Cell) -> None:
     processor = max(os.sched_getaffinity(0))
     show = "import os; print(sorted(os.sched_getaffinity(0)))"
-    prolog = cell.file("prolog", f"#!/bin/sh\nexec {sys.executable} -c '{show}'\n")
+    prolog = cell.file("prolog", f"#!/bin/sh\nexec {sys.executable} -S -c '{show}'\n")
     task = cell.run(
-        command=sys.executable, args=["-c", show], no_shell=True, prolog=str(prolog), processors=[processor]
+        command=sys.executable, args=["-S", "-c", show], no_shell=True, prolog=str(prolog), processors=[processor]
     )
     assert task.stdout == f"[{processor}]\n" * 2
 

@@ -87,7 +87,7 @@ def test_limits_of_the_kernel(cell: Cell) -> None:
 
 @pytest.mark.statement("RL-4")
 def test_h_cpu_of_one_process(cell: Cell) -> None:
-    task = cell.run(command="/usr/bin/python3", args=["-c", BURN.format(forks=0)], limits={"h_cpu": 1}, no_shell=True)
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", BURN.format(forks=0)], limits={"h_cpu": 1}, no_shell=True)
     assert (task.exit["failed"], task.exit["exit_status"]) == (37, 137)
     assert 0.5 <= task.exit["usage"]["cpu"] < 5  # the kernel counts in ticks
 
@@ -95,11 +95,11 @@ def test_h_cpu_of_one_process(cell: Cell) -> None:
 @pytest.mark.statement("RL-4")
 @pytest.mark.parametrize("mechanism", [{}, {"use_cgroups": True}])
 def test_h_cpu_is_the_sum_over_processes_times_slots(cell: Cell, mechanism: dict[str, bool]) -> None:
-    config = {"limits": {"h_cpu": 0.4}, "slots": 2, "pdc_interval_s": 0.1, **mechanism}
-    task = cell.run(command="/usr/bin/python3", args=["-c", BURN.format(forks=4)], **config)
+    config = {"limits": {"h_cpu": 0.2}, "slots": 2, "pdc_interval_s": 0.1, **mechanism}
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", BURN.format(forks=4)], **config)
     assert task.exit["exit_status"] == 137
-    assert "limit h_cpu of 0.4 s exceeded" in task.exit["reason"]
-    assert 0.7 <= task.exit["usage"]["cpu"] < 16  # the kernel lets each of the 16 have 2 s
+    assert "limit h_cpu of 0.2 s exceeded" in task.exit["reason"]
+    assert 0.35 <= task.exit["usage"]["cpu"] < 16  # the kernel lets each of the 16 have 2 s
 
 
 @pytest.mark.statement("RL-4")
@@ -117,7 +117,7 @@ def test_s_cpu_warns(cell: Cell) -> None:
 @pytest.mark.statement("RL-5")
 def test_h_vmem_of_one_process_is_refused_by_the_kernel(cell: Cell) -> None:
     config = {"limits": {"h_vmem": 80_000_000}, "no_shell": True}
-    task = cell.run(command="/usr/bin/python3", args=["-c", GROW.format(forks=0)], **config)
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", GROW.format(forks=0)], **config)
     assert "MemoryError" in task.stderr
     assert task.exit["exit_status"] == 1
 
@@ -125,7 +125,7 @@ def test_h_vmem_of_one_process_is_refused_by_the_kernel(cell: Cell) -> None:
 @pytest.mark.statement("RL-5")
 def test_h_vmem_is_the_sum_over_processes(cell: Cell) -> None:
     config = {"limits": {"h_vmem": 200_000_000}, "pdc_interval_s": 0.1, "no_shell": True}
-    task = cell.run(command="/usr/bin/python3", args=["-c", GROW.format(forks=1)], **config)
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", GROW.format(forks=1)], **config)
     assert (task.exit["failed"], task.exit["exit_status"]) == (37, 137)
     assert "limit h_vmem of 200000000 bytes exceeded" in task.exit["reason"]
     assert task.exit["usage"]["maxvmem"] > 200_000_000
@@ -157,7 +157,7 @@ def memory(root_cell: Cell) -> dict[str, object]:
 
 
 def grow(size: int) -> dict[str, object]:
-    return {"command": "/usr/bin/python3", "args": ["-c", TOUCH, str(size)]}
+    return {"command": "/usr/bin/python3", "args": ["-S", "-c", TOUCH, str(size)]}
 
 
 @pytest.mark.statement("RL-5", "EX-6")
@@ -183,7 +183,7 @@ def test_a_process_above_h_vmem_ends_the_whole_job(root_cell: Cell, memory: dict
 def test_address_space_is_free_under_a_cgroup(root_cell: Cell, memory: dict[str, object]) -> None:
     reserve = "import mmap; mmap.mmap(-1, 2**33); print('reserved')"
     task = root_cell.run(
-        command="/usr/bin/python3", args=["-c", reserve], limits={"h_vmem": 100_000_000, "s_vmem": 90_000_000}, **memory
+        command="/usr/bin/python3", args=["-S", "-c", reserve], limits={"h_vmem": 100_000_000, "s_vmem": 90_000_000}, **memory
     )
     assert (task.exit["failed"], task.stdout) == (0, "reserved\n")
 
@@ -213,7 +213,7 @@ def test_a_job_is_not_run_without_the_limit_that_was_promised(root_cell: Cell) -
 # --- every pair of queue_conf(5), exceeded ------------------------------------------------------------------------
 
 RECURSE = "import sys; sys.setrecursionlimit(10**6); f = lambda n: sorted([n], key=f); f(0)"
-BIG = "x = b'1' * 300_000_000"
+BIG = "x = b'1' * 150_000_000"
 WRITE = "import signal; signal.signal(25, signal.SIG_DFL); open('big', 'wb').write(bytes(100_000))"
 LOOP = "while True: pass"
 SLEEP = "import time; time.sleep(1000)"

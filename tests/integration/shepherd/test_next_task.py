@@ -75,7 +75,7 @@ SCRIPTS = {
 def test_a_job_finds_what_it_would_find_with_a_new_shepherd(cell: Cell, names: list[str]) -> None:
     """Ids, limits, signals, descriptors, directory, umask, processors, priority: all that a process can say of itself."""
     cell.home.joinpath("show").write_text(SHOW)
-    show = {"command": sys.executable, "args": [str(cell.home / "show")], "umask": 0o027}
+    show = {"command": sys.executable, "args": ["-S", str(cell.home / "show")], "umask": 0o027}
     fresh = cell.run(None, **show).stdout
     pids = {run(cell, SCRIPTS[name])[0] for name in names}
     pid, task = run(cell, None, **show)

@@ -61,7 +61,8 @@ def test_the_directory_is_gone_also_if_the_launcher_died_with_the_shepherd(cell:
 
 @pytest.mark.statement("QC-19", "EX-10")
 def test_thousands_of_files_delay_no_other_task_and_a_launcher_that_dies_meanwhile_has_a_successor(cell: Cell) -> None:
-    thousands = "cd $TMPDIR; for i in $(seq 300); do mkdir $i; (cd $i; touch $(seq 100)); done; touch $HOME/filled; sleep 1000"
+    fill = "for i in $(seq 100); do for j in $(seq 100); do : >$i/$j; done; done"  # a shell opens them itself
+    thousands = f"cd $TMPDIR; mkdir $(seq 100); {fill}; touch $HOME/filled; exec sleep 1000"
     task, scratch = filled(cell, thousands)
     os.kill(task.start(), signal.SIGKILL)
     assert cell.run("true\n").exit["failed"] == 0, "others are served meanwhile"

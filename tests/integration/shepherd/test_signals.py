@@ -305,7 +305,7 @@ def test_nice_value_of_all_processes(cell: Cell) -> None:
 @pytest.mark.statement("EX-8")
 def test_usage_on_request(cell: Cell) -> None:
     busy = "import time\nx = bytearray(50_000_000)\nwhile time.process_time() < 0.3: pass\nprint('ready', flush=True)\n"
-    task = cell.task(command="/usr/bin/python3", args=["-c", busy + "time.sleep(1000)"])
+    task = cell.task(command="/usr/bin/python3", args=["-S", "-c", busy + "time.sleep(1000)"])
     task.start()
     task.wait_output("ready")
     path = task.directory / "usage"
@@ -329,7 +329,7 @@ def test_usage_on_request(cell: Cell) -> None:
 @pytest.mark.statement("EX-8")
 def test_usage_includes_daemonised_children(cell: Cell) -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass\nopen('burnt','w')"
-    script = f'(setsid /usr/bin/python3 -c "{burn}" &)\nwhile [ ! -e burnt ]; do sleep 0.05; done; sleep 0.1\n'
+    script = f'(setsid /usr/bin/python3 -S -c "{burn}" &)\nwhile [ ! -e burnt ]; do sleep 0.05; done; sleep 0.1\n'
     task = cell.run(script)
     assert task.exit["usage"]["cpu"] >= 0.3
     if cell.as_root:  # the bytes that a process has moved are root's to read
