@@ -195,7 +195,8 @@ signal.pause()
 def test_a_shepherd_does_not_wait_for_a_program_of_the_users(root_cell: Cell) -> None:
     """Whose owner can keep those waiting who execute it, by a lease on it (fcntl(2))."""
     program = users_own(root_cell, "/bin/true")
-    holder = subprocess.Popen([sys.executable, "-c", LEASE, program], user=root_cell.user.pw_uid, stdout=subprocess.PIPE)
+    owner = {"user": root_cell.user.pw_uid, "group": root_cell.user.pw_gid, "extra_groups": []}
+    holder = subprocess.Popen([sys.executable, "-S", "-c", LEASE, program], stdout=subprocess.PIPE, **owner)
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
         task = root_cell.task(command=program, no_shell=True)
