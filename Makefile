@@ -42,7 +42,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -82,11 +82,13 @@ types: setup
 	@$(BIN)/mypy $(CODE)
 
 # Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
-# take long come first. That of the test bed's hosts is seen as it goes.
-PARTS := aside core hosts later torture admin web
-ASIDE := api clients dbwriter drmaa execd shepherd
-LATER := crashes qmaster runtime $(foreach name,backup guides lost_spool reservation_life upgrade,test_$(name).py)
-APART := $(ASIDE) $(LATER) admin web
+# take long come first. That of the test bed's hosts is seen as it goes. A demo cell runs to the end of its part, and an idle one
+# takes 3.5 s of a processor a minute: its users come last in a part, and have a part without the test bed.
+PARTS := aside core hosts later jobs torture admin web
+ASIDE := shepherd dbwriter execd api clients drmaa
+LATER := crashes runtime $(foreach name,backup guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
+JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods,test_$(name).py)
+APART := $(ASIDE) $(LATER) $(JOBS) admin web
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
@@ -110,6 +112,9 @@ test-aside:
 
 test-later:
 	@$(QUIET_TESTS) $(LATER:%=tests/integration/%) >build/$@.log 2>&1
+
+test-jobs:
+	@$(QUIET_TESTS) $(JOBS:%=tests/integration/%) >build/$@.log 2>&1
 
 test-admin test-web: test-%:
 	@$(QUIET_TESTS) tests/integration/$* >build/$@.log 2>&1

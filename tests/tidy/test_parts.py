@@ -9,14 +9,15 @@ from tests.tidy.sources import ROOT
 
 def test_hosts_of_the_test_bed_are_used_by_one_part() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    others = " ".join(re.findall(r"^(?:ASIDE|LATER|APART) := (.*)$", makefile, re.MULTILINE))
-    places = [place for name in re.findall(r"\w+", others) if (place := ROOT / "tests" / "integration" / name).is_dir()]
-    assert len(places) > 5
+    others = " ".join(re.findall(r"^(?:ASIDE|LATER|JOBS|APART) := (.*)$", makefile, re.MULTILINE))
+    names, tests = re.findall(r"\w+", others), ROOT / "tests" / "integration"
+    places = [place for name in names if (place := tests / name).is_dir()]
+    files = [file for name in names if (file := tests / f"test_{name.removeprefix('test_')}.py").is_file()]
+    assert len(places) > 5 and len(files) > 5
     waiting = [
         str(path.relative_to(ROOT))
-        for place in places
-        for path in sorted(place.glob("test_*.py"))
+        for path in [*(path for place in places for path in sorted(place.glob("test_*.py"))), *files]
         for text in [path.read_text()]
         if re.search(r"\b(testbed|session)_cell\b", text) and "pytest.mark.apart" not in text
     ]
-    assert waiting == [], "these belong into tests/integration itself, which is the part with the test bed"
+    assert waiting == [], "these belong into the part with the test bed"
