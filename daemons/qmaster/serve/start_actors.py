@@ -32,6 +32,7 @@ def start_actors(head: str, session: str) -> None:
     )
     actor = qmaster.remote(str(cell.root), cell.name, head, session)
     ray.get(actor.ping.remote(), timeout=READY_S)
+    ray.shutdown()  # else Ray waits half a second at the exit, for messages of tasks
 
 
 def main() -> None:

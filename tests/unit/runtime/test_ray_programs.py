@@ -39,6 +39,16 @@ def test_a_module_that_is_loaded_stays_as_it_is(monkeypatch: pytest.MonkeyPatch)
         assert sys.modules[name] is known
 
 
+def test_a_late_function_loads_its_module_at_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    load_lazily((), {"colorsys": "rgb_to_hsv"})
+    from colorsys import rgb_to_hsv
+
+    assert "hsv_to_rgb" not in vars(sys.modules["colorsys"])
+    assert rgb_to_hsv(1, 0, 0) == (0, 1, 1)
+    assert "hsv_to_rgb" in vars(sys.modules["colorsys"])
+
+
 def test_a_late_module_that_is_not_there_says_so_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "no_such_library", raising=False)
     load_lazily(("no_such_library",))
