@@ -10,7 +10,6 @@ import pwd
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
@@ -57,7 +56,7 @@ def start_command(
     """Start the daemons of this machine: sge_qmaster and sge_dbwriter on the master host, sge_execd on exec hosts."""
     here = read_cell(cell_of_environment(root, cell))
     installation = find_installation()
-    progress = Progress(Console(soft_wrap=True))
+    progress = Progress()
     _require_admin_user(here)
     if is_master_here(here):
         # the import of the key modules costs exec hosts a quarter of a second

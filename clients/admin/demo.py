@@ -21,7 +21,6 @@ from typing import Annotated
 
 import psutil
 import typer
-from rich.console import Console
 
 from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellOptions, CellPlan, plan_cell
@@ -265,4 +264,4 @@ def demo(
     """Run a throw-away cell of three exec hosts on this machine, show its jobs, and leave nothing behind."""
     if pages:
         require_libraries("web")
-    run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=8 if pages else 7), pages)
+    run_demo(find_installation(), Progress(steps=8 if pages else 7), pages)

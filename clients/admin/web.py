@@ -10,7 +10,6 @@ import time
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
@@ -32,7 +31,7 @@ def start_server(cell: InstalledCell) -> None:
         return
     _require_owner(cell)
     require_libraries("web")
-    with Progress(Console(soft_wrap=True)).step(f"starting {daemon}"):
+    with Progress().step(f"starting {daemon}"):
         start(daemon, cell, find_installation())
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from clients.admin import demo
 from clients.admin.installation import Installation
@@ -48,6 +46,6 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 )
 def test_the_demo_runs_jobs_and_waits_only_with_pages(done: list[str], tmp_path: Path, pages: bool, shown: list[str]) -> None:
     installation = Installation.__new__(Installation)
-    demo.run_demo(installation, Progress(Console(file=io.StringIO()), steps=8), pages)
+    demo.run_demo(installation, Progress(steps=8), pages)
     assert done == ["create", "start sge_qmaster", *HOSTS, *shown, "stop", "end"]
     assert not (tmp_path / "demo").exists()
