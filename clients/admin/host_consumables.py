@@ -7,14 +7,16 @@ Called by `host_objects`, and by `initial_config` for a new cell. Source: comple
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from clients.admin.cell_directory import Objects
 from clients.admin.errors import AdminError
-from gridengine.config.complexes import Complex
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none
 from gridengine.values.gpus import GPUS
 from gridengine.values.units import INFINITY, parse_memory
+
+if TYPE_CHECKING:
+    from clients.admin.cell_directory import Objects
 
 MEMORY = "h_vmem"
 """A job that requests this complex is also limited by it."""
@@ -71,6 +73,8 @@ def count_gpus(made: Objects, host: str, gpus: int) -> None:
             f'the complex "{GPUS}", by which GPUs are counted, is no consumable INT, or its name is a shortcut already'
         )
     if GPUS not in made["complex"]:
+        from gridengine.config.complexes import Complex  # loads pydantic, which most callers of this module do not need
+
         counted = {"relop": "<=", "consumable": "JOB"}
         made["complex"][GPUS] = {**Complex.template(GPUS).attributes(), **counted}
     _set(made, host, GPUS, str(gpus))

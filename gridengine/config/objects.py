@@ -19,7 +19,8 @@ from gridengine.syntax.object_file import Entry
 class ConfigObject(BaseModel):
     """One configuration object. Subclasses name their kind, their key attribute and old spellings of attributes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
+    # defer_build: a program that reads a few kinds of objects does not build the validators of all kinds
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False, defer_build=True)
 
     kind: ClassVar[str]
     key: ClassVar[str] = "name"

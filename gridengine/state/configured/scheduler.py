@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from gridengine.config.attribute_types import Check
-from gridengine.config.scheduler import PARAMETERS, USAGE_TYPES, Scheduler
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import is_none, split_pairs
 from gridengine.values.ranges import Ranges
 from gridengine.values.units import INFINITY, parse_bool, parse_time
+
+if TYPE_CHECKING:
+    from gridengine.config.attribute_types import Check
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 RUNNING_ONLY = -1.0
@@ -112,6 +113,8 @@ _REALS = (
 
 @cache
 def _predefined() -> dict[str, str]:
+    from gridengine.config.scheduler import Scheduler  # late: code that only decodes messages loads no model
+
     return Scheduler.template().attributes()
 
 
@@ -121,6 +124,8 @@ def _seconds(text: str) -> float:
 
 def _params(text: str) -> dict[str, str]:
     """The elements of `params`; an invalid or unknown element counts as not set."""
+    from gridengine.config.scheduler import PARAMETERS
+
     found = {name: predefined for name, (_, predefined) in PARAMETERS.items()}
     for item in text.replace(",", " ").split():
         name, _, value = item.partition("=")
@@ -144,6 +149,8 @@ def _explained(text: str) -> Ranges | None:
 
 
 def _half_lives(hours: str, minutes_by_kind: str) -> dict[str, float]:
+    from gridengine.config.scheduler import USAGE_TYPES
+
     found = dict.fromkeys(USAGE_TYPES, float(hours) * HOUR_S)
     for item in minutes_by_kind.split(":") if not is_none(minutes_by_kind) else ():
         name, _, minutes = item.partition("=")

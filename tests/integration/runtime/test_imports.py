@@ -1,10 +1,12 @@
-"""Modules that Ray's processes do not load: imports are most of the cost of their start."""
+"""Modules that Ray's processes and our programs do not load: imports are most of the cost of their start."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,3 +39,26 @@ for module, function in [*lazy.FUNCTIONS_UNUSED_BY_RAY.items(), lazy.END_OF_GRAP
     assert callable(getattr(import_module(module), function))
 """
     assert _output(code) == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("clients.admin.__main__", "pydantic cryptography psutil rich.console asyncio http"),
+        ("clients.admin.daemon_commands", "pydantic cryptography rich.console asyncio http.client"),
+        ("clients.admin.cell_commands", "rich.console asyncio"),
+        ("clients.admin.shadow", "pydantic rich.console asyncio"),
+        ("clients.admin.config", "cryptography rich.console asyncio psutil"),
+        ("clients.admin.backup", "pydantic cryptography rich.console asyncio psutil"),
+        ("clients.admin.web", "pydantic cryptography rich.console asyncio"),
+        ("daemons.execd.__main__", "pydantic cryptography rich.console psutil ray"),
+        ("daemons.qmaster.__main__", "pydantic cryptography rich.console psutil ray"),
+        ("daemons.qmaster.shadow.__main__", "pydantic cryptography rich.console psutil ray"),
+        ("daemons.qmaster.backup.__main__", "pydantic cryptography rich.console psutil ray aiohttp"),
+        ("daemons.web.__main__", "pydantic cryptography rich.console psutil ray jinja2 aiohttp.web"),
+        ("daemons.dbwriter.__main__", "pydantic cryptography rich.console psutil ray duckdb"),
+    ],
+)
+def test_a_program_loads_no_library_that_it_does_not_use(module: str, heavy: str) -> None:
+    """At its start, or at the call of a sub-command. What only some of its calls need is loaded by these."""
+    assert _output(f"import {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))") == "\n"
