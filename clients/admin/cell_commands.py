@@ -119,11 +119,11 @@ def _print_next_steps(plan: CellPlan, memory: str, installation: Installation) -
     if is_master_here(here) and not os.access(mailer, os.X_OK):
         typer.echo(str(missing_mailer(mailer)))
     typer.echo("next:")
-    for line in _first_commands(plan):
+    for line in first_commands(plan):
         typer.echo(f"    {line}")
 
 
-def _first_commands(plan: CellPlan) -> list[str]:
+def first_commands(plan: CellPlan) -> list[str]:
     """The next commands after `init`: up to the first job, or up to the first host if the cell has none."""
     here = {plan.master_host, socket.gethostname()}
     elsewhere = [host for host in plan.exec_hosts if host not in here]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin.cell_commands import _first_commands
+from clients.admin.cell_commands import first_commands
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellOptions, plan_cell
 from clients.admin.errors import AdminError
 from clients.admin.host_resources import Machine
@@ -60,11 +60,11 @@ def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_by_default(monkey
 def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     first = [". /srv/ge/default/common/settings.sh", "gridengine start"]
     joining = "gridengine join (on each exec host, as printed)"
-    assert _first_commands(plan_cell(options())) == [*first, "gridengine token join", joining]
+    assert first_commands(plan_cell(options())) == [*first, "gridengine token join", joining]
     monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
-    here = _first_commands(plan_cell(options(exec_hosts=["localhost"]), lambda: MACHINE))
+    here = first_commands(plan_cell(options(exec_hosts=["localhost"]), lambda: MACHINE))
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
-    both = _first_commands(plan_cell(options(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
+    both = first_commands(plan_cell(options(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
     assert both == [*first, "gridengine start (on h1)", "qhost"]
 
 
