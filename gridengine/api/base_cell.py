@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from gridengine import json_text
 from gridengine.api import operations, wire
@@ -21,8 +21,6 @@ from gridengine.api.transport import select_transport
 from gridengine.api.wire import Unreachable
 
 if TYPE_CHECKING:
-    from gridengine.api.async_cell import AsyncCell
-    from gridengine.api.cell import Cell
     from gridengine.api.connection import Channel
 
 P = ParamSpec("P")
@@ -35,27 +33,35 @@ _EARLY_ENDS = {
 }
 
 
+class _Blocking(Protocol):
+    def do(self, operation: Operation[T]) -> T: ...
+
+
+class _Awaited(Protocol):
+    def do(self, operation: Operation[T]) -> Awaitable[T]: ...
+
+
 class _Method(Generic[P, T]):
     """An operation as a method that carries it out: blocking in `Cell`, to be awaited in `AsyncCell`."""
 
     def __init__(self, operation: Callable[P, Operation[T]]) -> None:
         @wraps(operation)
-        def blocking(cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        def blocking(cell: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
             return cell.do(operation(*args, **kwargs))
 
         @wraps(operation)
-        async def awaited(cell: AsyncCell, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def awaited(cell: _Awaited, /, *args: P.args, **kwargs: P.kwargs) -> T:
             return await cell.do(operation(*args, **kwargs))
 
         self._blocking, self._awaited = blocking, awaited
 
     @overload
-    def __get__(self, cell: Cell, kind: type[Cell]) -> Callable[P, T]: ...
+    def __get__(self, cell: _Blocking, kind: type[_Blocking]) -> Callable[P, T]: ...
     @overload
-    def __get__(self, cell: AsyncCell, kind: type[AsyncCell]) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, cell: _Awaited, kind: type[_Awaited]) -> Callable[P, Awaitable[T]]: ...
     @overload
     def __get__(self, cell: None, kind: type[BaseCell]) -> Callable[..., Any]: ...
-    def __get__(self, cell: BaseCell | None, kind: type[BaseCell]) -> Callable[..., Any]:
+    def __get__(self, cell: Any, kind: Any) -> Callable[..., Any]:
         function: Any = self._awaited if kind._is_async else self._blocking
         return function.__get__(cell, kind)  # type: ignore[no-any-return]
 
