@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any
 
 UNUSED_BY_RAY = (
-    *("jsonschema", "requests", "yaml", "psutil", "colorama", "google.protobuf.text_format"),
-    *("ray.util.accelerators", "ray.util.debugpy", "ray.util.iter", "ray.util.rpdb", "ray.util.tpu"),
+    "jsonschema", "requests", "yaml", "psutil", "colorama", "google.protobuf.text_format",
+    "ray.util.accelerators", "ray.util.debugpy", "ray.util.iter", "ray.util.rpdb", "ray.util.tpu",
 )
 FUNCTIONS_UNUSED_BY_RAY = {
     "filelock": "FileLock",

@@ -250,7 +250,7 @@ BUGS: dict[str, tuple[int, object, str, object]] = {
     "reservations ignore what waiting jobs are promised": (1, timeline, "is_still_waiting", lambda *_: False),
     "calendars are not asked": (1, Granting, "_calendar", lambda *_: None),
     "a clock that is set back takes away what has begun": (
-        *(5, AdvanceReservation, "holds_from"),
+        5, AdvanceReservation, "holds_from",
         property(lambda self: self.start_time),
     ),
     "nobody is alone": (0, PlacementConfig, "read", _capacity_for_everybody),

@@ -17,7 +17,7 @@ CODE = ("gridengine", "daemons", "shepherd", "clients", "cluster-config", "tools
 ONLY_IN_COMMENTS = frozenset(("Deviation",))
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _MEMBER = re.compile(r"([A-Z]+[a-z]\w*)\.(\w+)")
-_MODULE = re.compile(rf"({'|'.join(CODE)})(\.\w+)+")
+_MODULE = re.compile(rf"(?!.*\.sock)({'|'.join(CODE)})(\.\w+)+")
 _FILE = re.compile(r"[\w./-]+(?:\.(?:py|html|md|toml|lock)|/)")
 _PLACE = re.compile(r"(?:common|active_jobs|/)|.*[A-Z]{3}")  # in a cell, or of any name
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
@@ -62,7 +62,8 @@ def is_known(text: str) -> bool:
         module, _, name = text.replace(".", "/").rpartition("/")
         return f"/{module}/{name}.py" in paths() or f"/{module}/{name}/" in paths() or _defines(f"{module}.py", name)
     if _FILE.fullmatch(text) and not _PLACE.match(text):
-        return any(path.endswith(f"/{text}") for path in paths())
+        is_simple = text.count("/") == 1 and text[-1] == "/"  # of the project, or of a cell
+        return any(path.endswith(f"/{text}") for path in paths()) or (is_simple and text[:-1] in names())
     return names().issuperset(_NAME.findall(text))
 
 
@@ -83,5 +84,5 @@ def test_each_name_of_a_page_is_one_of_the_code(page: str) -> None:
 
 def test_a_name_that_the_code_does_not_have_is_seen() -> None:
     good = "`State.branch(x)` `gridengine.state.state.State` `decide/jobs/` `max_unheard` `submission.py` `active_jobs/JOB.TASK/`"
-    bad = ["State.nothing", "gridengine.state.State", "no_such/", "nothing.py", "no_such_name = 3"]
+    bad = ["State.nothing", "gridengine.state.State", "folder_of_nothing/", "nothing.py", "no_such_name = 3"]
     assert list(unknown(good + "".join(f" `{each}`" for each in bad))) == bad

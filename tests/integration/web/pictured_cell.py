@@ -36,8 +36,8 @@ _BEGIN = DAY + 56 * 3600.0
 _GB, _DAY_S, _REPORT_S = 1e9, 86_400, 40.0
 _OUTPUT = "".join(f"step {step:3}: residual {0.8 ** (step / 9):.6f}\n" for step in range(92, 108))
 _LOAD = {
-    **{"arch": "lx-amd64", "num_proc": "16", "m_core": "8", "m_socket": "1", "m_thread": "16", "m_topology": "S" + 8 * "CTT"},
-    **{"mem_total": "64.000G", "swap_total": "8.000G", "virtual_total": "72.000G", "swap_used": "0.000", "swap_free": "8.000G"},
+    "arch": "lx-amd64", "num_proc": "16", "m_core": "8", "m_socket": "1", "m_thread": "16", "m_topology": "S" + 8 * "CTT",
+    "mem_total": "64.000G", "swap_total": "8.000G", "virtual_total": "72.000G", "swap_used": "0.000", "swap_free": "8.000G",
 }
 
 
@@ -68,8 +68,8 @@ class Scene:
             **_LOAD,
             **dict.fromkeys(("load_avg", "load_short", "load_medium", "load_long"), f"{load:.2f}"),
             **{f"np_{name}": f"{load / 16:.3f}" for name in ("load_avg", "load_short", "load_medium", "load_long")},
-            **{"mem_used": f"{used:.3f}G", "mem_free": f"{64 - used:.3f}G", "cpu": f"{min(100.0, load * 6):.1f}"},
-            **{"virtual_used": f"{used:.3f}G", "virtual_free": f"{72 - used:.3f}G"},
+            "mem_used": f"{used:.3f}G", "mem_free": f"{64 - used:.3f}G", "cpu": f"{min(100.0, load * 6):.1f}",
+            "virtual_used": f"{used:.3f}G", "virtual_free": f"{72 - used:.3f}G",
         }
 
     def _usage(self, key: TaskKey) -> Usage:
