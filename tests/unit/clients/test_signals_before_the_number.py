@@ -17,8 +17,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """The handlers of the test's own process, which the command replaces."""
-    earlier = {number: signal.getsignal(number) for number in SIGNALS}
+    """The handlers of a process that ignores no signal, as in a terminal; the tests may run under nohup."""
+    earlier = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
     yield
     for number, handler in earlier.items():
         signal.signal(number, handler)
