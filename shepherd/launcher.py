@@ -20,6 +20,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 from gridengine.errors import plain_fault
 from gridengine.files.executables import execute
@@ -49,6 +50,7 @@ class Launcher:
         self._waiting = WaitingShepherds(spool, self._poll, self._on_task_end)
         self._clearing: dict[int, str] = {}  # children that remove scratch directories of dead shepherds
         self._unfinalised: set[str] = set()  # their shepherd is dead, and the disk is full
+        self._retry_at = 0.0  # by the monotonic clock: the next attempt for these
         self._adopted: dict[int, str] = {}  # pidfds of shepherds that are not children
         self._wrapped: set[str] = set()  # children that are wrappers (shepherd_cmd)
         self._stopping = False
@@ -86,8 +88,10 @@ class Launcher:
         """Handle the requests and ends that have come. `timeout_s`: time to wait for the first, None for no limit."""
         for descriptor, events in self._poll.poll(timeout_s):
             self._ready(descriptor, events)
-        for directory in list(self._unfinalised):
-            self._ended(directory)
+        if self._unfinalised and (now := monotonic()) >= self._retry_at:
+            self._retry_at = now + _RETRY_S  # not in each turn: the end of a failed process begins a turn
+            for directory in list(self._unfinalised):
+                self._ended(directory)
 
     def close(self) -> None:
         """Close all descriptors: clients reconnect to the next launcher, waiting shepherds end."""
@@ -142,13 +146,13 @@ class Launcher:
         path = Path(directory)
         known = directory in self._pids or directory in self._clearing.values()
         if not known and not adoption.is_finished(path):
-            if adoption.is_started(path):
-                self._adopt_or_finalise(directory)
-            else:
-                try:
+            try:
+                if adoption.is_started(path):
+                    self._adopt_or_finalise(directory)
+                else:
                     self._assign_shepherd(directory, wrapper, owner)
-                except OSError as error:
-                    return _failed(directory, f"can't fork a shepherd: {error.strerror}")
+            except OSError as error:
+                return _failed(directory, f"can't fork a shepherd: {error.strerror}")
         process = task_files.read_process(path / task_files.PID)
         pid = self._pids.get(directory) or (process[0] if process else 0)
         return {"op": "started", "directory": directory, "pid": pid}
@@ -269,10 +273,10 @@ class Launcher:
         self._wrapped.discard(directory)
         path = Path(directory)
         if path.is_dir() and not adoption.is_finished(path):
-            if task_files.running(path / task_files.PID) is not None:
-                self._adopt_or_finalise(directory)  # the task has a shepherd of an earlier launcher
-                return
             try:
+                if task_files.running(path / task_files.PID) is not None:
+                    self._adopt_or_finalise(directory)  # the task has a shepherd of an earlier launcher
+                    return
                 adoption.kill_job(path, {*self._own, *self._clearing})
                 if adoption.has_scratch(path):
                     self._unfinalised.discard(directory)

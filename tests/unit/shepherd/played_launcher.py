@@ -21,7 +21,8 @@ PATIENCE_S = 60.0
 class PlayedLauncher(Launcher):
     """`forked`: the tasks for which a child was forked, and its program: a wrapper, "" for a shepherd, "clear" for the removal of
     a scratch directory. The children are 4711, 4712 ... `waits`: the calls of waitpid(2). `handlers`: of signals. `wakeup`:
-    the descriptor for signals. `script`: what happens in the next turns. `timeouts`: of the turns."""
+    the descriptor for signals. `script`: what happens in the next turns. `timeouts`: of the turns; `now`: the clock,
+    which each of them sets forward."""
 
     def __init__(self, spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.forked: list[tuple[str, str]] = []
@@ -30,8 +31,10 @@ class PlayedLauncher(Launcher):
         self.wakeup = -1
         self.script: list[Callable[[], object]] = []
         self.timeouts: list[float | None] = []
+        self.now = 0.0
         self._dead: list[tuple[int, int]] = []
         self._entered: list[str] = []
+        monkeypatch.setattr(launcher, "monotonic", lambda: self.now)
         monkeypatch.setattr(process_tree, "fork_child", self._play_fork)
         monkeypatch.setattr(launcher, "shepherd", lambda directory: self.forked.append((str(directory), "")))
         monkeypatch.setattr(adoption, "clear", lambda directory: self.forked.append((str(directory), "clear")))
@@ -47,6 +50,7 @@ class PlayedLauncher(Launcher):
 
     def turn(self, timeout_s: float | None = 0.0) -> None:
         self.timeouts.append(timeout_s)
+        self.now += timeout_s or 0.0
         if self.script:
             self.script.pop(0)()
         super().turn(0.0)

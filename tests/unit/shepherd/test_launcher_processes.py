@@ -260,8 +260,8 @@ def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(
 
     task_files.write_process(task / task_files.PID, os.getpid())
     monkeypatch.setattr(os, "pidfd_open", pidfd_open)
-    with pytest.raises(OSError, match="Too many"):
-        played.ask(op="start", directory=str(task))
+    refused = played.ask(op="start", directory=str(task))
+    assert (refused["op"], refused["reason"]) == ("failed", "can't fork a shepherd: Too many open files")
     assert finalised == []
 
 
@@ -369,3 +369,14 @@ def test_a_child_that_was_killed_while_it_cleared_has_a_successor(clearing: Play
     clearing.end(4712, status=9)
     assert clearing.forked[2:] == [(str(task), "clear")]
     assert clearing.running == [str(task)]
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_a_child_that_fails_again_has_a_successor_a_second_later(clearing: PlayedLauncher, task: Path) -> None:
+    """Its end begins a turn: without the pause a full disk had the launcher fork without end."""
+    clearing.end(4712, status=1)
+    clearing.end(4713, status=1)
+    clearing.turn()
+    assert len(clearing.forked) == 3
+    clearing.turn(1.0)
+    assert clearing.forked[3:] == [(str(task), "clear")]

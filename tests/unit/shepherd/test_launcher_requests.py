@@ -230,12 +230,12 @@ def test_an_end_that_a_full_disk_refuses_is_reported_when_it_is_written(
     with closing(connect(played, tmp_path)) as client:
         played.ask(op="start", directory=str(task))
         played.end(4711)
-        played.turn()
+        played.turn(1.0)
         assert tried == [task] * 3
         assert capsys.readouterr().err.count("can't write the end of") == 1
         (task / task_files.EXIT).touch()
         for _ in range(2):
-            played.turn()
+            played.turn(1.0)
         assert client.messages() == [{"op": "exited", "directory": str(task)}], "once"
 
 
