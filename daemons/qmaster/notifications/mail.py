@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.notifications.reservation_mail import reservation_messages
+from gridengine.state.conditions import OF_SUSPENSIONS
+from gridengine.state.desired_command import suspending_instances
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
@@ -123,9 +125,15 @@ def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
 
 
 def _task_stopped(moment: _Moment, event: TaskSuspensionChanged) -> Iterator[Mail]:
+    """No mail while another condition or its queue suspends the task: the event neither stops it nor lets it go on."""
     job_and_task = moment.task(event.job_id, event.task_id, SUSPEND)
-    if job_and_task is not None and ("suspended" in job_and_task[1].conditions) != event.suspended:
-        yield _stopped(*job_and_task, event.suspended, moment.now, moment.zone)
+    if job_and_task is None:
+        return
+    job, task = job_and_task
+    name = OF_SUSPENSIONS[event.by]
+    is_repeated = (name in task.conditions) == event.suspended
+    if not (is_repeated or task.suspensions - {name} or suspending_instances(moment.state, task)):
+        yield _stopped(job, task, event.suspended, moment.now, moment.zone)
 
 
 def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
@@ -194,17 +202,22 @@ def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Ite
 
 
 def _instances_stopped(moment: _Moment, event: InstanceFlagsChanged) -> Iterator[Mail]:
-    """Jobs that stop or continue with their queue instance."""
+    """Jobs that stop or continue with their queue instances; no mail for a task that something else suspends."""
     state = moment.state
+    stopped: dict[tuple[int, int], bool] = {}
     for name in event.instances:
         instance = state.instances.get(name)
-        changed = [event.flags[flag] for flag in _STOPS if flag in event.flags]
-        if instance is None or not changed or instance.stops_jobs == changed[0]:
+        if instance is None:
             continue
-        for job_id, task_id in sorted(state.tasks_in.get(name, ())):
-            job = state.jobs[job_id]
-            if SUSPEND in job.mail_options:
-                yield _stopped(job, job.tasks[task_id], changed[0], moment.now, moment.zone)
+        stops = any(event.flags.get(flag, getattr(instance, flag)) for flag in _STOPS)
+        if stops != instance.stops_jobs:
+            stopped |= dict.fromkeys(state.tasks_in.get(name, ()), stops)
+    for (job_id, task_id), stops in sorted(stopped.items()):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        others = set(suspending_instances(state, task)) - set(event.instances)
+        if SUSPEND in job.mail_options and not (others or task.suspensions):
+            yield _stopped(job, task, stops, moment.now, moment.zone)
 
 
 def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
 from daemons.qmaster.notifications.mail import Mail
+from gridengine.state.machines.task import TaskSuspensionChanged
 from tests.harness import Cell
 
 
@@ -108,6 +111,33 @@ def test_suspension_of_the_job_and_of_its_queue(cell: Cell, letters: list[Mail])
     ):
         cell.admin("change_states", action=action, what=what, targets=[target])
         assert subjects(letters) == ([f"Job {job} (x) {subject}"] if subject else [])
+
+
+@pytest.mark.statement("MA-1")
+def test_a_job_with_two_causes_of_its_suspension_has_one_letter_for_its_stop_and_one_for_its_start(
+    cell: Cell, letters: list[Mail]
+) -> None:
+    job = cell.submit(name="x", mail_options="s", hard_queues=["all.q@h1"])
+    cell.cycle()
+    user, queue = {"what": "job", "targets": [str(job)]}, {"what": "queue", "targets": ["all.q@h1"]}
+    for first, second in ((user, queue), (queue, user)):
+        for action, subject in (("suspend", "Suspended"), ("unsuspend", "Continued")):
+            cell.admin("change_states", action=action, **first)
+            assert subjects(letters) == ([f"Job {job} (x) Suspended"] if action == "suspend" else [])
+            cell.admin("change_states", action=action, **second)
+            assert subjects(letters) == ([f"Job {job} (x) Continued"] if action == "unsuspend" else []), subject
+
+
+@pytest.mark.statement("MA-1")
+def test_a_threshold_does_not_continue_a_job_that_a_user_has_suspended(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", mail_options="s", hard_queues=["all.q@h1"])
+    cell.cycle()
+    cell.admin("change_states", action="suspend", what="job", targets=[str(job)])
+    assert subjects(letters) == [f"Job {job} (x) Suspended"]
+    for suspended in (True, False):
+        cell.master.record(Decision(events=[TaskSuspensionChanged(job, 1, "threshold", suspended)]), DAEMON)
+        cell.master.flush()
+        assert subjects(letters) == []
 
 
 @pytest.mark.statement("MA-2")
