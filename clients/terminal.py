@@ -27,6 +27,8 @@ _INPUT_FLAGS = (
     | termios.ICRNL
     | termios.IXON
 )
+#: seconds for which a signal is deferred: a qmaster that hangs must not hold the user
+_DEFERRAL_S = 5
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -51,7 +53,8 @@ class Terminal:
     def watch_signals(self, deferred: bool = False) -> None:
         """Install the handlers: ending signals raise SignalledError at any point of this process.
 
-        `deferred`: the first signal takes effect at `deliver_signals`; a second signal takes effect at once.
+        `deferred`: the first signal takes effect at `deliver_signals`, or some seconds later. A second signal takes effect at
+        once, and further signals are ignored.
         """
         self._is_deferring = deferred
         for number in _ENDING_SIGNALS:
@@ -64,14 +67,20 @@ class Terminal:
     def deliver_signals(self) -> None:
         """Defer no more signals. Raises SignalledError if a signal was received before."""
         self._is_deferring = False
+        signal.alarm(0)
         if self._deferred:
             raise SignalledError(self._deferred)
 
     def _interrupt(self, number: int, frame: object) -> None:
         if self._is_deferring and not self._deferred:
             self._deferred = number
-        else:
-            raise SignalledError(number)
+            signal.signal(signal.SIGALRM, self._interrupt)
+            signal.alarm(_DEFERRAL_S)
+            return
+        if self._is_deferring:
+            for each in _ENDING_SIGNALS:
+                signal.signal(each, signal.SIG_IGN)
+        raise SignalledError(self._deferred or number)
 
     def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCONT and self._saved is not None:

@@ -12,7 +12,7 @@ from clients.terminal import Terminal
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTTIN, signal.SIGWINCH, signal.SIGCONT)
+SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in "INT TERM HUP QUIT TTIN WINCH CONT ALRM".split())
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +20,7 @@ def handlers() -> Iterator[None]:
     """The handlers of a process that ignores no signal, as in a terminal; the tests may run under nohup."""
     earlier = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
     yield
+    signal.alarm(0)
     for number, handler in earlier.items():
         signal.signal(number, handler)
 
@@ -51,7 +52,13 @@ def test_a_signal_during_the_submission_deletes_the_job(
 def test_a_second_signal_takes_effect_at_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     signals_at_submission(monkeypatch, [signal.SIGTERM, signal.SIGINT])
     outcome = shell("qrsh -now n true")
-    assert (outcome.status, outcome.err) == (130, "it is not known whether the job was submitted\n")
+    assert (outcome.status, outcome.err) == (143, "it is not known whether the job was submitted\n")
+
+
+def test_a_signal_takes_effect_after_some_seconds_without_a_number(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    signals_at_submission(monkeypatch, [signal.SIGTERM, signal.SIGALRM])
+    outcome = shell("qrsh -now n true")
+    assert (outcome.status, outcome.err) == (143, "it is not known whether the job was submitted\n")
 
 
 def test_signals_take_effect_at_once_during_a_session() -> None:
