@@ -1,7 +1,7 @@
 """Creates the actors `qmaster` and `schedd` on a head node that has just come up, and waits until they serve.
 
-A short-lived driver: `python -m daemons.qmaster.serve.start_actors HEAD SESSION`, run by the supervisor. The actors are
-detached, pinned to the head and always restarted by Ray.
+A short-lived driver: `python -m daemons.qmaster.serve.start_actors HEAD SESSION SUPERVISOR`, run by the supervisor, with which it
+ends. The actors are detached, pinned to the head and always restarted by Ray.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import read_cell
+from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.ray_session import KEPT, actor_class, connect
 
 PINNED = {"qmaster": 0.001}
@@ -36,6 +37,7 @@ def start_actors(head: str, session: str) -> None:
 
 
 def main() -> None:
+    die_with_parent(int(sys.argv[3]))  # else it asks the head of the next supervisor for its own session, until its time is over
     try:
         start_actors(sys.argv[1], sys.argv[2])
     except Exception as error:  # noqa: BLE001 - the last line of the reason is for the administrator

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 from collections.abc import Awaitable
 
@@ -136,6 +137,7 @@ class QmasterSupervisor:
             *module_command("daemons.qmaster.serve.start_actors"),
             info.head,
             info.session,
+            str(os.getpid()),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

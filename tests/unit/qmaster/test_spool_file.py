@@ -80,3 +80,4 @@ def test_start_actors_ignores_modules_of_the_working_directory(monkeypatch: pyte
     supervisor = QmasterSupervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
     asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
     assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.serve.start_actors")
+    assert commands[0][-1] == str(os.getpid()), "it ends with the supervisor"
