@@ -1,7 +1,7 @@
 """`make fuzz-methods SEEDS= FROM=`: tasks with broken methods of all kinds on a shepherd of this host, and what became of each.
 
 A seed is one task: a fault, or none, for each of its methods, its starter, its job, the commands of its queue for suspending,
-resuming and terminating, and of its checkpointing interface, and what it is told while it runs, or when its shepherd dies. What
+resuming and terminating, and of its checkpointing interface, and its commands while it runs, or when its shepherd dies. What
 must hold: the task ends, with the code that `_expected` says; nothing of it is left; and a job that has run to its end runs again
 only where 99, 100 or a migration asked for that. `_expected` is written from docs/reliability.md and sge_shepherd(8), not from
 the program.
@@ -240,7 +240,7 @@ def _of_job(status: int) -> int:
     return {99: 25, 100: 30}.get(status, 100 if status < 0 else 0)
 
 
-def play(seeds: range, told: Callable[[str], None], codes: Counter[int]) -> int:
+def play(seeds: range, report: Callable[[str], None], codes: Counter[int]) -> int:
     """Play seeds on a launcher of this user; how many have broken a rule. `codes`: with which they ended, counted."""
     base = Path(tempfile.mkdtemp(prefix="ge-methods-"))
     base.chmod(0o755)
@@ -256,9 +256,9 @@ def play(seeds: range, told: Callable[[str], None], codes: Counter[int]) -> int:
                     codes[played.end["failed"]] += 1
                 except Broken as error:
                     broken += 1
-                    told(f"seed {seed}: {error}")
-                    told(f"    {played.faults}, job exits {played.status}, told {played.commands}")
-                    told(f"    {played.runs} {played.end.get('failed')} {played.end.get('reason')}")
+                    report(f"seed {seed}: {error}")
+                    report(f"    {played.faults}, job exits {played.status}, commands {played.commands}")
+                    report(f"    {played.runs} {played.end.get('failed')} {played.end.get('reason')}")
         finally:
             cell.stop_launcher()
             shutil.rmtree(base, ignore_errors=True)

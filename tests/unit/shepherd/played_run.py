@@ -28,47 +28,47 @@ Event = Callable[[], int | None]
 
 
 class PlayedSession:
-    """The process of a session. `told`: what the run has told it. `lingers`: it waits for its client when its job has ended."""
+    """The process of a session. `calls`: of the run. `lingers`: it waits for its client when its job has ended."""
 
     pid, client = SESSION_PID, ""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.has_ended = self.lingers = False
 
     def job_started(self) -> None:
         pass
 
     def kill(self) -> None:
-        self.told.append("killed")
+        self.calls.append("killed")
         self.has_ended = True
 
     def finish(self, *outcome: object, linger: bool) -> None:
-        self.told.append((*outcome, linger))
+        self.calls.append((*outcome, linger))
         self.has_ended = not self.lingers
 
     def ended(self) -> None:
-        self.told.append("ended")
+        self.calls.append("ended")
         self.has_ended = True
 
 
 class PlayedRun:
-    """`told`: what was done to the processes. `steps`: those that were started. `slept`: how long the run would have slept, None:
-    forever. `failure`: code, reason and fault of the setup of each process. `cpu_s`: of each process that ends."""
+    """`actions`: on the processes. `steps`: those that were started. `slept`: how long the run would have slept, None: forever.
+    `failure`: code, reason and fault of the setup of each process. `cpu_s`: of each process that ends."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory, self._ended, self._events = directory, list[tuple[int, int]](), list[Event]()
-        self.told: list[Any] = []
+        self.actions: list[Any] = []
         self.steps: list[str] = []
         self.slept: list[float | None] = []
         self.failure, self.cpu_s = (0, "", BY_CODE), 0.0
         self.session, self.now, self._awaited = PlayedSession(), 100.0, 0
         for name, done in {
-            "signal": lambda _, number: self.told.append(number),
-            "kill": lambda _: self.told.append("kill"),
-            "renice": lambda _, nice: self.told.append(("nice", nice)),
-            "measure": lambda _: self.told.append("measure"),
-            "sweep": lambda _, excluded: self.told.append("sweep"),
+            "signal": lambda _, number: self.actions.append(number),
+            "kill": lambda _: self.actions.append("kill"),
+            "renice": lambda _, nice: self.actions.append(("nice", nice)),
+            "measure": lambda _: self.actions.append("measure"),
+            "sweep": lambda _, excluded: self.actions.append("sweep"),
             "end_all": lambda _: None,
         }.items():
             monkeypatch.setattr(Processes, name, done)

@@ -19,7 +19,7 @@ FAILED = 1 << 8
 def test_each_act_is_done(played_run: PlayedRun) -> None:
     commands = [played_run.command(each) for each in ("usr2", "nice=7", "dance", "kill")]
     played_run.run(*commands, played_run.end(9))
-    assert played_run.told == [signal.SIGUSR2, ("nice", 7), "kill", "sweep"]
+    assert played_run.actions == [signal.SIGUSR2, ("nice", 7), "kill", "sweep"]
     assert "the job was killed on request" in played_run.trace
     assert "command 'dance' left alone" in played_run.trace
 
@@ -65,7 +65,7 @@ def test_limits_are_held_against_what_was_measured(
     record = played_run.run(
         played_run.passing(5), played_run.end(9), limits=limits, memory_by_cgroup=by_cgroup, pdc_interval_s=5
     )
-    assert ("kill" in played_run.told) == bool(exceeded)
+    assert ("kill" in played_run.actions) == bool(exceeded)
     assert (f"limit {exceeded} of" in record["reason"]) == bool(exceeded)
 
 
@@ -85,7 +85,7 @@ def test_the_run_sleeps_until_its_first_deadline(played_run: PlayedRun) -> None:
 def test_a_step_that_takes_too_long_is_killed_with_a_reason(played_run: PlayedRun) -> None:
     passing = [played_run.passing(seconds) for seconds in (4, 1)]
     record = played_run.run(played_run.end(), *passing, played_run.end(9), epilog=METHOD, method_timeout_s=5)
-    assert played_run.told == ["sweep", "kill"]
+    assert played_run.actions == ["sweep", "kill"]
     assert record["reason"].endswith("epilog took longer than 5 s")
     assert "epilog took longer than 5 s" in played_run.trace
     assert played_run.slept[1:] == [5.0, 1.0, None], "it is given up once, and not before its time"
@@ -94,30 +94,30 @@ def test_a_step_that_takes_too_long_is_killed_with_a_reason(played_run: PlayedRu
 def test_a_client_that_does_not_take_the_end_is_given_up(played_run: PlayedRun) -> None:
     played_run.session.lingers = True
     played_run.run(played_run.end(), played_run.passing(5), session="pipes", method_timeout_s=5)
-    assert played_run.session.told[1:] == ["killed"]
+    assert played_run.session.calls[1:] == ["killed"]
     assert "does not take the end" in played_run.trace
 
 
 @pytest.mark.parametrize(("number", "signals"), [(None, [signal.SIGUSR1]), (signal.SIGCHLD, [])])
 def test_commands_are_read_when_their_signal_comes(played_run: PlayedRun, number: int | None, signals: list[int]) -> None:
     played_run.run(played_run.command("usr1", **({} if number is None else {"number": number})))
-    assert played_run.told == [*signals, "sweep"]
+    assert played_run.actions == [*signals, "sweep"]
 
 
 def test_sigterm_kills_the_job(played_run: PlayedRun) -> None:
     played_run.run(lambda: signal.SIGTERM, played_run.end(9))
-    assert played_run.told == ["kill", "sweep"]
+    assert played_run.actions == ["kill", "sweep"]
 
 
 def test_commands_come_once_and_in_order(played_run: PlayedRun) -> None:
     played_run.run(played_run.command("usr1", "kill"), played_run.command(), played_run.end(9))
-    assert played_run.told == [signal.SIGUSR1, "kill", "sweep"]
+    assert played_run.actions == [signal.SIGUSR1, "kill", "sweep"]
     assert "command usr1" in played_run.trace
 
 
 def test_a_job_that_is_over_is_left_alone(played_run: PlayedRun) -> None:
     played_run.run(played_run.end(), played_run.command("usr1"), epilog=METHOD)
-    assert played_run.told == ["sweep"]
+    assert played_run.actions == ["sweep"]
     assert "command usr1 left alone: the job has ended already" in played_run.trace
 
 
@@ -126,7 +126,7 @@ def test_a_job_that_is_over_is_left_alone(played_run: PlayedRun) -> None:
 def test_the_client_gets_the_outcome_of_the_job(played_run: PlayedRun, slave: int, is_deleted: bool, killed: bool) -> None:
     deletion = [played_run.command("terminate")] if is_deleted else []
     played_run.run(*deletion, played_run.end(3 << 8), session="pipes", slave=slave)
-    assert played_run.session.told == [(3, 0, "", not is_deleted), *(["killed"] if killed else [])]
+    assert played_run.session.calls == [(3, 0, "", not is_deleted), *(["killed"] if killed else [])]
 
 
 @pytest.mark.statement("IA-9")
@@ -134,7 +134,7 @@ def test_a_session_whose_job_was_skipped_is_closed_and_takes_no_more_commands(pl
     played_run.session.lingers = True
     events = played_run.end(FAILED), played_run.command("usr1"), played_run.end(0, SESSION_PID)
     played_run.run(*events, session="pipes", prolog=METHOD)
-    assert played_run.told == []
+    assert played_run.actions == []
     assert "command usr1 left alone" in played_run.trace
 
 
@@ -144,14 +144,14 @@ def test_a_client_that_leaves_ends_the_job(played_run: PlayedRun) -> None:
     record = played_run.run(played_run.end(status << 8, SESSION_PID), played_run.end(9), session="pipes")
     assert end_reason in played_run.trace
     assert record["reason"].endswith(end_reason)
-    assert played_run.told == ["kill", "sweep"]
-    assert played_run.session.told[0] == "ended"
+    assert played_run.actions == ["kill", "sweep"]
+    assert played_run.session.calls[0] == "ended"
 
 
 def test_a_client_that_leaves_behind_its_job_ends_nothing(played_run: PlayedRun) -> None:
     played_run.session.lingers = True
     record = played_run.run(played_run.end(), played_run.end(FAILED, SESSION_PID), session="pipes")
-    assert (record["reason"], played_run.told, played_run.session.told[1:]) == ("", ["sweep"], ["ended"])
+    assert (record["reason"], played_run.actions, played_run.session.calls[1:]) == ("", ["sweep"], ["ended"])
     assert session.END_REASONS[1] not in played_run.trace
 
 
@@ -159,7 +159,7 @@ def test_a_client_that_leaves_behind_its_job_ends_nothing(played_run: PlayedRun)
 @pytest.mark.parametrize(("status", "swept"), [(0, ["sweep"]), (FAILED, [])])
 def test_remaining_processes_are_ended_if_there_was_a_job(played_run: PlayedRun, status: int, swept: list[str]) -> None:
     played_run.run(played_run.end(status), prolog=METHOD)
-    assert played_run.told == swept
+    assert played_run.actions == swept
 
 
 @pytest.mark.parametrize(("before", "started"), [([], ["suspend_method"]), (["suspend"], [])])

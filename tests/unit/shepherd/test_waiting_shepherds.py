@@ -21,9 +21,9 @@ class Played(WaitingShepherds):
     """Those of a launcher whose turns a test takes. All connections come from this process; `pid` is who the next one is of."""
 
     def __init__(self, spool: Path) -> None:
-        self.told: list[int] = []
+        self.notified: list[int] = []
         self.epoll = select.epoll()
-        super().__init__(spool, self.epoll, self.told.append)
+        super().__init__(spool, self.epoll, self.notified.append)
         self._socket = str(spool / next_task.SOCKET)
         self.open()
 
@@ -64,7 +64,7 @@ def hears(line: socket.socket) -> bytes | None:
 def test_a_shepherd_that_waits_gets_the_next_task_of_its_owner_alone(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     played.expect(11, "alice")
     with closing(played.waits(11, monkeypatch)) as line:
-        assert played.told == [11]
+        assert played.notified == [11]
         assert played.hand_over("/spool/active_jobs/2.1", "bob") == 0
         assert hears(line) is None
         assert played.hand_over("/spool/active_jobs/3.1", "alice") == 11
@@ -72,7 +72,7 @@ def test_a_shepherd_that_waits_gets_the_next_task_of_its_owner_alone(played: Pla
         assert played.hand_over("/spool/active_jobs/4.1", "alice") == 0, "it has one"
         line.send(OVER)
         played.turn()
-        assert played.told == [11, 11]
+        assert played.notified == [11, 11]
         assert played.hand_over("/spool/active_jobs/4.1", "alice") == 11
 
 
@@ -89,7 +89,7 @@ def test_the_shepherd_that_came_last_gets_the_next_task(played: Played, monkeypa
 def test_a_process_that_is_no_child_or_may_not_wait_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(played.waits(11, monkeypatch)) as line:
         assert hears(line) == b""
-    assert (played.told, played.hand_over("/1", "alice")) == ([], 0)
+    assert (played.notified, played.hand_over("/1", "alice")) == ([], 0)
 
 
 def test_a_process_that_sends_another_message_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
