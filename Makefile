@@ -8,7 +8,7 @@
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            list the statements of docs/statements.md that no test cites
-#   make prose N=30            docstring sentences with a pronoun in place of a noun: share by room, and the N worst
+#   make prose N=30            docstring sentences with a pronoun in place of a noun: share by folder, and the N worst
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and list those that no test notices;
 #                              only in files like ONLY='daemons/qmaster/decide/*'
 #   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions

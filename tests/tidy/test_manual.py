@@ -1,4 +1,4 @@
-"""The manual describes what there is: every attribute with its predefined value, every field, state, code and program."""
+"""The manual describes the whole product: every attribute with its default, every field, state, code and program."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _names(cell: str) -> list[str]:
 
 
 def _described(page: str, name: str = "attribute") -> dict[str, str]:
-    """Predefined value by name of what a page lists, "" for none."""
+    """The default of each name that a page lists, "" for none."""
     rows = table_of(f"docs/formats/{page}.md", name, "default", "meaning")
     return {each: default.strip("`") for names, default, _ in rows for each in _names(names)}
 

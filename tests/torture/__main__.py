@@ -1,4 +1,4 @@
-"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and say whether all that was promised held."""
+"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and check all promises."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is left on the hosts of a cell in which nothing runs any more: there should be nothing.
+"""Leftovers on the hosts of a cell in which nothing runs any more: there should be none.
 
-Owns where one has to look. Called by `play` when all is quiet.
+Defines the places to search. Called by `play` when all is quiet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IDLE_S = 60.0
 
 
 def left_over(cell: TestbedCell) -> Iterator[str]:
-    """Processes, directories, cgroups and bookings that nobody needs any more, and tracebacks in logs; one line each."""
+    """Processes, directories, cgroups and bookings without a task, and tracebacks in logs; one line each."""
     for host in EXEC_HOSTS:
         yield from _processes(host)
         for pattern in (f"{_SPOOL}/*/active_jobs/*", "/tmp/*.*.*", f"{_SPOOL}/*/job_scripts/*"):

@@ -42,7 +42,7 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
     assert received == pieces
 
 
-def test_a_full_window_leaves_no_room_until_it_is_acknowledged() -> None:
+def test_a_full_window_leaves_no_space_until_it_is_acknowledged() -> None:
     outbox = Outbox(10)
     outbox.put(session.OUTPUT, b"0123456789")
     assert not outbox.has_capacity and not outbox.is_acknowledged

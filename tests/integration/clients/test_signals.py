@@ -1,4 +1,4 @@
-"""Signals to commands that wait for a job: the exit code, and what becomes of the job."""
+"""Signals to commands that wait for a job: the exit code, and the fate of the job."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ ENDS: dict[str, dict[signal.Signals, tuple[int, bool] | None]] = {
 }
 
 
-def waiting_command(run_dir: Path, words: tuple[str, ...]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """A command as a shell starts it in the foreground, and where it asks for what it wants."""
+def waiting_command(run_dir: Path, arguments: tuple[str, ...]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """A command as a shell starts it in the foreground, and the socket at which it sends its requests."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(run_dir / "gdi.sock"))
     listener.listen(4)
     listener.settimeout(PATIENCE_S)
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{words[0]} import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{arguments[0]} import main\nsys.exit(main())"
 
     def as_usual() -> None:
         for number in (INT, TERM, HUP, QUIT):
             signal.signal(number, signal.SIG_DFL)
 
-    call = [sys.executable, "-IS", "-c", start, *words[1:]]
+    call = [sys.executable, "-IS", "-c", start, *arguments[1:]]
     process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, preexec_fn=as_usual)  # noqa: PLW1509
     return listener, process
 

@@ -43,7 +43,7 @@ def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: 
 
 
 def child_in(held: containment.Containment) -> int:
-    """A child process inside that forks another one and burns time."""
+    """A child process inside that forks a further process and uses processor time."""
     pid = os.fork()
     if pid == 0:
         try:

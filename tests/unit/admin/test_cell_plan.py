@@ -21,7 +21,7 @@ def options(**changes):
 
 
 @pytest.mark.statement("GC-5")
-def test_bootstrap_says_what_the_daemons_read():
+def test_bootstrap_has_the_parameters_of_the_daemons():
     plan = plan_cell(options(cell="c1", spool_dir=Path("/srv/spool"), run_dir=Path("/run/c1"), qmaster_port=7000))
     assert plan.bootstrap == {
         "admin_user": plan.admin_user,

@@ -1,4 +1,4 @@
-"""The certificates of a cell work with strict checking, and their dates are the ones asked for."""
+"""The certificates of a cell work with strict checking, and have the requested dates."""
 
 from __future__ import annotations
 

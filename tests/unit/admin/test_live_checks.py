@@ -21,7 +21,7 @@ from gridengine.protocols.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
 
 @pytest.fixture
 def cell(tmp_path: Path) -> InstalledCell:
-    """A cell whose master host is another one, and whose host h1 is here."""
+    """A cell whose master host is another machine, and whose host h1 is here."""
     (tmp_path / "execd/h1").mkdir(parents=True)
     (tmp_path / "execd/h1/execd.pid").write_text("")
     (tmp_path / "qmaster").mkdir()
@@ -32,7 +32,7 @@ def cell(tmp_path: Path) -> InstalledCell:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the qmaster answers: data by the name of the request; what is not there is away."""
+    """The answers of the qmaster: data by the name of the request; a missing entry is an unreachable qmaster."""
     known: dict[str, Any] = {}
 
     def call(name: str, body: object, **_seconds: float) -> Answer:
@@ -162,8 +162,8 @@ def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: 
     assert list(live_checks.check_sensors(cell)) == []
     noted = cell.execd_spool_dir / "h1" / SENSOR_FAULTS_FILE
     noted.write_text("load sensor /a ended with status 3\nload sensor /b has not answered for 60 s\n")
-    said = ["h1: load sensor /a ended with status 3", "h1: load sensor /b has not answered for 60 s"]
-    assert wrong(live_checks.check_sensors(cell)) == said
+    faults = ["h1: load sensor /a ended with status 3", "h1: load sensor /b has not answered for 60 s"]
+    assert wrong(live_checks.check_sensors(cell)) == faults
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
     assert list(live_checks.check_sensors(cell)) == []
 

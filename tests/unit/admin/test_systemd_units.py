@@ -1,4 +1,4 @@
-"""Units of systemd: made of the templates for one cell, and never those of another."""
+"""Units of systemd, made from the templates for one cell, never for another cell."""
 
 from __future__ import annotations
 

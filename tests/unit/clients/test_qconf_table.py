@@ -1,4 +1,4 @@
-"""The table of what carries out the verbs of qconf: each row has a function, and each verb of an option a row."""
+"""The table of functions for the verbs of qconf: each row has a function, and each verb of an option a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of utilbin: what they print of hosts and services, and how they refuse. Formats: O."""
+"""The programs of utilbin: their output about hosts and services, and their refusals. Formats: O."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def failed() -> int:
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    words = line.split()
-    monkeypatch.setattr("sys.argv", words)
-    status = importlib.import_module(f"clients.utilbin.{words[0]}").main()
+    arguments = line.split()
+    monkeypatch.setattr("sys.argv", arguments)
+    status = importlib.import_module(f"clients.utilbin.{arguments[0]}").main()
     return status, *capsys.readouterr()
 
 
@@ -85,7 +85,7 @@ def test_the_output_of_each_program(
 
 @pytest.mark.statement("UT-1")
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("gethostname -x", "Version: 8.1.9\nusage:\n gethostname [-help|-name|-aname|-all]\n"),
         ("gethostname -name x", "Version: 8.1.9\nusage:\n gethostname [-help|-name|-aname|-all]\n"),
@@ -108,10 +108,10 @@ def test_the_output_of_each_program(
     ],
 )
 def test_wrong_calls_and_unknown_names(
-    line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, printed, errors = run(line, monkeypatch, capsys)
-    assert (status, printed) == (1, "") and errors.startswith(said)
+    assert (status, printed) == (1, "") and errors.startswith(message)
 
 
 @pytest.mark.statement("UT-1", "GC-5")
@@ -137,5 +137,5 @@ def test_loadcheck_prints_load_values_or_one_of_them(
     _, one, _ = run("loadcheck -int -loadval mem_total", monkeypatch, capsys)
     assert one.startswith("mem_total       ") and one.split()[1].isdigit()
     assert run("loadcheck -loadval nosuch", monkeypatch, capsys) == (0, "", "")
-    status, said, _ = run("loadcheck -cb", monkeypatch, capsys)
-    assert status == 1 and "Topology:\t\t\tS" in said
+    status, message, _ = run("loadcheck -cb", monkeypatch, capsys)
+    assert status == 1 and "Topology:\t\t\tS" in message

@@ -86,7 +86,7 @@ def test_directories_that_were_kept_go_and_no_other_does(tmp_path: Path) -> None
 def test_a_task_that_has_ended_is_known_by_its_end_where_its_own_file_was_lost(
     tmp_path: Path, own: str | None, record: str
 ) -> None:
-    """A host that lost its power soon after the task's start: the file is empty, or what an earlier task had there."""
+    """A host that lost its power soon after the task's start: the file is empty, or has the content of an earlier task."""
     site = HostSite("g1", "/opt/ge", "default", tmp_path)
     prepare_spool(site.spool)
     key = TaskKey(7, 1, 2)
@@ -103,7 +103,7 @@ def test_a_task_that_has_ended_is_known_by_its_end_where_its_own_file_was_lost(
 
 @pytest.mark.statement("EX-9", "EX-18")
 def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None:
-    """What is the execd's own in their `config`, and whose they are, as they were before an upgrade."""
+    """The execd's own data in their `config`, and their owners, as before an upgrade."""
     site = HostSite("g1", "/opt/ge", "default", tmp_path)
     shutil.copytree(KEPT, site.active_jobs)
     found = read_tasks(site)

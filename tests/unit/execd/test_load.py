@@ -1,4 +1,4 @@
-"""Load values: names, number formats as 8.1.9 prints them, topology, what is reported when."""
+"""Load values: names, number formats of 8.1.9, topology, the values in each report."""
 
 from __future__ import annotations
 

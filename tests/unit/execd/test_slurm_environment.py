@@ -1,4 +1,4 @@
-"""Jobs that came by sbatch: their variables, the numbers of their tasks, and what runs their script."""
+"""Jobs that came by sbatch: their variables, the numbers of their tasks, and the interpreter of their script."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_variables_from_the_environment_and_from_the_line() -> None:
 
 
 @pytest.mark.statement("SO-39")
-def test_the_whole_environment_does_not_replace_what_was_said() -> None:
+def test_the_whole_environment_does_not_replace_given_variables() -> None:
     request = fold("-v A=1 -V", environment={"A": "outer", "B": "b"}).request
     assert request["environment"] == {"A": "1", "B": "b"}
 

@@ -90,7 +90,7 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("ray_port            6446\n", "", "does not set ray_port"),
         ("6446", "66000", 'ray_port "66000" is not a port'),
@@ -98,10 +98,10 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
         ("run_dir             /run/ge", "run_dir", "line 5: run_dir has no value"),
     ],
 )
-def test_a_wrong_bootstrap_file_says_where(root: Path, old: str, new: str, said: str) -> None:
+def test_a_wrong_bootstrap_file_is_refused_with_the_place(root: Path, old: str, new: str, message: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(BOOTSTRAP.replace(old, new))
-    with pytest.raises(CellError, match=said) as caught:
+    with pytest.raises(CellError, match=message) as caught:
         read(root)
     assert str(path) in str(caught.value)
 

@@ -24,7 +24,7 @@ from daemons.runtime.watchdog import interval_s
         ({"WATCHDOG_USEC": "-5"}, 0.0),
     ],
 )
-def test_four_beats_in_the_time_that_systemd_waits(environment: dict[str, str], seconds: float) -> None:
+def test_four_heartbeats_in_the_time_that_systemd_waits(environment: dict[str, str], seconds: float) -> None:
     assert interval_s(environment) == seconds
 
 
@@ -33,8 +33,8 @@ def test_a_manager_that_reads_nothing_does_not_stop_a_daemon(tmp_path: Path, mon
     queued = int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text())
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        beats = threading.Thread(target=lambda: [notify("WATCHDOG=1") for _ in range(queued + 5)], daemon=True)
-        beats.start()
-        beats.join(60)
-        assert not beats.is_alive()
+        heartbeats = threading.Thread(target=lambda: [notify("WATCHDOG=1") for _ in range(queued + 5)], daemon=True)
+        heartbeats.start()
+        heartbeats.join(60)
+        assert not heartbeats.is_alive()
         assert manager.recv(100) == b"WATCHDOG=1"

@@ -85,17 +85,17 @@ ENDED = {"exit_status": 3, "signal": 0, "start_time": 1.0, "end_time": 2.0, "usa
 @pytest.mark.statement("EX-4", "EX-10")
 @pytest.mark.parametrize("at", [BOOTED - 1, BOOTED + 1])
 @pytest.mark.parametrize(
-    ("failed", "reason", "expected", "said"),
+    ("failed", "reason", "expected", "text"),
     [(0, "", 100, "the shepherd died after the job"), (25, "it asked", 25, "it asked")],
 )
 def test_the_end_of_a_job_outlives_its_shepherd_and_its_host(
-    task: Path, at: float, failed: int, reason: str, expected: int, said: str
+    task: Path, at: float, failed: int, reason: str, expected: int, text: str
 ) -> None:
     write(task / "pid", at)
     write(task / "job_pid", at)
     task_files.write_job_end(task, {**ENDED, "failed": failed, "reason": reason}, final=False)
     record = finalised(task)
-    assert said in str(record["reason"])
+    assert text in str(record["reason"])
     assert ENDED.items() <= record.items()
     assert record["failed"] == expected
 

@@ -75,7 +75,7 @@ def test_a_job_runs_with_the_limits_of_its_cgroup_or_not_at_all(tmp_path: Path, 
 @pytest.mark.statement("SO-6")
 def test_binding_to_processors_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bound: list[tuple[int, list[int]]] = []
-    monkeypatch.setattr(os, "sched_setaffinity", lambda *wish: bound.append(wish))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *cores: bound.append(cores))
     preparation.bind([1, 3], Trace(tmp_path))
     assert bound == [(0, [1, 3])]
     monkeypatch.setattr(os, "sched_setaffinity", full)

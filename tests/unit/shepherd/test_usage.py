@@ -69,8 +69,8 @@ def ended(**rusage: float) -> struct_rusage:
 
 def stat(utime: int = 0, cutime: int = 0, vsize: int = 0, pages: int = 0) -> list[bytes]:
     """/proc/PID/stat from the state on: stime is 3 ticks, cstime 4."""
-    told = {11: utime, 12: 3, 13: cutime, 14: 4, 20: vsize, 21: pages}
-    return [str(told.get(index, 10**6)).encode() for index in range(40)]
+    fields = {11: utime, 12: 3, 13: cutime, 14: 4, 20: vsize, 21: pages}
+    return [str(fields.get(index, 10**6)).encode() for index in range(40)]
 
 
 @pytest.mark.statement("EX-8", "AC-2")
