@@ -11,8 +11,8 @@ import pytest
 from tests.tidy.sources import ROOT, Source, table_of
 
 NOT_USED = frozenset(token for row in table_of("docs/glossary.md", "not", "but") for token in row[0].split(", "))
-#: a term of another program's or the system's own: a shell splits words, "nobody" is a user of the system
-TERMS = re.compile(r"split_words|nobody", re.IGNORECASE)
+#: terms of other programs, of the system and of this file: a shell splits words, "nobody" is a user of the system
+TERMS = re.compile(r"split_words|test_words|nobody", re.IGNORECASE)
 #: the name of a test is a sentence, where a relative pronoun follows its noun
 RELATIVE = frozenset(("who", "whose"))
 #: words of the glossary's table that are no ordinary English for these concepts: pages do without them, too
@@ -41,7 +41,7 @@ def tokens_not_used(name: str) -> set[str]:
     return found - RELATIVE if name.startswith("test_") else found
 
 
-def private_words(page: str) -> set[str]:
+def private_terms(page: str) -> set[str]:
     """The private words in the prose of a page, without its code."""
     return {token.lower() for token in re.findall(r"[A-Za-z]+", _CODE.sub("", page))} & PRIVATE
 
@@ -71,8 +71,8 @@ def test_a_token_is_found_in_any_spelling_of_a_name(name: str, tokens: set[str])
 
 def test_decisions_have_the_terms_of_the_field() -> None:
     pages = sorted((ROOT / "docs" / "adr").glob("*.md"))
-    assert {page.name: found for page in pages if (found := private_words(page.read_text()))} == {}
+    assert {page.name: found for page in pages if (found := private_terms(page.read_text()))} == {}
 
 
-def test_a_private_word_is_found_in_prose_but_not_in_code() -> None:
-    assert private_words("Nobody is told of `strays`.\n```\nwish\n```\n") == {"nobody", "told"}
+def test_a_private_term_is_found_in_prose_but_not_in_code() -> None:
+    assert private_terms("Nobody is told of `strays`.\n```\nwish\n```\n") == {"nobody", "told"}
