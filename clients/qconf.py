@@ -81,7 +81,3 @@ def _carry_out(verb: str, kind: str, values: list[str]) -> int:
         attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)
     return HANDLERS[verb]()(kind, values)
-
-
-def main() -> int:
-    return program.run("qconf", qconf)

@@ -112,7 +112,3 @@ def _print(state: "dict[str, Any]", attempts: int, endpoint: str, port: int, ful
         ("Monitor", state["monitor"] or "disabled"),
     )
     program.show([f"{now}:\n", *(f"{f'{label}:':<26}{value}\n" for label, value in rows), "\n\n"])
-
-
-def main() -> int:
-    return program.run("qping", qping)

@@ -5,7 +5,6 @@ The window belongs to the job: this command ends when the job has been dispatche
 
 import os
 
-from clients import program
 from clients.interactive import report_submission, submit_interactive, wait_for_start
 from clients.program import CommandError
 from clients.submission import ReadSubmission, read_submission
@@ -42,7 +41,3 @@ def _check_display(job: ReadSubmission) -> None:
         raise CommandError("error: no DISPLAY variable found with interactive job", 1)
     if display.startswith(("unix:", ":")):
         raise CommandError(f'error: the display "{display}" is a local one: -display needs the name of a host, as in host:0', 1)
-
-
-def main() -> int:
-    return program.run("qsh", qsh)

@@ -160,7 +160,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
-
-
-def main() -> int:
-    return program.run("qsub", qsub)

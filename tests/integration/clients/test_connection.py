@@ -15,6 +15,7 @@ import pytest
 from clients import gdi
 from gridengine import json_text
 from tests.integration.cells import PATIENCE_S, eventually, without_waits
+from tools.launchers import start_of
 
 ROOT = Path(__file__).parents[3]
 OK = b'{"status":0,"answers":[["info","done"]],"data":{"x":[1]}}'
@@ -31,7 +32,7 @@ def chunked(*pieces: bytes) -> bytes:
 
 def command(name: str, *arguments: str, **keywords):  # type: ignore[no-untyped-def]
     """A command as its launcher starts it, and its output without the line about waiting."""
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{name} import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of(f'clients.{name}')}"
     done = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, **keywords)
     done.stderr = without_waits(done.stderr)
     return done
@@ -304,7 +305,7 @@ def test_a_refused_list_of_jobs_is_one_clear_line(serve, answer: bytes, reason: 
 def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
     rows = pending_rows(*range(1, 20_000))
     serve(lambda request, body: chunked(NO_JOB_RUNS, rows))
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qstat import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of('clients.qstat')}"
     process = subprocess.Popen([sys.executable, "-IS", "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
@@ -338,7 +339,7 @@ def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # typ
 @pytest.mark.parametrize(("number", "repeats"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
 def test_a_qrsh_may_be_ended_before_its_job_has_a_number(run_dir: Path, number: signal.Signals, repeats: bool) -> None:
     """At once by a second signal, or some seconds after the first: the number would have let it delete the job."""
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qrsh import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of('clients.qrsh')}"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(run_dir / "gdi.sock"))
         listener.listen(1)

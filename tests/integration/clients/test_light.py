@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
+from tools.launchers import start_of
 
 ROOT = Path(__file__).parents[3]
 HEAVY = (
@@ -68,7 +69,7 @@ def test_a_whole_command_imports_and_opens_few_files(serve, line: str) -> None: 
     answer = ANSWERS[line]
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()
-    start = f"{_COUNT}\nsys.path.append({str(ROOT)!r})\n{_COUNTED}from clients.{name} import main\nmain()"
+    start = f"{_COUNT}\nsys.path.append({str(ROOT)!r})\n{_COUNTED}{start_of(f'clients.{name}')}"
     for _ in range(2):  # the first may find modules that are not compiled yet
         outcome = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, check=True)
     imports, files, listed = map(int, outcome.stderr.split())
@@ -87,7 +88,7 @@ def test_a_whole_command_makes_few_system_calls(serve, tmp_path: Path, line: str
     answer = ANSWERS[line]
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()
-    start = f"import sys\nsys.path.append({str(ROOT)!r})\n{_COUNTED}from clients.{name} import main\nmain()"
+    start = f"import sys\nsys.path.append({str(ROOT)!r})\n{_COUNTED}{start_of(f'clients.{name}')}"
     counts = [_system_calls(tmp_path / "calls", "-c", start, *arguments) for _ in range(2)]  # the first may compile
     nothing = _system_calls(tmp_path / "calls", "-c", "import os\nos._exit(0)")
     assert counts[-1] - nothing <= MOST_CALLS, (counts, nothing)

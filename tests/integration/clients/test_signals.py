@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.cells import PATIENCE_S
 from tests.integration.clients.test_connection import ROOT, accepted, plain
+from tools.launchers import start_of
 
 INT, TERM, HUP, QUIT = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 WAITING = {
@@ -37,7 +38,7 @@ def waiting_command(run_dir: Path, arguments: tuple[str, ...]) -> tuple[socket.s
     listener.bind(str(run_dir / "gdi.sock"))
     listener.listen(4)
     listener.settimeout(PATIENCE_S)
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{arguments[0]} import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of(f'clients.{arguments[0]}')}"
 
     def as_usual() -> None:
         for number in (INT, TERM, HUP, QUIT):
