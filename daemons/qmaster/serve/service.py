@@ -25,7 +25,7 @@ from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.requests.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
-from daemons.qmaster.serve.requests.refused_requests import RefusedRequests
+from daemons.qmaster.serve.requests.refused_requests import note_refusal
 from daemons.qmaster.serve.scheduling import SchedulerDriver
 from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
@@ -38,6 +38,7 @@ from daemons.qmaster.serve.streams.task_end_streams import TaskEndStreams
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
+from daemons.runtime.log_throttle import LogThrottle
 from daemons.runtime.messages import about
 from gridengine.errors import plain_fault
 from gridengine.protocols.delivery import Batch, Inventory, Load, decode, encode
@@ -77,7 +78,7 @@ class Service:
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
         streams = LongLivedStreams(self.event_clients, self._job_waiters, self._task_ends, self._mirrors)
-        self._refused_requests = RefusedRequests()
+        self._refusals = LogThrottle(lambda: master.world().steady)
         self.requests = Requests(master, callbacks, self.durable, self.driver, streams, self._spool_space)
         self._liveness = self.requests.liveness
         self._liveness.writing = lambda: len(self._durable)
@@ -216,7 +217,7 @@ class Service:
         """Answer one request (`endpoints`)."""
         with self._liveness.request():
             answer = await self.requests.answer(name, body, caller, key)
-        self._refused_requests.note(name, answer, caller, self.master.world().now)
+        note_refusal(self._refusals, name, answer, caller)
         return answer
 
     # --- hosts -----------------------------------------------------------------------------------------------

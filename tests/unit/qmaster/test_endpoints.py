@@ -92,7 +92,7 @@ def test_why_a_submission_was_refused_is_in_the_log_once_a_minute_for_each_user(
     cell.now += 61
     refused("alice", b"[")
     [line] = logged()
-    assert line.endswith(" (1 more since the last line)")
+    assert line.endswith(" (and 1 times more before)")
 
 
 @pytest.mark.parametrize(
