@@ -13,9 +13,8 @@ import pytest
 
 from daemons.qmaster.decide.jobs.job_request import request_of
 from daemons.web.pages.altering import JOBS, RESERVATIONS, changes_of
-from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.reservation_values import reservation_values
+from daemons.web.pages.option_values import program_of, reservation_values, values_of
 from daemons.web.pages.reservations import FIELDS
 from daemons.web.pages.submitting import read_form
 from gridengine.options.reservation import RESERVATION_OPTIONS
