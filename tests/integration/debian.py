@@ -41,6 +41,8 @@ PACKAGES = {
     "zsh": ("zsh",),
 }
 
+LOCK = Path("/run/lock/gridengine-test-packages")
+
 _APT = ("apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", "--no-remove")
 
 
@@ -82,7 +84,7 @@ def _apt_lock(what: str) -> Iterator[None]:
     """Tests of another session wait meanwhile: apt-get waits for other packages, but not for other lists of them."""
     if not can_install():
         _refuse(what, "here is no root with apt-get")
-    with Path("/run/lock/gridengine-test-packages").open("w") as lock:
+    with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -53,12 +53,15 @@ def test_tests_of_other_users_are_skipped_in_a_closed_checkout(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("ci", "apt"), [(False, False), (False, True), (True, False), (True, True)])
-def test_a_program_that_cannot_be_installed_skips_the_test(monkeypatch: pytest.MonkeyPatch, ci: bool, apt: bool) -> None:
+def test_a_program_that_cannot_be_installed_skips_the_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: bool, apt: bool
+) -> None:
     """But where a server judges on a machine with apt-get: no test may be left out there without notice."""
     monkeypatch.delenv("CI", raising=False)
     if ci:
         monkeypatch.setenv("CI", "true")
     monkeypatch.setattr(debian, "can_install", lambda: apt)
+    monkeypatch.setattr(debian, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(debian, "_apt", lambda *arguments: "E: no network")
     outcome = pytest.fail.Exception if ci and apt else pytest.skip.Exception
     reason = "E: no network" if apt else "here is no root with apt-get"
@@ -66,10 +69,11 @@ def test_a_program_that_cannot_be_installed_skips_the_test(monkeypatch: pytest.M
         debian.need("no-such-program")
 
 
-def test_a_program_that_the_set_does_not_bring_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_the_set_does_not_bring_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Else its test goes on without it, and fails for another reason."""
     monkeypatch.setenv("CI", "true")
     monkeypatch.setattr(debian, "can_install", lambda: True)
+    monkeypatch.setattr(debian, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(debian, "_apt", lambda *arguments: "")
     with pytest.raises(pytest.fail.Exception, match="no package of the set has it"):
         debian.need("no-such-program")
