@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 
 from clients import gdi
 from gridengine import json_text
-from tests.integration.cells import PATIENCE_S, eventually, without_waits
+from tests.integration.cells import PATIENCE_S, without_waits
 from tools.launchers import start_of
 
 ROOT = Path(__file__).parents[3]
@@ -333,23 +332,3 @@ def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # typ
     assert outcome.stderr == "Job 7.2 exited with exit code 3.\n"
     assert outcome.returncode == 3
     assert [name for name, _ in server.requests] == ["submit", "wait", "wait"]
-
-
-@pytest.mark.statement("IA-6")
-@pytest.mark.parametrize(("number", "repeats"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
-def test_a_qrsh_may_be_ended_before_its_job_has_a_number(run_dir: Path, number: signal.Signals, repeats: bool) -> None:
-    """At once by a second signal, or some seconds after the first: the number would have let it delete the job."""
-    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of('clients.qrsh')}"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(run_dir / "gdi.sock"))
-        listener.listen(1)
-        listener.settimeout(PATIENCE_S)
-        process = subprocess.Popen([sys.executable, "-IS", "-c", start, "true"], stdout=-1, stderr=-1)
-        submit, _ = accepted(listener, "submit")
-        with submit:
-            process.send_signal(number)
-            if repeats:
-                eventually("it has ended", lambda: process.send_signal(number) or process.poll() is not None)
-            out, err = process.communicate(timeout=PATIENCE_S)
-            assert (out, without_waits(err)) == (b"", b"it is not known whether the job was submitted\n")
-    assert process.returncode == 128 + number

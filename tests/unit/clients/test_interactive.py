@@ -15,7 +15,7 @@ from tests.unit.clients.shell import Shell
 @pytest.fixture(autouse=True)
 def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signals of the test's own process stay as they are."""
-    monkeypatch.setattr(Terminal, "watch_signals", lambda self, deferred=False: None)
+    monkeypatch.setattr(Terminal, "watch_signals", lambda self: None)
     monkeypatch.setenv("TERM", "vt100")
     monkeypatch.delenv("DISPLAY", raising=False)
 
