@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from daemons.dbwriter import query_process
-from daemons.dbwriter.database import Database, open_database
+from daemons.dbwriter.database import Database
+from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, Query, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer

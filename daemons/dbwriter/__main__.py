@@ -19,7 +19,8 @@ from typing import Annotated
 import typer
 
 import daemons.runtime.http_library  # noqa: F401  before what loads aiohttp
-from daemons.dbwriter.database import DatabaseError, SchemaError, open_database
+from daemons.dbwriter.database import DatabaseError, SchemaError
+from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings
 from daemons.dbwriter.writer import Writer

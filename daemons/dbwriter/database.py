@@ -1,6 +1,6 @@
 """The interface to the database: the same SQL on DuckDB and PostgreSQL, with parameters `$1`, `$2` in both.
 
-Owns the interface, and the choice of the implementation. Callers own the content. Called by all of the directory.
+Owns the interface; `opening` chooses the implementation by the address. Callers own the content. Called by all of the directory.
 Source: DB-12, DB-14; adr/0130.
 """
 
@@ -104,24 +104,6 @@ class Database(Protocol):
         """Read `columns` again, after a change of the schema."""
 
     def close(self) -> None: ...
-
-
-def open_database(address: str, reader: str = "") -> Database:
-    """The database of an address: `duckdb:PATH`, or `postgresql://…` (as psql takes it). Raises DatabaseError, SchemaError.
-
-    reader: the address that queries use, with fewer rights; "" for the same address.
-    """
-    # each implementation loads its own library, and a site needs only one of them
-    if address.startswith("duckdb:"):
-        from daemons.dbwriter.duckdb_database import DuckdbDatabase
-
-        return DuckdbDatabase(address.removeprefix("duckdb:"))
-    if address.startswith(("postgresql:", "postgres:")):
-        from daemons.dbwriter.postgresql_database import PostgresqlDatabase
-
-        return PostgresqlDatabase(address, reader)
-    # not the whole address: it may hold a password, and other users read these messages
-    raise SchemaError(f'database "{address.partition(":")[0]}:…": it must begin with duckdb: or postgresql:')
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from daemons.dbwriter.database import Database, open_database
+from daemons.dbwriter.database import Database
+from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.reporting_lines import DAY

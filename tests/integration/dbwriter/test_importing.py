@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.database import open_database
+from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.plays import DyingDatabase, Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from daemons.dbwriter.database import open_database
+from daemons.dbwriter.opening import open_database
 from tests import needs
 from tests.integration.cells import COMMAND_S, eventually
 from tests.integration.dbwriter.conftest import PostgresqlServer

@@ -16,7 +16,8 @@ import pytest
 
 from daemons.dbwriter import confinement, query_process
 from daemons.dbwriter.answer_text import AnswerLimits
-from daemons.dbwriter.database import Database, DatabaseError, open_database, transaction
+from daemons.dbwriter.database import Database, DatabaseError, transaction
+from daemons.dbwriter.opening import open_database
 from gridengine.protocols import arco
 
 MIB = 2**20

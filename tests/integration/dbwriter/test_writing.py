@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.database import DatabaseError, SchemaError, open_database
+from daemons.dbwriter.database import DatabaseError, SchemaError
+from daemons.dbwriter.opening import open_database
 from daemons.dbwriter.schema import upgrade, version_of, versions
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.plays import DyingDatabase, Play

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.dbwriter.database import SchemaError, open_database
+from daemons.dbwriter.database import SchemaError
+from daemons.dbwriter.opening import open_database
 
 GOOD = "postgresql://arco:good@127.0.0.1:1/arco"
 
