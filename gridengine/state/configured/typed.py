@@ -38,7 +38,7 @@ _PARSERS: dict[Any, Callable[[str], Any]] = {
 @cache
 def _plan(struct: type[Struct]) -> list[tuple[str, str, Callable[[str], Any]]]:
     """Field, attribute and parser; the attribute of a duration `…_s` has no unit in its name."""
-    plan = []
+    plan: list[tuple[str, str, Callable[[str], Any]]] = []
     for field in fields(struct):
         if field.type is float and field.name.endswith("_s"):
             plan.append((field.name, field.name[:-2], seconds))
