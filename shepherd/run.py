@@ -20,6 +20,7 @@ from shepherd.config import total_limit, with_tmpdir
 from shepherd.control_methods import ControlMethods
 from shepherd.environment_file import EnvironmentFile
 from shepherd.faults import BY_CODE, fault_of
+from shepherd.host_end import HostEnd
 from shepherd.identity import Identity
 from shepherd.method_files import MethodFiles
 from shepherd.methods import MethodError
@@ -42,6 +43,7 @@ class TaskRun:
         plain = bool(config.session)  # interactive jobs are never run again, for any exit status (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
+        self._host_end = HostEnd(self._control)
         self._processes = Processes(trace, self._child_ended)
         self._usage = self._processes.usage
         self._started: process.StartedProcess | None = None
@@ -49,8 +51,7 @@ class TaskRun:
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
         self._methods = ControlMethods(directory, trace)
-        self._start_time = self._end_time = 0.0
-        self._job_since = self._wallclock_s = 0.0  # by the monotonic clock
+        self._start_time = self._end_time = self._job_since = self._wallclock_s = 0.0  # the last two by the monotonic clock
         self._commands_read, self._job_over = 0, False
         self._environment_file = EnvironmentFile(directory, owner, trace)
         self._method_files = MethodFiles(directory, config, trace)
@@ -76,13 +77,7 @@ class TaskRun:
         return self._record()
 
     def _record(self) -> dict[str, object]:
-        return {
-            "failed": self._outcome.failed,
-            "exit_status": self._outcome.exit_status,
-            "signal": self._outcome.signal,
-            "reason": self._outcome.reason,
-            "method": self._outcome.method,
-            "fault": self._outcome.fault,
+        return self._outcome.record() | {
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
             "usage": self._usage.final(self._wallclock_s),
@@ -141,7 +136,7 @@ class TaskRun:
     # --- one process ----------------------------------------------------------------------------------------------
 
     def _run_to_end(self, step: plan.Run) -> None:
-        if self._outcome.unsuccessful.intersection(step.needs):
+        if self._outcome.is_lost or self._outcome.unsuccessful.intersection(step.needs):
             self._trace(f"{step.name} skipped")
             return
         self._read_commands()
@@ -214,6 +209,8 @@ class TaskRun:
             self._job_ended(ended)
         elif self._control.end_reason and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, task_files.stamped(self._control.death_reason(ended.signal)))
+        elif lost := self._host_end.reason(ended):
+            self._outcome.lost(step.name, ended, lost)
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
 
@@ -232,8 +229,11 @@ class TaskRun:
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
         if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell reports of a child
             self._control.killed_by_unknown(self._usage.cpu_s)
-        end_reason = task_files.stamped(self._control.death_reason(ended.signal))
-        self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
+        if lost := self._host_end.reason(ended):
+            self._outcome.lost("job", ended, lost)
+        else:
+            end_reason = task_files.stamped(self._control.death_reason(ended.signal))
+            self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
         if self._start_time:  # before anything that may take long, as the removal of files
             task_files.write_job_end(self._directory, self._record(), final=not plan.goes_on_after_job(self._config))
         self._method_files.job_ended(self._record)
@@ -251,7 +251,7 @@ class TaskRun:
         if received is not None and received.si_signo == COMMAND_SIGNAL:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:
-            self._carry_out_actions(self._control.command("kill", time.monotonic()))
+            self._trace(self._host_end.note(received))
         self._processes.reap()
         if deadline is not None and self._current_status is None:
             if self._usage.due(time.monotonic()):

@@ -29,13 +29,14 @@ from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.saved_configuration import read_configuration, save_configuration
-from daemons.execd.site import PID_FILE, incarnation, read_site
+from daemons.execd.site import PID_FILE, read_site
 from daemons.execd.tasks import NotReadyError, Tasks
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
 from daemons.runtime.ray_session import NAMESPACE
 from gridengine.errors import plain_fault
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.delivery import (
     Acknowledgement,
     Batch,

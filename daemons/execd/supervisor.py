@@ -22,7 +22,7 @@ import aiohttp
 from daemons.execd.keep_running import keep_running
 from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import PID_FILE, incarnation, join_cell, read_cell_id
+from daemons.execd.site import PID_FILE, join_cell, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
@@ -41,6 +41,7 @@ from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 from gridengine.files.durable import atomic_write
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
 from gridengine.values.units import format_duration
 

@@ -104,11 +104,6 @@ def test_commands_are_read_when_their_signal_comes(played_run: PlayedRun, number
     assert played_run.actions == [*signals, "sweep"]
 
 
-def test_sigterm_kills_the_job(played_run: PlayedRun) -> None:
-    played_run.run(lambda: signal.SIGTERM, played_run.end(9))
-    assert played_run.actions == ["kill", "sweep"]
-
-
 def test_commands_come_once_and_in_order(played_run: PlayedRun) -> None:
     played_run.run(played_run.command("usr1", "kill"), played_run.command(), played_run.end(9))
     assert played_run.actions == [signal.SIGUSR1, "kill", "sweep"]

@@ -79,6 +79,25 @@ def test_a_shepherd_from_before_the_boot_was_lost_with_its_host(task: Path, at: 
     assert finalised(task)["failed"] == failed
 
 
+@pytest.mark.statement("EX-10")
+@pytest.mark.parametrize(
+    ("began_in", "at", "failed", "reason"),
+    [
+        ("boot-1", BOOTED + 1, 19, "the host was rebooted while the job ran"),
+        ("boot-2", BOOTED - 1, 100, "the shepherd died before it could report"),
+    ],
+)
+def test_a_boot_is_known_by_its_name_also_where_the_clock_was_set(
+    task: Path, monkeypatch: pytest.MonkeyPatch, began_in: str, at: float, failed: int, reason: str
+) -> None:
+    monkeypatch.setattr(adoption, "incarnation", lambda: "boot-2")
+    write(task / "pid", at)
+    write(task / "job_pid", at)
+    (task / "execd").write_text(json.dumps({"incarnation": began_in}))
+    record = finalised(task)
+    assert record["failed"] == failed and reason in str(record["reason"])
+
+
 ENDED = {"exit_status": 3, "signal": 0, "start_time": 1.0, "end_time": 2.0, "usage": {"cpu": 7.5}, "checkpoint": 0}
 
 
