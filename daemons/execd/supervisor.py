@@ -15,6 +15,7 @@ import pwd
 import random
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -49,6 +50,7 @@ _log = logging.getLogger(__name__)
 
 #: seconds: between two hellos, for the answer, between retries while the qmaster is down: a hundred hosts are back in 10 s
 _HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
+_GOODBYE_S = 2.0
 _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
 #: the longest pause where another host may be the master in a moment
 _HELLO_AGAIN_S = 1.0
@@ -105,11 +107,15 @@ class ExecdSupervisor:
             asyncio.create_task(keep_running("session server", self._sessions.run)),
             asyncio.create_task(keep_running("Ray node", self._node)),
             asyncio.create_task(keep_running("witness", self._witness.run)),
-            asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
+        hellos = asyncio.create_task(self._hello())
         async with feed_watchdog(self._is_serving):
             await stop.wait()
+        hellos.cancel()
+        await asyncio.gather(hellos, return_exceptions=True)
+        if self._node_id and not self._renewal.is_due:
+            await self._say_goodbye()
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -262,6 +268,12 @@ class ExecdSupervisor:
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmasterError(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
+
+    async def _say_goodbye(self) -> None:
+        """Tell the qmaster that this daemon ends in order, before its node does: else the host would be taken for lost."""
+        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "ending": True}
+        with suppress(NoQmasterError, aiohttp.ClientError, TimeoutError):
+            (await self._client.post("/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_GOODBYE_S)).close()
 
     async def _master_or_shadow_here(self) -> bool:
         """Whether a daemon that owns the files of this host, or replicates the master's by itself, runs here."""

@@ -273,13 +273,12 @@ class Service:
         """The nodes of these hosts are dead: do not wait for max_unheard."""
         for host in self.hosts_with_nodes():
             if host in hosts:
-                self.master.lose_host(host)
+                self.master.lose_host(host, orderly=self.requests.host_log.was_stopped(host))
                 self.flush()
 
     def note_node_ending(self, host: str) -> None:
         """The daemon of a host is about to end: dispatch nothing more to it."""
-        self.requests.host_log.note_shutdown(host)
-        self.master.lose_host(host)
+        self.requests.note_host_ending(host)
 
     def _compact(self, *, ends: bool = False) -> None:
         try:

@@ -169,6 +169,8 @@ def test_a_lost_host_is_mailed_to_the_administrators_once(cell: Cell, mails: lis
     cell.master.lose_host("h2")
     assert not mails, "without administrator_mail there is nobody to tell"
     cell.configure("configuration", "global", administrator_mail="ops@x")
+    cell.master.lose_host("h3", orderly=True)
+    assert not letters, "its daemon was stopped"
     for _ in range(2):
         cell.master.lose_host("h1")
         cell.master.flush()

@@ -97,3 +97,18 @@ def test_a_host_sends_hello_for_itself_alone(service: Service) -> None:
     assert answers["h1"].status == 0
     assert answers["h2"].answers == [("error", 'denied: "h2" may not send a hello for host "h1"')]
     assert answers["h2"].data is None
+
+
+@pytest.mark.statement("QI-3")
+def test_a_daemon_that_says_goodbye_is_stopped_and_no_later_daemon_with_it(service: Service, cell: Cell) -> None:
+    caller = Caller("root", 0, "root", 0, "h1", daemon=True)
+
+    def say(pid: int, ending: bool) -> bool:
+        body = msgspec.json.encode({"host": "h1", "pid": pid, "incarnation": "x", "ending": ending})
+        assert asyncio.run(service.answer("execd_hello", body, caller)).status == 0
+        return cell.state.hosts["h1"].up
+
+    assert say(2, ending=False)
+    assert say(1, ending=True), "it comes late, of the daemon before"
+    assert not say(2, ending=True)
+    assert service.requests.host_log.was_stopped("h1")
