@@ -34,7 +34,7 @@ from clients.admin.installation import Installation
 from clients.admin.sge_root import provide
 from gridengine.errors import InvalidValueError, UnavailableError
 from gridengine.files.durable import write_new
-from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
+from gridengine.protocols.joining import LONGEST_ADMISSION_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
 #: the privileged ports that programs choose freely; source: rresvport(3), and NFS clients
@@ -105,7 +105,7 @@ def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict
     known = False
     try:
         with _connect(host, int(port or QMASTER_PORT)) as plain:
-            plain.settimeout(ADMISSION_TIMEOUT_S + _CONNECT_S)
+            plain.settimeout(LONGEST_ADMISSION_S + _CONNECT_S)
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
                 if not hmac.compare_digest(shown, token.fingerprint):

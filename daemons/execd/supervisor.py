@@ -36,7 +36,7 @@ from daemons.runtime.gateway import Gateway
 from daemons.runtime.log_once import LogOnce
 from daemons.runtime.messages import about
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
-from daemons.runtime.ray_node import RayNode, RayNodeError, worker_spec
+from daemons.runtime.ray_node import START_S, RayNode, RayNodeError, growing_limit, worker_spec
 from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.watchdog import feed_watchdog
@@ -94,6 +94,7 @@ class ExecdSupervisor:
         self._news = asyncio.Event()  # the cluster has changed
         self._node_id, self._pace_s = "", _HELLO_S
         self._hello_requested = asyncio.Event()
+        self._start_limit = growing_limit(START_S)
         self._logged, self._silent_since = LogOnce(), 0.0
         self._noted_message: str | None = None
         self._copy = CellCopy(cell.common)
@@ -168,7 +169,8 @@ class ExecdSupervisor:
             self._news.clear()
             await self._news.wait()
         cluster = self._cluster
-        node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head), cluster.token)
+        spec = worker_spec(self._cell, self._host, cluster.head)
+        node = RayNode(self._cell, spec, cluster.token, self._start_limit.next_s())
         running = asyncio.create_task(self._run_node(node, cluster))
         gone = asyncio.create_task(wait_until_head_gone(cluster.head))
         try:
@@ -196,6 +198,7 @@ class ExecdSupervisor:
         info = await node.start()
         if info.session != cluster.session:
             raise RayNodeError(f"the Ray head at {cluster.head} is not the one that the qmaster named")
+        self._start_limit.reset()
         self._node_id = info.node_id
         self._hello_requested.set()
         master = cluster.head.rpartition(":")[0]

@@ -39,7 +39,7 @@ class Admitting(JoinRequests):
         self.asked: list[dict[str, Any]] = []
         self.has_keys = False
 
-    async def _run_admission(self, fields: bytes) -> Answer:
+    async def _run_admission(self, fields: bytes, host: str) -> Answer:
         self.asked.append(json.loads(fields))
         return Answer(data={"host": "h9", "replaced": self.has_keys})
 
