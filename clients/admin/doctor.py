@@ -40,6 +40,7 @@ from clients.admin.live_checks import (
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
+from clients.admin.systemd_checks import check_units
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
 
@@ -81,6 +82,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_users, (cell,)),
         (check_mail, (cell, now)),
         (check_daemons, (cell,)),
+        (check_units, (cell,)),
         (check_roles, (cell,)),
         (check_pages, (cell,)),
         (check_membership, (cell,)),

@@ -66,6 +66,8 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
     both = first_commands(plan_cell(options(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
     assert both == [*first, "gridengine start (on h1)", "qhost"]
+    in_units = first_commands(plan_cell(options()), "systemctl enable --now sge_qmaster")
+    assert in_units[1] == "systemctl enable --now sge_qmaster" and "gridengine start" not in in_units
 
 
 @pytest.mark.parametrize(
