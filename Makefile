@@ -21,6 +21,7 @@
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
 #   make packages              install both on a machine without the project, and run jobs
+#   make machines STEPS=       the Debian package on two virtual machines: units, reboots, power cuts, clocks (root, Debian 12; an hour)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
@@ -42,7 +43,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -207,6 +208,10 @@ deb: drmaa
 
 packages: setup
 	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
+
+# not part of `make test`; STEPS="reboot stop" runs these alone on machines that are up
+machines: $(if $(STEPS),,deb)
+	@$(PYTHON) -m tests.machines $(STEPS)
 
 cell: hosts-can-be-made install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
