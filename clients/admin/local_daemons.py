@@ -22,8 +22,9 @@ from clients.admin.installation import Installation
 from gridengine.protocols import arco, web
 
 #: Limits for the start and the end of a daemon, in seconds: longer than the daemons' own limits for Ray and a slow
-#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they report the fault themselves.
-START_S = 210.0
+#: disk, with all attempts of a slow host (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they
+#: report the fault themselves.
+START_S = 1500.0
 STOP_S = 60.0
 
 QMASTER = "sge_qmaster"
