@@ -6,6 +6,7 @@ Owns the form of that sentence; each kind of need is one function or mark, Debia
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,9 @@ _PRIVILEGED = "run the tests as root with all capabilities (a container: --privi
 
 #: tests that are several users, give files or terminals away, or use ports of root
 root = pytest.mark.skipif(os.geteuid() != 0, reason=f"needs {_ROOT}: {_AS_ROOT}")
+
+#: tests of connections by IPv6
+ipv6 = pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6: run the tests with a kernel that has it")
 
 
 def skip(what: str, to_do: str) -> NoReturn:

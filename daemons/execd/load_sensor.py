@@ -19,6 +19,7 @@ from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.log_once import LogOnce
+from gridengine.addresses import split_host
 from gridengine.errors import GridEngineError, InvalidValueError
 
 _log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class ReportReader:
             report, self._report = self._report, None
             return report
         elif self._report is not None and text:
-            host, _, rest = text.partition(":")
+            host, _, rest = split_host(text)
             name, colon, value = (part.strip() for part in rest.partition(":"))
             if host and name and colon and value and not {" ", "\t"} & set(host + name):
                 self._report.setdefault(host, {})[name] = value

@@ -21,6 +21,7 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
+from gridengine.addresses import canonical, is_loopback
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.bookings import GLOBAL
@@ -130,10 +131,10 @@ class SensorHostNames:
         if name.lower() == GLOBAL:
             return GLOBAL
         unique = self._cell.unique_name(name)
-        # a machine may be several hosts of a cell: an alias of another host is not a name of this host
-        if unique.lower() == self._host.lower() or name in self._addresses or (unique == name and self._is_own(name.lower())):
+        if unique.lower() == self._host.lower() or canonical(name) in self._addresses:
             return self._host
-        return unique
+        # a machine may be several hosts of a cell: an alias of another host is not a name of this host
+        return self._host if unique == name and self._is_own(name.lower()) else unique
 
     def _is_own(self, name: str) -> bool:
         """Whether this is a name of the own host: one of its names, or its name with a domain where the cell has it without."""
@@ -142,8 +143,8 @@ class SensorHostNames:
 
 def _own_addresses() -> list[str]:
     """Addresses of this machine's interfaces, without a zone; none of the loopback, which each machine has."""
-    found = [entry.address.partition("%")[0] for entries in psutil.net_if_addrs().values() for entry in entries]
-    return [address for address in found if not address.startswith("127.") and address != "::1"]
+    found = [canonical(entry.address.partition("%")[0]) for entries in psutil.net_if_addrs().values() for entry in entries]
+    return [address for address in found if address and not is_loopback(address)]
 
 
 def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Process]]:

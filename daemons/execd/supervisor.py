@@ -40,6 +40,7 @@ from daemons.runtime.ray_node import START_S, RayNode, RayNodeError, growing_lim
 from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.watchdog import feed_watchdog
+from gridengine.addresses import split_port
 from gridengine.errors import plain_fault
 from gridengine.files.durable import atomic_write
 from gridengine.files.incarnation import incarnation
@@ -179,7 +180,7 @@ class ExecdSupervisor:
                 running.result()
             else:
                 gone_text = "the master at %s is gone: this host waits for it, jobs go on"
-                _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
+                _log.warning(gone_text, split_port(cluster.head)[0], extra=about("master_gone"))
         finally:
             self._node_id = ""
             self._hello_requested.set()
@@ -201,7 +202,7 @@ class ExecdSupervisor:
         self._start_limit.reset()
         self._node_id = info.node_id
         self._hello_requested.set()
-        master = cluster.head.rpartition(":")[0]
+        master = split_port(cluster.head)[0]
         _log.info("host %s has joined the cell, master at %s", self._host, master, extra=about("host_joined"))
         while node.alive and self._cluster == cluster:
             self._news.clear()

@@ -18,10 +18,11 @@ from pathlib import Path
 
 from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
-from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.keys import Keys, exec_host_keys, master_keys
 from daemons.runtime.ports import PortBlock, claim_block
+from gridengine.addresses import is_loopback, split_port
 from gridengine.errors import UnavailableError
 from gridengine.files.durable import write_new
 
@@ -161,7 +162,8 @@ def _spec(
     if len(f"{path}/r".encode()) > _SOCKET_PATH_BYTES:
         raise RayNodeError(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
     # a worker node is reached from outside unless the whole cell is on this machine
-    address = LOOPBACK if head.startswith("127.") else cell.address(name)
+    master = split_port(head)[0] if head else ""
+    address = master if is_loopback(master) else cell.address(name)
     return NodeSpec(name, address, path, resources, keys, port, head)
 
 

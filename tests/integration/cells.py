@@ -224,11 +224,21 @@ class TestbedCell:
         }
 
     def install(self) -> None:
-        """Install the code of this checkout and bring the cell up."""
+        """Install the code of this checkout."""
         python = getattr(sys, "_base_executable", sys.executable)
-        for command in ([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], self._cell("up", "3")):
-            done = run(command, env=self.environment, timeout=600)
-            assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        done = run([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], env=self.environment, timeout=600)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+    def up(self) -> None:
+        """Bring the cell up, with the installed programs."""
+        done = run(self._cell("up", str(len(self.hosts))), env=self.environment, timeout=600)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+    def must_on(self, host: str, *command: str, **options: object) -> str:
+        """Run a command as root that must succeed, and return its stdout."""
+        done = self.on(host, *command, **options)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return str(done.stdout)
 
     def on(self, host: str, *command: str, **options: object) -> Done:
         """Run a command as root, a manager."""

@@ -60,13 +60,20 @@ def gate(testbed_cell: TestbedCell) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def session_cell() -> Iterator[TestbedCell]:
+def installed() -> Iterator[None]:
+    """The code of this checkout, installed for the hosts of the test bed."""
     need_testbed()
-    cell = TestbedCell()
     with Path("/run/lock/gridengine-test-cell").open("w") as one_session:
         fcntl.flock(one_session, fcntl.LOCK_EX)  # its hosts and its installation are the machine's
-        try:
-            cell.install()
-            yield cell
-        finally:
-            cell.remove()
+        TestbedCell().install()
+        yield
+
+
+@pytest.fixture(scope="session")
+def session_cell(installed: None) -> Iterator[TestbedCell]:
+    cell = TestbedCell()
+    try:
+        cell.up()
+        yield cell
+    finally:
+        cell.remove()

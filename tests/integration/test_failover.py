@@ -37,8 +37,7 @@ class CellOfTwo(TestbedCell):
 
     def bring_up(self) -> None:
         """Bring the cell up, with its shadow ready."""
-        done = run(self._cell("up", "3"), env=self.environment, timeout=300)
-        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+        self.up()
         done = self.on(MASTER, "gridengine", "shadow", "add", SHADOW)
         assert done.returncode == 0, done.stderr
         self.start(SHADOW)
@@ -70,8 +69,7 @@ class CellOfTwo(TestbedCell):
 
 
 @pytest.fixture(scope="module")
-def cell(session_cell: TestbedCell) -> Iterator[CellOfTwo]:
-    """`session_cell` has installed the programs."""
+def cell(installed: None) -> Iterator[CellOfTwo]:
     cell = CellOfTwo()
     try:
         cell.bring_up()

@@ -21,6 +21,7 @@ def main(minutes: float, seed: int, shadowed: bool) -> int:
         fcntl.flock(one_session, fcntl.LOCK_EX)
         try:
             cell.install()
+            cell.up()
             outcome = play(cell, seed, minutes * 60, shadowed)
         finally:
             cell.remove()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -90,13 +91,13 @@ class Service:
         socket: Path,
         host: str,
         key_of: KeyOf,
-        address: str = "",
+        addresses: Sequence[str] = (),
         port: int = 0,
         tls: Any = None,
         limits: Limits = USUAL_LIMITS,
         join_requests: JoinRequests | None = None,
     ) -> None:
-        """Serve at the Unix socket and, with a TLS context, at a port of `address`. The rest: see `GdiServer`."""
+        """Serve at the Unix socket and, with a TLS context, at a port of `addresses`. The rest: see `GdiServer`."""
         long_lived = {row.name for row in ENDPOINTS.values() if row.is_long_lived}
         self._gdi = GdiServer(self.answer, self.requests.streams, long_lived, host, key_of, limits, self.is_leader, join_requests)
         self._liveness.port, self._liveness.connections = port, self._gdi.connections
@@ -106,7 +107,7 @@ class Service:
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
         self.begin()
-        await self._gdi.start(socket, address, port, tls)
+        await self._gdi.start(socket, addresses, port, tls)
 
     def begin(self) -> None:
         """Start the periodic work, on the running event loop: at once, or when the spool has space for its writes."""

@@ -20,13 +20,13 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
-from daemons.runtime.cell import LOOPBACK
 from daemons.runtime.http_listener import note_login
 from daemons.web.access.logins import Login, Logins
 from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
 from daemons.web.api.scopes import includes_scope, needed_scope
 from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
+from gridengine.addresses import canonical, is_loopback
 from gridengine.protocols.gdi.requests import Caller
 
 COOKIE, NEXT = "ge_session", "ge_next"
@@ -97,14 +97,14 @@ class Guard:
     def _names_this_host(self, request: web.Request) -> bool:
         """Whether the Host header names this host: a foreign name for its address is an attack (DNS rebinding)."""
         name = _split_address(f"//{request.headers.get(hdrs.HOST, '')}").hostname
-        return name is not None and name.lower() in self._names
+        return name is not None and (canonical(name) or name.lower()) in self._names
 
     def _login(self, request: web.Request) -> Login | None:
         scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._logins.find("token", token.strip(), request.remote or "")
+            return self._logins.find("token", token.strip(), _remote(request))
         cookie = request.cookies.get(COOKIE, "")
-        return self._logins.find("session", cookie, request.remote or "") if cookie else None
+        return self._logins.find("session", cookie, _remote(request)) if cookie else None
 
     def _refuse_without_login(self, request: web.Request) -> web.Response:
         is_part = "HX-Request" in request.headers  # the login page does not fit into a part of a page
@@ -127,6 +127,11 @@ class Guard:
         if len(self._confirmed_users) > _MOST_CONFIRMED:
             self._confirmed_users.popitem(last=False)
         return True
+
+
+def _remote(request: web.Request) -> str:
+    """The address of the browser or program, "" if it is gone."""
+    return canonical(request.remote or "")
 
 
 async def _check_and_handle(request: web.Request, login: Login | None, handler: Handler) -> web.StreamResponse:
@@ -169,7 +174,7 @@ def _is_public(request: web.Request) -> bool:
     """Whether a request needs no login; the metrics are public for programs on this host only."""
     path = request.path
     if path == "/metrics":
-        return request.remote in (LOOPBACK, "::1")
+        return is_loopback(_remote(request))
     is_listed = any(path == each or (path.startswith(each) and each.endswith("/")) for each in _PUBLIC_PATHS)
     return is_listed or path.startswith("/login/")
 

@@ -32,7 +32,8 @@ CONFIG = Path(__file__).parents[3] / "cluster-config"
 @pytest.fixture
 def cell(tmp_path: Path) -> InstalledCell:
     """A cell on disk whose master host is this machine; h1 has taken its keys, h2 has not yet."""
-    aliases = [f"{socket.gethostname()}=127.0.0.1", *(f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10))), "h9=nine"]
+    others = (f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10)))
+    aliases = [f"{socket.gethostname()}=127.0.0.1", *others, "h9=nine", "h10=fe80::10%eth0"]
     plan = plan_cell(
         CellOptions(
             tmp_path / "cells", "default",
@@ -116,7 +117,7 @@ def test_a_bare_host_is_one_of_the_cell_by_one_request(admin: Administrator, cel
     given = asks(cell, token, "nine", "10.9.9.9")
     state = admin.cell.state
     assert given["host"] == "h9"
-    assert sorted(names_of(given["certificate"].encode())) == ["10.9.9.9", "127.0.0.1", "h9", "localhost"]
+    assert sorted(names_of(given["certificate"].encode())) == ["10.9.9.9", "127.0.0.1", "::1", "h9", "localhost"]
     assert all(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
     assert state.configs["all.q@h9"].slots == 12 and state.kind("exec_host")["h9"]["complex_values"] == "h_vmem=1024M"
     assert is_signed_by(given["certificate"].encode(), given["files"]["tls.crt"].encode())
@@ -234,6 +235,7 @@ def test_a_name_that_does_not_resolve_gets_no_token(admin: Administrator, cell: 
         (["h8"], "h9", "10.9.9.9", 'the token is not for host "h9"'),
         ([], "../h9", "10.9.9.9", "no host name"),
         ([], "no.such.host.invalid", "10.9.9.9", "does not resolve"),
+        ([], "h10", "fe80::10", "fe80::10%eth0 is link-local"),
         ([], socket.gethostname(), "127.0.0.1", "is the master host"),
     ],
 )

@@ -26,8 +26,9 @@ def read(text: bytes) -> tuple[list[Figures], list[str]]:
 
 @pytest.mark.statement("LS-2", "LS-3")
 def test_a_report_of_several_hosts() -> None:
-    reports, warnings = read(b"noise\nbegin\nh1:scratch:12G\nglobal:lic:3\nh1:t:1:30:00\nend\nh1:late:1\nstart\nend\n")
-    assert reports == [{"h1": {"scratch": "12G", "t": "1:30:00"}, "global": {"lic": "3"}}, {}]
+    lines = b"noise\nbegin\nh1:scratch:12G\nglobal:lic:3\nh1:t:1:30:00\n[fd88::1]:t:3\nend\nh1:late:1\nstart\nend\n"
+    reports, warnings = read(lines)
+    assert reports == [{"h1": {"scratch": "12G", "t": "1:30:00"}, "global": {"lic": "3"}, "[fd88::1]": {"t": "3"}}, {}]
     assert warnings == []
 
 
@@ -80,7 +81,8 @@ def test_the_own_host_by_its_address_and_its_full_name(monkeypatch: pytest.Monke
     monkeypatch.setattr("socket.gethostname", lambda: "n1")
     monkeypatch.setattr("daemons.execd.load_sensors._own_addresses", lambda: ["10.88.0.14", "fd00::14"])
     known = names("n1", n1a="n1", other="n2")
-    for name in ("n1", "N1", "n1a", "n1.example.org", "N1.Example.Org", "10.88.0.14", "fd00::14"):
+    addresses = ("10.88.0.14", "fd00::14", "[FD00::14]", "::ffff:10.88.0.14")
+    for name in ("n1", "N1", "n1a", "n1.example.org", "N1.Example.Org", *addresses):
         assert known.unique(name) == "n1"
     assert [known.unique(name) for name in ("n2", "n2.example.org", "10.88.0.15")] == ["n2", "n2.example.org", "10.88.0.15"]
     full = names("n1.example.org")

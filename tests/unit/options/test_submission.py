@@ -39,6 +39,7 @@ def fold(*sources: str, command: str = "qsub", environment: dict[str, str] | Non
         pytest.param("-wd sub", {"cwd": "/work/dir/sub"}, marks=pytest.mark.statement("SO-8")),
         pytest.param("-cwd -wd /tmp", {"cwd": "/tmp"}, marks=pytest.mark.statement("SO-8")),
         pytest.param("-o h1:/x,/y -o /z", {"stdout": [["h1", "/x"], ["", "/z"]]}, marks=pytest.mark.statement("SO-12")),
+        pytest.param("-o [fd88::7]:/x", {"stdout": [["[fd88::7]", "/x"]]}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-e :/tmp/a:b", {"stderr": [["", "/tmp/a:b"]]}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-j y", {"merge": True}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-h", {"holds": "u"}, marks=pytest.mark.statement("SO-13")),

@@ -76,7 +76,7 @@ class Master:
             server = GdiServer(self._handle, {}, (), "master", lambda host: "key", USUAL_LIMITS, join_requests=self.join_requests)
             closed, ajar = self.keys.server_context(callers_need_keys=True), self.keys.joining_context()
             admits = self.join_requests.has_open_token
-            await server.start(self._directory / "s", "127.0.0.1", self.port, lambda: ajar if admits() else closed)
+            await server.start(self._directory / "s", ["127.0.0.1"], self.port, lambda: ajar if admits() else closed)
             try:
                 return await asyncio.to_thread(visit)
             finally:

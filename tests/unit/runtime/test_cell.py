@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import re
 from pathlib import Path
 
@@ -77,6 +78,25 @@ def test_an_alias_gives_the_address(root: Path) -> None:
     assert read(root).address("h1") == "127.0.0.1"
     with pytest.raises(CellError, match="does not resolve"):
         read(root).address("no.such.host.invalid")
+
+
+def test_daemons_listen_at_one_address_of_each_family(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {_socket.AF_INET: ["10.0.0.1", "10.0.0.2"], _socket.AF_INET6: ["fd88::1", "fd88::2"]}
+
+    def getaddrinfo(_name: str, _port: None, family: int, _kind: int) -> list[object]:
+        return [(family, 0, 0, "", (address, 0)) for address in known[family]]
+
+    monkeypatch.setattr(_socket, "getaddrinfo", getaddrinfo)
+    assert (read(root).address("both"), read(root).addresses("both")) == ("10.0.0.1", ["10.0.0.1", "fd88::1"])
+    (root / "default" / "common" / "host_aliases").write_text("both FD88::9\n")
+    assert (read(root).address("both"), read(root).addresses("both")) == ("fd88::9", ["fd88::9", "10.0.0.1"])
+    assert read(root).unique_name("fd88:0::9") == "both"
+
+
+def test_a_link_local_address_is_refused_with_a_reason(root: Path) -> None:
+    (root / "default" / "common" / "host_aliases").write_text("link fe80::1%eth0\n")
+    with pytest.raises(CellError, match='host "link": fe80::1%eth0 is link-local'):
+        read(root).address("link")
 
 
 @pytest.mark.parametrize("text", ["7000", "7000-x", "7000-7014", "0-100", "65530-65600", "7100-7000"])

@@ -287,8 +287,8 @@ def test_other_sites_cannot_log_users_in(access_server: AccessServer, at: Any, s
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        ("localhost:8646", 200), ("127.0.0.1", 200), ("LOCALHOST", 200),
-        ("evil.example", 421), ("localhost.evil.example", 421), ("", 421),
+        ("localhost:8646", 200), ("127.0.0.1", 200), ("LOCALHOST", 200), ("[fd88::1]:8646", 200), ("[FD88:0::1]", 200),
+        ("evil.example", 421), ("[fd88::2]:8646", 421), ("localhost.evil.example", 421), ("", 421),
     ],
 )
 def test_a_browser_that_means_another_host_is_sent_away(access_server: AccessServer, at: Any, host: str, expected: int) -> None:
