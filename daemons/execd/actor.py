@@ -34,6 +34,7 @@ from daemons.execd.tasks import NotReadyError, Tasks
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
+from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.ray_session import NAMESPACE
 from gridengine.errors import plain_fault
 from gridengine.files.incarnation import incarnation
@@ -138,7 +139,7 @@ class ExecdActor:
         """Carry an instruction out; its failure affects its own acknowledgement alone."""
         try:
             return await self._carry_out(instruction, batch)
-        except (NotReadyError, TimeoutError) as reason:
+        except (NotReadyError, NameServiceError, TimeoutError) as reason:
             return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
         except Exception as error:  # one instruction must not fail its batch
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())

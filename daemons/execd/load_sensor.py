@@ -19,6 +19,7 @@ from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.log_once import LogOnce
+from daemons.runtime.name_service import NameServiceError
 from gridengine.addresses import split_host
 from gridengine.errors import GridEngineError, InvalidValueError
 
@@ -157,7 +158,7 @@ class LoadSensor:
             process = await self._start(self.path)
         except OSError as error:
             return f"cannot be started: {error.strerror or error}"
-        except InvalidValueError as fault:
+        except (InvalidValueError, NameServiceError) as fault:
             return f"cannot be started: {fault}"
         reader = ReportReader(self.note_fault)
         sides = [

@@ -21,6 +21,7 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
+from daemons.runtime.name_service import Lookups
 from gridengine.addresses import canonical, is_loopback
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
@@ -151,15 +152,17 @@ def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Proc
     """The function that starts a sensor: as the admin user, with the daemon's environment where it runs as that user, and
     SGE_HOST, the host's unique name."""
 
-    def start(path: str) -> Awaitable[Process]:
-        environment = {**_base_environment(cell.admin_user, site), **cell.environment(), "SGE_HOST": site.host}
-        return start_process(path, cell.admin_user, environment)
+    environments = Lookups(lambda user: _base_environment(user, site))
+
+    async def start(path: str) -> Process:
+        base = await environments.find(cell.admin_user)
+        return await start_process(path, cell.admin_user, {**base, **cell.environment(), "SGE_HOST": site.host})
 
     return start
 
 
 def _base_environment(user: str, site: HostSite) -> Mapping[str, str]:
-    """The daemon's environment; root's is not passed to a sensor of another user. Raises InvalidValueError."""
+    """The daemon's environment; root's is not passed to a sensor of another user. Blocks. Raises InvalidValueError."""
     if os.geteuid() != 0:
         return site.inherited
     runs_as = identity.named(user)

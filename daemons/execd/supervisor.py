@@ -7,11 +7,9 @@ jobs always go on. Called by the program `sge_execd`. Source: docs/architecture.
 from __future__ import annotations
 
 import asyncio
-import grp
 import json
 import logging
 import os
-import pwd
 import random
 import signal
 from collections.abc import Callable
@@ -35,6 +33,7 @@ from daemons.runtime.daemon import die_with_parent, is_ending, module_command, m
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.log_once import LogOnce
 from daemons.runtime.messages import about
+from daemons.runtime.name_service import group_name, user_name
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
 from daemons.runtime.ray_node import START_S, RayNode, RayNodeError, growing_limit, worker_spec
 from daemons.runtime.reexec import Renewal
@@ -312,7 +311,7 @@ class ExecdSupervisor:
 
 def _own_identity() -> LocalCaller:
     uid, gid = os.geteuid(), os.getegid()
-    return LocalCaller(pwd.getpwuid(uid).pw_name, uid, grp.getgrgid(gid).gr_name, gid)
+    return LocalCaller(user_name(uid) or str(uid), uid, group_name(gid), gid)
 
 
 async def _answers(path: str) -> bool:

@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.execd import active_jobs, task_log
+from daemons.execd.accounts import Accounts
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
@@ -70,7 +71,7 @@ class Tasks:
         assigner: ResourceAssigner, cores_changed: Callable[[], None],
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
-        self._attempt_log, self._assigner = attempt_log, assigner
+        self._attempt_log, self._assigner, self._accounts = attempt_log, assigner, Accounts(site.host)
         self.configuration: HostConfiguration | None = None
         on_disk = active_jobs.read_tasks(site)
         self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
@@ -101,31 +102,31 @@ class Tasks:
         """Run a task, once: a running attempt is acknowledged again, an attempt that has ended here is answered `over`.
 
         `stamp`: of the qmaster's message; `script`: of the job, None if the host should have the script already. Not `ok`:
-        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotReadyError.
+        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises UnavailableError.
         """
         key, configuration = start.key, self.configuration
         if configuration is None:
             raise NotReadyError("the host has no configuration yet")
         if any(orphan[:2] == key[:2] for orphan in self._orphans):
             reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
-            _log.error("cannot start task %d.%d: %s", *key[:2], reason)
-            return Acknowledgement(False, EARLY, reason)
-        if key not in self.directories:
+            return task_log.refusal(key, EARLY, reason)
+        account = None if key in self.directories else await self._accounts.find(start.job)
+        if account is not None and key not in self.directories:
             # no await may come between these checks and the making of the directory
             if not self._attempt_log.is_current(stamp):
                 raise NotReadyError("a later instruction of the qmaster has arrived")
             if self._attempt_log.has_ended(key, start.submit_time) or self._is_outdated(start):
                 return Acknowledgement(False, over=True)
             try:
-                account = active_jobs.find_account(start.job.owner)
+                if isinstance(account, active_jobs.TaskStartError):
+                    raise account
                 if not self._has_script(start, script, Reader(account.uid, gid_of(start, configuration, account))):
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
                 task_log.log_start(start)
             except active_jobs.TaskStartError as fault:
                 self._release_script(start.job.id)
-                _log.error("cannot start task %d.%d: %s", *key[:2], fault)
-                return Acknowledgement(False, fault.failed, str(fault))
+                return task_log.refusal(key, fault.failed, str(fault))
         directory, wrapper, owner = str(self.directories[key]), configuration.shepherd_cmd, start.job.owner
         try:
             await self._retry_until_launcher_answers(lambda: self.launcher.start(directory, wrapper, owner))
@@ -133,8 +134,7 @@ class Tasks:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
             self._drop(key)  # none of its processes has started
-            _log.error("cannot start task %d.%d: %s", *key[:2], error)
-            return Acknowledgement(False, EARLY, str(error))
+            return task_log.refusal(key, EARLY, str(error))
         if key in self.directories and key not in self._ended:  # a short job may have ended already
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))

@@ -7,12 +7,8 @@ CSRF token of each change, and the headers of each answer. The request holds the
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import os
-import pwd
-import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -21,6 +17,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from daemons.runtime.http_listener import note_login
+from daemons.runtime.name_service import Lookups, NameServiceError, find_user
 from daemons.web.access.logins import Login, Logins
 from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
@@ -45,7 +42,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _REFUSAL_HEADERS = {401: {hdrs.WWW_AUTHENTICATE: "Bearer"}, 429: {hdrs.RETRY_AFTER: "10"}}
-CONFIRMED_S, _MOST_CONFIRMED = 60.0, 1000
 _NEXT_COOKIE_S = 900
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -56,7 +52,7 @@ class Guard:
 
     def __init__(self, logins: Logins, names: frozenset[str], tls: bool) -> None:
         self._logins, self._names, self.tls = logins, names, tls
-        self._confirmed_users: OrderedDict[tuple[str, int], float] = OrderedDict()
+        self._users = Lookups(lambda caller: is_user(caller), lambda caller: f'user "{caller.user}"')
         self._shares = Shares()
 
     def protect(self, app: web.Application) -> None:
@@ -70,9 +66,12 @@ class Guard:
             if not self._names_this_host(request):
                 return _refusal(request, 421, "this server has another host name: see `names` in common/web")
             login = self._login(request)
-            if login is not None and not await self._has_user(login.caller):
-                self._logins.end(login.digest)
-                login = None
+            try:
+                if login is not None and not await self._users.find(login.caller):
+                    self._logins.end(login.digest)
+                    login = None
+            except NameServiceError as error:  # the login stays
+                return _refusal(request, 503, str(error))
             if login is not None:
                 note_login(request)
                 request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
@@ -116,18 +115,6 @@ class Guard:
         )
         return response
 
-    async def _has_user(self, caller: Caller) -> bool:
-        """Whether this user still exists on this host; looked up once a minute."""
-        key, now = (caller.user, caller.uid), time.monotonic()
-        if self._confirmed_users.get(key, -CONFIRMED_S) + CONFIRMED_S > now:
-            return True
-        if not await asyncio.to_thread(is_user, caller):
-            return False
-        self._confirmed_users[key] = now
-        if len(self._confirmed_users) > _MOST_CONFIRMED:
-            self._confirmed_users.popitem(last=False)
-        return True
-
 
 def _remote(request: web.Request) -> str:
     """The address of the browser or program, "" if it is gone."""
@@ -162,9 +149,9 @@ def _split_address(address: str) -> SplitResult:
 
 
 def is_user(caller: Caller) -> bool:
-    """Whether this user exists, and still belongs to the group of the login."""
+    """Whether this user exists, and still belongs to the group of the login. Blocks. Raises NameServiceError."""
     try:
-        user = pwd.getpwnam(caller.user)
+        user = find_user(caller.user)
     except KeyError:
         return False
     return user.pw_uid == caller.uid and caller.gid in os.getgrouplist(caller.user, user.pw_gid)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from daemons.execd.accounts import find_account
 from daemons.execd.active_jobs import (
     create,
-    find_account,
     read_allocation,
     read_holder,
     read_tasks,
@@ -145,7 +145,6 @@ def test_the_task_file_has_the_content_of_an_earlier_release(directory: str, giv
         SITE,
         configuration(**settings, qmaster_params="FORBID_APPERROR=true"),
         ALICE,
-        lambda user: None,
         AssignedResources() if given.slave else assigned,
     )
     assert decode((KEPT / directory / "config").read_bytes()) == made

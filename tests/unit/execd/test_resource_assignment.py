@@ -63,9 +63,9 @@ def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
     slave = msgspec.structs.replace(one, key=SlaveKey(*one.key.master, 1))
     assigned = host.assign(slave, CONFIGURATION, "g1")
     assert assigned.gpus == (2,), "those of its job"
-    environment = task_config(slave, SITE, CONFIGURATION, ALICE, assigned=assigned, home_of=lambda user: None).environment
+    environment = task_config(slave, SITE, CONFIGURATION, ALICE, assigned=assigned).environment
     assert environment["CUDA_VISIBLE_DEVICES"] == environment["ROCR_VISIBLE_DEVICES"] == "2"
-    without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.assign(start(), CONFIGURATION, "g1"))
+    without = task_config(start(), SITE, CONFIGURATION, ALICE, host.assign(start(), CONFIGURATION, "g1"))
     assert "CUDA_VISIBLE_DEVICES" not in without.environment
 
 
@@ -98,7 +98,7 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
     granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 2)]
     asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
     assigned = assigner().assign(asked, CONFIGURATION, "g1")
-    made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, assigned)
+    made = task_config(asked, SITE, CONFIGURATION, ALICE, assigned)
     environment = made.environment
     assert (environment["SGE_BINDING"], made.processors) == ("1 2", processors)
     assert assigned.cores == ((0, 1), (0, 2))
@@ -117,7 +117,7 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     assert confinement(without, limited) == Confinement(memory=by_process)
     assert confinement(AssignedResources(), limited) is None
     asked = start({"hard": {"h_vmem": "1G"}})
-    made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
+    made = [task_config(asked, SITE, CONFIGURATION, ALICE, each) for each in (by_cgroup, without)]
     assert [(each.cgroups, each.memory_by_cgroup) for each in made] == [(["/cg"], True), ([], False)]
 
 

@@ -25,6 +25,7 @@ from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, Tls, finish_answer, refusal_response
 from daemons.runtime.listener import open_tcp_sockets
 from daemons.runtime.local_users import LocalUsers
+from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.per_user_limit import PerUserLimit
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
 from gridengine.files.unix_sockets import peer_credentials, unix_listener
@@ -95,7 +96,10 @@ class GdiServer:
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         if name == joining.REQUEST and self._join_requests is not None:
             return await self._join(self._join_requests, request, connection)
-        caller = await self._find_caller(request, connection)
+        try:
+            caller = await self._find_caller(request, connection)
+        except NameServiceError as error:
+            return refusal_response(str(error))
         if caller is None:
             return refusal_response("denied: the caller's host has no keys of this cell, or old ones")
         if not self._is_leader():
