@@ -170,7 +170,7 @@ def test_a_lost_host_is_mailed_to_the_administrators_once(cell: Cell, mails: lis
     assert not mails, "without administrator_mail there is nobody to tell"
     cell.configure("configuration", "global", administrator_mail="ops@x")
     cell.master.lose_host("h3", orderly=True)
-    assert not letters, "its daemon was stopped"
+    assert not mails, "its daemon was stopped"
     for _ in range(2):
         cell.master.lose_host("h1")
         cell.master.flush()
