@@ -2,7 +2,8 @@
 
 A real launcher and real shepherds in a spool directory of their own, driven by the execd's own task keeping in this
 process. Prints JSON. `jobs_per_s`: tasks of /bin/true from the first start to the last reported end, `cpu_ms_per_job` of
-launcher, shepherds, jobs and this process together, which a busy machine does not change. `shepherd_uss_mb`: unshared memory of
+launcher, shepherds, jobs and this process together, which a busy machine does not change; `cgroup_ms_per_job` and
+`cgroup_ratio`: what it is more with a cgroup for each job. `shepherd_uss_mb`: unshared memory of
 a waiting shepherd, the largest of ten; `shepherd_cpu_s`: its CPU time in ten seconds.
 `watching_percent`: share of one core that launcher, shepherds and execd take for so many sleeping jobs, with its parts:
 the CPU time of eight consecutive rounds of measuring usage, divided by their real distance, eight times
@@ -21,9 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import find_cgroups
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
@@ -44,16 +47,16 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class ExecHost:
     """An exec host in this process, and its launcher beside it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, cgroups: bool) -> None:
         self.directory = directory
         site = HostSite(HOST, str(directory), "bench", directory / "spool")
         prepare_spool(site.spool)
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()
         self.news = asyncio.Event()
-        assigner = ResourceAssigner("bench", Topology.of([(0, 0, 0)]), permitted_processors())
+        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), permitted_processors(), partial(find_cgroups, "bench", HOST))
         self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, assigner, lambda: None)
-        self.tasks.configuration = HostConfiguration.of({})
+        self.tasks.configure(HostConfiguration.of({"execd_params": f"ENABLE_CGROUPS={cgroups}"}))
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}
         self._queue = read_execution(KINDS["cluster_queue"].template("all.q").attributes())
@@ -137,14 +140,16 @@ async def watching(host: ExecHost, sleepers: int) -> dict[str, float]:
     }
 
 
-async def measure(jobs: int, sleepers: int) -> dict[str, float]:
+async def measure(jobs: int, sleepers: int, cgroups: bool) -> dict[str, float]:
     directory = Path(tempfile.mkdtemp(prefix="ge-bench-"))
     directory.chmod(0o755)
-    host = ExecHost(directory)
+    host = ExecHost(directory, cgroups)
     client = asyncio.create_task(host.tasks.launcher.run())
+    while not (directory / "spool" / "launcher.sock").exists():
+        await asyncio.sleep(0.1)
     try:
         figures = await rate(host, jobs)
-        return figures | await watching(host, sleepers)
+        return figures | (await watching(host, sleepers) if sleepers else {})
     finally:
         await host.tasks.end_all(10)
         client.cancel()
@@ -158,7 +163,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=400)
     parser.add_argument("--sleepers", type=int, default=1000)
     options = parser.parse_args()
-    figures = asyncio.run(measure(options.jobs, options.sleepers))
+    figures = asyncio.run(measure(options.jobs, options.sleepers, cgroups=False))
+    with_cgroups = asyncio.run(measure(options.jobs, 0, cgroups=True))
+    figures["cgroup_ms_per_job"] = with_cgroups["cpu_ms_per_job"] - figures["cpu_ms_per_job"]
+    figures["cgroup_ratio"] = with_cgroups["cpu_ms_per_job"] / figures["cpu_ms_per_job"]
     print(json.dumps({name: round(value, 3) for name, value in (figures | {"load": os.getloadavg()[0]}).items()}, indent=2))
 
 

@@ -16,7 +16,7 @@ from gridengine.protocols.task_file import TaskConfig
 from gridengine.usage.failed import EARLY, SHEPHERD_ERROR
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
-from shepherd.config import total_limit, with_tmpdir
+from shepherd.config import with_tmpdir
 from shepherd.control_methods import ControlMethods
 from shepherd.environment_file import EnvironmentFile
 from shepherd.faults import BY_CODE, fault_of
@@ -111,7 +111,7 @@ class TaskRun:
         """Raises PreparationError."""
         match step:
             case plan.Contain():
-                self._processes.containment = preparation.contain(self._directory, step)
+                self._processes.containment = preparation.contain(self._directory, step, self._trace)
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
@@ -223,9 +223,9 @@ class TaskRun:
             self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
         elif self._start_time:
             self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._job_since
-        if ended.exit_status and self._processes.containment.oom_kills():
-            self._control.out_of_memory()
-            self._usage.note_memory(int(total_limit(self._config, "h_vmem") or 0))
+        self._processes.note_peak()
+        if ended.exit_status and (killed_at := self._processes.out_of_memory_at()) is not None:
+            self._control.out_of_memory(killed_at)
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
         if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell reports of a child
             self._control.killed_by_unknown(self._usage.cpu_s)
@@ -340,16 +340,14 @@ class TaskRun:
                 case control.RunMethod(name):
                     self._run_method(name)
                 case control.Renice(nice):
-                    self._processes.renice(nice)
+                    self._processes.renice(nice, self._config.slots)
                 case control.WriteUsage() if not self._job_over:
                     self._processes.measure()
                     task_files.write_usage(self._directory, self._usage.current_values())
                 case control.Measure():
                     self._processes.measure()
-                    held = self._processes.containment
-                    vmem = held.memory_bytes() if self._config.memory_by_cgroup else None
-                    vmem = self._usage.vmem if vmem is None else vmem
-                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, held.oom_kills()))
+                    vmem, killed_at = self._processes.limited_memory(self._config.memory_by_cgroup)
+                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, killed_at))
                 case control.Note(text):
                     self._trace(text)
 

@@ -28,6 +28,7 @@ from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
+    check_cgroups,
     check_mail,
     check_master_clock,
     check_membership,
@@ -94,6 +95,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_pages, (cell,)),
         (check_membership, (cell,)),
         (check_sensors, (cell,)),
+        (check_cgroups, (cell,)),
         (check_ports, (cell,)),
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),

@@ -22,6 +22,7 @@ import ray
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import find_cgroups
 from daemons.execd.health import Health
 from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
@@ -88,8 +89,10 @@ class ExecdActor:
             self._report_sensed_load,
             partial(write_faults, site.spool),
         )
-        self._assigner = ResourceAssigner(sge_cell, load.host_topology(), permitted_processors())
-        self._load = load.LoadReporter(incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use)
+        self._assigner = ResourceAssigner(load.host_topology(), permitted_processors(), partial(find_cgroups, sge_cell, host))
+        self._load = load.LoadReporter(
+            incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use, cgroups=self._cgroups
+        )
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
         self._health = Health(site, self._report)
@@ -202,12 +205,11 @@ class ExecdActor:
         return Acknowledgement()
 
     def _apply(self, configuration: HostConfiguration) -> None:
-        self._tasks.configuration = configuration
+        self._tasks.configure(configuration)
         if not configuration.execd_params.keep_active and (kept := set_kept_aside(self._site)):
             _log.info("KEEP_ACTIVE is off: directories of %d ended tasks are removed", len(kept))
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
-        self._assigner.configure(configuration)
         set_loglevel(configuration.loglevel)
         self._configured.set()
         self._sensors.ask()
@@ -235,6 +237,10 @@ class ExecdActor:
 
     def _cores_in_use(self) -> set[Core]:
         return self._assigner.cores_in_use
+
+    def _cgroups(self) -> str:
+        found = self._assigner.cgroups
+        return "" if found is None else f"v{found.version}" if found.limit_memory else "none"
 
     def _report_sensed_load(self) -> None:
         """Report that values of load sensors, or cores in use, have changed."""

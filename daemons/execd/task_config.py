@@ -74,7 +74,7 @@ def task_config(
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
         **vars(_rules(configuration)),
-        **vars(_confines(assigned, bounds)),
+        **vars(_confines(assigned, bounds, configuration, bool(start.pe_name))),
     )
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
@@ -236,13 +236,19 @@ def _rules(configuration: HostConfiguration) -> Rules:
     )
 
 
-def _confines(assigned: AssignedResources, limits: dict[str, float | None]) -> Confines:
-    cgroups = assigned.cgroups or HostCgroups()
+def _confines(
+    assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, parallel: bool
+) -> Confines:
+    cgroups, parameters = assigned.cgroups or HostCgroups(), configuration.execd_params
+    processors = list(assigned.processors) if assigned.kind == "set" else []
     return Confines(
-        cgroups=list(cgroups.parents),
-        memory_by_cgroup=cgroups.limit_memory and limits.get("h_vmem") is not None,
+        cgroups=cgroups.directories((["cpuset"] if processors else []) + (["blkio"] if parameters.io_by_slots else [])),
+        cgroup_of_job=parallel,
+        memory_by_cgroup=cgroups.limit_memory and (limits.get("h_vmem") is not None or limits.get("s_vmem") is not None),
         processes_by_cgroup=cgroups.limit_processes,
-        processors=list(assigned.processors) if assigned.kind == "set" else [],
+        processor_quota=parameters.cpu_by_slots,
+        io_by_slots=parameters.io_by_slots,
+        processors=processors,
     )
 
 

@@ -76,17 +76,22 @@ class QmasterParameters(Struct, frozen=True):
 class ExecdParameters(Struct, frozen=True):
     """execd_params, by their names in lower case.
 
-    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots.
+    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots. So are
+    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS and CORES_PER_SLOT.
     """
 
     acct_reserved_usage: bool
+    cpu_by_slots: bool
     enable_binding: bool
+    enable_cgroups: bool
+    io_by_slots: bool
     keep_active: bool
     set_lib_path: bool
     sharetree_reserved_usage: bool
-    use_cgroups: bool
     use_qidle: bool
     use_qsub_gid: bool
+    #: of jobs without a binding of their own, 0 for no binding
+    cores_per_slot: int
     #: None if it is not given
     inherit_env: bool | None
     #: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as they are given, INFINITY for none
@@ -111,10 +116,13 @@ class ExecdParameters(Struct, frozen=True):
         """Read the elements of a text."""
         given = _GivenParameters("execd_params", text)
         flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
+        if given.optional("enable_cgroups", parse_bool) is None:
+            flags["enable_cgroups"] = given.read("use_cgroups", parse_bool)
         limits = {name: given.optional(name, parse_memory) for kind in _RESOURCES for name in (f"s_{kind}", f"h_{kind}")}
         method_timeout_s = float(given.read("method_timeout", parse_time))
         return cls(
             **flags,
+            cores_per_slot=given.read("cores_per_slot", _count),
             inherit_env=given.optional("inherit_env", _is_true),
             limits={name: limit for name, limit in limits.items() if limit is not None},
             pdc_interval_s=given.read("pdc_interval", _interval),

@@ -49,7 +49,7 @@ def alive(pid: int) -> bool:
 
 def cgroups() -> HostCgroups:
     """Cgroups of this test session, all below the name CGROUPS: another session at the same time has tasks of the same names."""
-    return find_cgroups(CGROUPS.removeprefix("sge."))
+    return find_cgroups(CGROUPS.removeprefix("sge."), "h1", os.getpid())
 
 
 class Client:
@@ -181,7 +181,7 @@ class Cell:
         else:
             content["binary"] = True
         if config.pop("use_cgroups", False):
-            content["cgroups"] = list(cgroups().parents)
+            content["cgroups"] = cgroups().directories()
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
         self._give(directory / "config")

@@ -55,6 +55,8 @@ def no_cgroups_left() -> Iterator[None]:
     yield
     for parent in MOUNT.glob(f"**/{CGROUPS}"):
         with suppress(OSError):  # something failed and is still in there
+            for host in (each for each in parent.iterdir() if each.is_dir()):
+                host.rmdir()
             parent.rmdir()
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import HostCgroups
 from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_record import TaskRecord
@@ -37,7 +38,7 @@ def on_disk(site: HostSite, job_id: int, **end: object) -> None:
 
 
 def tasks_of(site: HostSite, reports: list[Report]) -> Tasks:
-    assigner = ResourceAssigner("default", Topology.of([(0, 0, 0)]), {0})
+    assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), {0}, lambda pid: HostCgroups())
     tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), lambda *new: reports.extend(new), assigner, lambda: None)
     tasks.configuration = configuration()
     return tasks

@@ -19,7 +19,7 @@ NO_CGROUPS = HostCgroups()
 
 
 def assigner(cgroups: HostCgroups = NO_CGROUPS, permitted: tuple[int, ...] = (0, 1, 2, 3)) -> ResourceAssigner:
-    return ResourceAssigner("default", HOST, permitted, lambda cell: cgroups)
+    return ResourceAssigner(HOST, permitted, lambda pid: cgroups)
 
 
 @pytest.mark.statement("EX-18")
@@ -109,7 +109,7 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
 @pytest.mark.statement("EX-6", "RL-5")
 def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     limited = {"h_vmem": 2.0**30}
-    by_cgroup = AssignedResources(cgroups=HostCgroups(("/cg",)))
+    by_cgroup = AssignedResources(cgroups=HostCgroups(2, {"memory": "/cg"}))
     assert confinement(by_cgroup, limited) == Confinement(memory="h_vmem by cgroup")
     assert confinement(by_cgroup, {"h_vmem": None}) is None
     without = AssignedResources(cgroups=HostCgroups(obstacle="/x cannot be written to"))
@@ -123,9 +123,35 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
 
 @pytest.mark.statement("EX-6")
 def test_cgroups_are_looked_for_when_they_are_switched_on() -> None:
-    host = assigner(HostCgroups(("/cg",)))
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    found = HostCgroups(2, {"memory": "/cg"})
+    host = assigner(found)
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups is None
     host.configure(configuration(execd_params="USE_CGROUPS=yes"))
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))
-    host.configure(CONFIGURATION)
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    assert not host.is_ready, "no task starts without the limits that it is to have"
+    host.launcher_started(7)
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups == found
+    host.configure(configuration(execd_params="USE_CGROUPS=yes,ENABLE_CGROUPS=false"))
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups == found
+
+
+@pytest.mark.statement("EX-6")
+def test_a_launcher_that_is_started_again_has_its_cgroups_looked_for_before_a_task_starts() -> None:
+    seen: list[int] = []
+    host = ResourceAssigner(HOST, {0}, lambda pid: seen.append(pid) or HostCgroups(2, {"memory": f"/{pid}"}))
+    host.launcher_started(7)
+    assert seen == [], "they are not used"
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    host.launcher_started(8)
+    assert seen == [7, 8]
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(2, {"memory": "/8"})
+
+
+@pytest.mark.statement("EX-18")
+def test_jobs_without_a_binding_divide_the_cores_by_slots_where_the_cell_says_so() -> None:
+    host, divided = assigner(), configuration(execd_params="CORES_PER_SLOT=2")
+    assert host.assign(start(granted=[Grant("all.q@g1", 1)], task_id=1), divided, "g1").processors == (0, 1)
+    own = start({"binding": "set linear:1"}, granted=[Grant("all.q@g1", 2)], task_id=2)
+    assert host.assign(own, divided, "g1").processors == (2,)
+    assert host.assign(start(granted=[Grant("all.q@g1", 1)], task_id=3), divided, "g1").cores == (), "too few are left"

@@ -167,7 +167,7 @@ def test_the_share_of_a_job_in_the_process_numbers_of_its_host(tmp_path: Path) -
 
 @pytest.mark.statement("RL-10", "EX-6")
 def test_where_cgroups_count_processes_they_do() -> None:
-    assigned = AssignedResources(cgroups=HostCgroups(("/cg",), "no memory", True))
+    assigned = AssignedResources(cgroups=HostCgroups(2, {"pids": "/cg"}, "no memory"))
     made = task_config(start(), SITE, configuration(), ALICE, assigned)
     assert (made.processes_by_cgroup, made.memory_by_cgroup) == (True, False)
 

@@ -13,6 +13,7 @@ import pytest
 
 from daemons.execd import tasks as module
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import HostCgroups
 from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotReadyError, Tasks
@@ -30,12 +31,13 @@ class Host:
         prepare_spool(self.site.spool)
         self._patch = monkeypatch
         self.signalled: list[tuple[str, str]] = []
+        self.cgroups = HostCgroups()
         self.restart()
 
     def restart(self) -> None:
         """kill -9 of the actor."""
         self.attempt_log = AttemptLog(self.site.spool / "tries", 1)
-        assigner = ResourceAssigner("default", Topology.of([(0, 0, 0)]), {0})
+        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), {0}, lambda pid: self.cgroups)
         self.tasks = Tasks(self.site, self.attempt_log, lambda *_: None, assigner, lambda: None)
         self.tasks.configuration = configuration()
         self._patch.setattr(self.tasks.launcher, "start", self._started)

@@ -67,7 +67,7 @@ class PlayedRun:
         for name, done in {
             "signal": lambda _, number: self.actions.append(number),
             "kill": lambda _: self.actions.append("kill"),
-            "renice": lambda _, nice: self.actions.append(("nice", nice)),
+            "renice": lambda _, nice, slots: self.actions.append(("nice", nice)),
             "measure": lambda _: self.actions.append("measure"),
             "sweep": lambda _, excluded: self.actions.append("sweep"),
             "end_all": lambda _: None,

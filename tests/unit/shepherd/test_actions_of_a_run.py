@@ -60,8 +60,7 @@ def test_limits_are_held_against_what_was_measured(
         processes.usage.cpu_s, processes.usage.vmem = 3.0, 7
 
     monkeypatch.setattr(Processes, "measure", measure)
-    monkeypatch.setattr(Containment, "limit_memory", lambda *_: None)
-    monkeypatch.setattr(Containment, "memory_bytes", lambda _: of_cgroup)
+    monkeypatch.setattr(Containment, "memory_bytes", lambda _, limited: of_cgroup)
     record = played_run.run(
         played_run.passing(5), played_run.end(9), limits=limits, memory_by_cgroup=by_cgroup, pdc_interval_s=5
     )

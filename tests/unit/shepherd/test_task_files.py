@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shepherd import task_files
-from shepherd.containment import parse_gid_range
+from shepherd.group_ids import parse_gid_range
 from shepherd.process_tree import start_ticks
 from tests.unit.shepherd.descriptors import open_descriptors
 

@@ -132,6 +132,16 @@ def test_the_processor_time_of_a_cgroup_is_exact(memory: dict[int, int]) -> None
     assert used.cpu_s == 5.0
 
 
+@pytest.mark.statement("EX-8", "EX-6")
+def test_the_memory_of_a_cgroup_replaces_address_spaces(memory: dict[int, int]) -> None:
+    memory[7] = 64 * GIGABYTE
+    used = JobUsage()
+    used.began(100.0)
+    used.sample([7], 101.0, None, 2 * GIGABYTE)
+    assert used.current_values()["vmem"] == used.current_values()["maxvmem"] == 2 * GIGABYTE
+    assert used.final(1.0)["mem"] == 2.0
+
+
 @pytest.mark.statement("EX-8")
 def test_looks_that_were_missed_count_once_and_none_comes_after_the_end() -> None:
     used = JobUsage()
