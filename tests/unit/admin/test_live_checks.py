@@ -16,7 +16,7 @@ from clients.admin import live_checks, membership
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
-from gridengine.protocols.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import CGROUPS_FILE, MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
 
 
 @pytest.fixture
@@ -166,6 +166,22 @@ def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: 
     assert wrong(live_checks.check_sensors(cell)) == faults
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
     assert list(live_checks.check_sensors(cell)) == []
+
+
+@pytest.mark.statement("EX-6")
+def test_a_host_whose_cgroups_limit_no_memory_is_named_with_the_reason(
+    cell: InstalledCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: object())
+    assert list(live_checks.check_cgroups(cell)) == [], "they are switched off"
+    noted = cell.execd_spool_dir / "h1" / CGROUPS_FILE
+    noted.write_text("none\n/sys/fs/cgroup cannot be written to\n")
+    (found,) = live_checks.check_cgroups(cell)
+    assert found.what == "h1: cgroups do not limit the memory of jobs: /sys/fs/cgroup cannot be written to"
+    assert found.note and "ENABLE_CGROUPS=false" in found.fix
+    noted.write_text("v2 (memory)\n\n")
+    (found,) = live_checks.check_cgroups(cell)
+    assert (found.what, found.fix) == ("h1: jobs have cgroups v2 (memory)", "")
 
 
 @pytest.mark.parametrize("name", ["check_orphans", "check_master_clock", "check_users", "check_mail"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.cgroups import HostCgroups, find_cgroups, remove_leftovers
+from daemons.execd.cgroups import HostCgroups, find_cgroups, note_cgroups, remove_leftovers
+from gridengine.protocols.protocol import CGROUPS_FILE
 
 
 @pytest.fixture
@@ -129,3 +130,13 @@ def test_empty_cgroups_of_tasks_that_are_not_here_are_removed(tmp_path: Path) ->
     remove_leftovers(found_in(tmp_path, "memory"), {"7.1"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10.1", "7.1", "daemons"]
     remove_leftovers(HostCgroups(), set())
+
+
+@pytest.mark.statement("EX-6")
+def test_what_was_found_is_noted_for_the_doctor_while_cgroups_are_switched_on(tmp_path: Path) -> None:
+    note_cgroups(tmp_path, HostCgroups(obstacle="no"))
+    assert (tmp_path / CGROUPS_FILE).read_text() == "none\nno\n"
+    for _ in range(2):
+        note_cgroups(tmp_path, None)
+        assert not (tmp_path / CGROUPS_FILE).exists()
+    note_cgroups(tmp_path / "gone", None)
