@@ -123,11 +123,11 @@ def establish(directory: Path, parents: Collection[str], gid_range: str | None, 
     gid_range.
     """
     path = f"{_job_name(directory)}/{directory.name}" if shared else directory.name
-    wanted = [Path(parent, path) for parent in parents]
-    if wanted:
-        _record(directory, wanted)  # before they are made: whatever ends this process, the launcher removes them
-    cgroups = [cgroup for cgroup in wanted if _make(cgroup, shared)]
-    if cgroups != wanted:
+    planned = [Path(parent, path) for parent in parents]
+    if planned:
+        _record(directory, planned)  # before they are made: whatever ends this process, the launcher removes them
+    cgroups = [cgroup for cgroup in planned if _make(cgroup, shared)]
+    if cgroups != planned:
         _record(directory, cgroups)
     if cgroups:
         return Containment(cgroups, None, [cgroup.parent for cgroup in cgroups] if shared else [])
@@ -203,10 +203,10 @@ def _memory(cgroups: Sequence[Path], names: tuple[str, str]) -> int | None:
 def _file_cache(cgroup: Path) -> int:
     """Bytes of files in memory, but for those that exist only there (tmpfs)."""
     try:
-        words = (cgroup / "memory.stat").read_text().split()
+        fields = (cgroup / "memory.stat").read_text().split()
     except OSError:
         return 0
-    figures = dict(zip(words[::2], words[1::2], strict=False))
+    figures = dict(zip(fields[::2], fields[1::2], strict=False))
     v2, v1 = ("file", "shmem"), ("total_cache", "total_shmem")
     cache, shared = (int(figures.get(second, figures.get(first, 0))) for first, second in zip(v2, v1, strict=True))
     return max(0, cache - shared)

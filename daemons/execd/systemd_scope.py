@@ -61,8 +61,8 @@ def _start(name: str, cell: str, pid: int) -> str:
         "After": ("as", "3", "network.target", "remote-fs.target", "nss-lookup.target"),
         "PIDs": ("au", "1", str(pid)),
     }
-    words = [word for key, value in properties.items() for word in (key, *value)]
-    return _call("StartTransientUnit", "ssa(sv)a(sa(sv))", name, "fail", str(len(properties)), *words, "0")
+    arguments = [argument for key, value in properties.items() for argument in (key, *value)]
+    return _call("StartTransientUnit", "ssa(sv)a(sa(sv))", name, "fail", str(len(properties)), *arguments, "0")
 
 
 def _attach(name: str, pid: int) -> str:

@@ -1,4 +1,4 @@
-"""Jobs of a new cell have cgroups: memory that is told and kept apart, and what says so (EX-6, RL-5)."""
+"""Jobs of a new cell have cgroups: their memory is limited, reported and kept apart (EX-6, RL-5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def submit(cell: TestbedCell, *options: str, size: int, seconds: int) -> str:
 
 def record(cell: TestbedCell, job: str) -> dict[str, str]:
     lines = [line.split(None, 1) for line in cell.on("tm", "qacct", "-j", job).stdout.splitlines()]
-    return {words[0]: words[1].strip() for words in lines if len(words) == 2}
+    return {fields[0]: fields[1].strip() for fields in lines if len(fields) == 2}
 
 
 @pytest.mark.statement("EX-6", "RL-5", "AC-2", "QH-3")
@@ -34,9 +34,9 @@ def test_a_job_beyond_its_memory_is_killed_with_the_figures_and_its_neighbour_is
     eventually("it has ended", lambda: record(testbed_cell, hungry))
     found = record(testbed_cell, hungry)
     assert found["failed"].split()[0] == "37" and found["exit_status"].split()[0] == "137"
-    told = "limit h_vmem of 64M exceeded, killed at 64.0M of 64M"
-    assert told in found["reason"]
-    assert told in testbed_cell.as_user("alice", "tm", "qexplain", "-story", hungry).stdout
+    reason = "limit h_vmem of 64M exceeded, killed at 64.0M of 64M"
+    assert reason in found["reason"]
+    assert reason in testbed_cell.as_user("alice", "tm", "qexplain", "-story", hungry).stdout
     assert f" {neighbour} " in f" {testbed_cell.on('tm', 'qstat', '-u', 'alice').stdout} "
     testbed_cell.on("tm", "qdel", neighbour)
     eventually("it is gone", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")

@@ -45,7 +45,7 @@ def submitted(done: Done) -> str:
 
 def state(cell: TestbedCell, job: str) -> str:
     lines = [line.split() for line in cell.on("tm", "qstat", "-u", "*").stdout.splitlines()]
-    return next((words[4] for words in lines if words[:1] == [job]), "")
+    return next((fields[4] for fields in lines if fields[:1] == [job]), "")
 
 
 def output(directory: DirectoryServer, job: str, name: str = "id") -> str:
@@ -71,7 +71,7 @@ def test_a_user_of_the_directory_alone_runs_jobs_with_all_groups_and_access_list
 
 
 @pytest.mark.statement("EX-4")
-def test_a_user_whom_one_host_does_not_know_has_the_job_in_error_and_the_queue_is_not(
+def test_a_user_unknown_on_one_host_has_the_job_in_error_but_not_the_queue(
     testbed_cell: TestbedCell, directory: DirectoryServer
 ) -> None:
     job = submitted(as_user(testbed_cell, "lena", "t1", "qsub", "-b", "y", "-j", "y", "-q", "all.q@t3", "id"))

@@ -135,8 +135,8 @@ def test_a_bare_host_joins_by_an_address(cell: CellWithIPv6) -> None:
         cell.must_on(NEW, "env", f"SGE_ROOT={root}", "gridengine", "start")
         eventually("it takes jobs", lambda: f"all.q@{NEW}" in cell.must_on(MASTER, "qstat", "-f"))
         assert "code 0" in alice(cell, "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-l", f"h={NEW}", "hostname")
-        said = cell.on(NEW, "env", f"SGE_ROOT={root}", "gridengine", "doctor").stdout
-        assert f"this host {NEW} is {cell.address(NEW)}" in said and "none found something wrong" in said, said
+        output = cell.on(NEW, "env", f"SGE_ROOT={root}", "gridengine", "doctor").stdout
+        assert f"this host {NEW} is {cell.address(NEW)}" in output and "none found something wrong" in output, output
     finally:
         cell.on(MASTER, "gridengine", "host", "remove", "--yes", NEW)
         run([str(TESTBED / "hosts"), "kill", NEW])

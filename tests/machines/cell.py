@@ -41,10 +41,10 @@ def delete(*jobs: str) -> None:
 def record(job: str) -> dict[str, str]:
     """The last accounting record of a job; {} while there is none."""
     lines = [line.split(None, 1) for line in try_on(MASTER, f"qacct -j {job}").splitlines()]
-    return {words[0]: words[1].strip() for words in lines if len(words) == 2}
+    return {fields[0]: fields[1].strip() for fields in lines if len(fields) == 2}
 
 
-def letters() -> str:
+def state_letters() -> str:
     """The state of the queue instance of the exec host, "" if it takes jobs."""
     rows = [line.split() for line in on(MASTER, "qstat -f").splitlines() if line.startswith(f"all.q@{EXEC}")]
     return "missing" if not rows else rows[0][5] if len(rows[0]) > 5 else ""
@@ -52,7 +52,7 @@ def letters() -> str:
 
 def await_host(what: str = "the exec host takes jobs") -> None:
     """Wait until the exec host takes jobs."""
-    note(f"{what} after {eventually(what, lambda: letters() == ''):.0f} s")
+    note(f"{what} after {eventually(what, lambda: state_letters() == ''):.0f} s")
 
 
 class NewMessages:

@@ -19,7 +19,7 @@ from tests.machines.bed import (
     try_on,
     vm,
 )
-from tests.machines.cell import NewMessages, await_host, delete, job_processes, letters, record, runs, start_jobs, state_of
+from tests.machines.cell import NewMessages, await_host, delete, job_processes, state_letters, record, runs, start_jobs, state_of
 
 _REBOOTED = "host was rebooted"
 
@@ -34,9 +34,9 @@ def bring_up() -> None:
 
 def init() -> None:
     """`gridengine init` on m1, and the command that it prints."""
-    told = on(MASTER, f"{BIN}/gridengine init --load-thresholds NONE --no-arco")
-    note(told.replace("\n", "\n             "))
-    require("init says systemctl", "systemctl enable --now sge_qmaster" in told and "gridengine start" not in told, told)
+    printed = on(MASTER, f"{BIN}/gridengine init --load-thresholds NONE --no-arco")
+    note(printed.replace("\n", "\n             "))
+    require("init says systemctl", "systemctl enable --now sge_qmaster" in printed and "gridengine start" not in printed, printed)
     on(MASTER, "systemctl enable --now sge_qmaster")
     took = eventually("the qmaster answers", lambda: "all.q" in on(MASTER, "qconf -sql"))
     note(f"the qmaster answers after {took:.0f} s more")
@@ -45,10 +45,10 @@ def init() -> None:
 def join() -> None:
     """`gridengine join` on m2, and the command that it prints."""
     require("no cell, no daemon", "condition" in try_on(EXEC, "systemctl start sge_execd; systemctl status sge_execd").lower())
-    token = next(word for word in on(MASTER, "gridengine token join").split() if word.startswith("ge1_"))
-    told = on(EXEC, f"umask 077; echo {token} >/root/token; {BIN}/gridengine join {MASTER} --token-file /root/token")
-    note(told.replace("\n", "\n             "))
-    require("join says systemctl", "systemctl enable --now sge_execd" in told and "gridengine start" not in told, told)
+    token = next(field for field in on(MASTER, "gridengine token join").split() if field.startswith("ge1_"))
+    printed = on(EXEC, f"umask 077; echo {token} >/root/token; {BIN}/gridengine join {MASTER} --token-file /root/token")
+    note(printed.replace("\n", "\n             "))
+    require("join says systemctl", "systemctl enable --now sge_execd" in printed and "gridengine start" not in printed, printed)
     on(EXEC, "systemctl enable --now sge_execd")
     await_host("the exec host has joined")
     on(MASTER, "qconf -mattr queue slots 4 all.q >/dev/null")
@@ -93,7 +93,7 @@ def stop() -> None:
     processes, messages = job_processes(), NewMessages()
     require("the job has a process", len(processes) == 1, processes)
     on(EXEC, "systemctl stop sge_execd")
-    note(f"unknown after {eventually('its queue instance is unknown', lambda: letters() == 'u'):.0f} s")
+    note(f"unknown after {eventually('its queue instance is unknown', lambda: state_letters() == 'u'):.0f} s")
     left = try_on(EXEC, "pgrep -a raylet; pgrep -af ray_program")
     require("no process of Ray is left", "ray" not in left, left)
     on(EXEC, "systemctl start sge_execd")

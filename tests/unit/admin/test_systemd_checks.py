@@ -25,7 +25,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("enabled", "unit", "wrong"), [(True, "", [True]), (True, "sge_execd.service", [False]), (False, "", [])]
 )
-def test_a_daemon_outside_of_its_enabled_unit_is_told(
+def test_a_daemon_outside_of_its_enabled_unit_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enabled: bool, unit: str, wrong: list[bool]
 ) -> None:
     monkeypatch.setattr(systemd_checks, "is_enabled", lambda program: enabled)
@@ -35,7 +35,7 @@ def test_a_daemon_outside_of_its_enabled_unit_is_told(
     assert all("systemctl start sge_execd" in finding.fix for finding in findings if finding.wrong)
 
 
-def test_a_copy_that_hides_the_packages_unit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_hides_the_packages_unit_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(systemd_checks, "is_enabled", lambda program: False)
     copy, packaged = tmp_path / "sge_execd.service", tmp_path / "lib"
     copy.write_text("Environment=SGE_ROOT=/srv/cells SGE_CELL=c1\n")

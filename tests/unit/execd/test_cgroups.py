@@ -133,7 +133,7 @@ def test_empty_cgroups_of_tasks_that_are_not_here_are_removed(tmp_path: Path) ->
 
 
 @pytest.mark.statement("EX-6")
-def test_what_was_found_is_noted_for_the_doctor_while_cgroups_are_switched_on(tmp_path: Path) -> None:
+def test_the_cgroups_of_the_host_are_noted_for_the_doctor_while_they_are_switched_on(tmp_path: Path) -> None:
     note_cgroups(tmp_path, HostCgroups(obstacle="no"))
     assert (tmp_path / CGROUPS_FILE).read_text() == "none\nno\n"
     for _ in range(2):

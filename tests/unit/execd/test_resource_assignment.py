@@ -149,7 +149,7 @@ def test_a_launcher_that_is_started_again_has_its_cgroups_looked_for_before_a_ta
 
 
 @pytest.mark.statement("EX-18")
-def test_jobs_without_a_binding_divide_the_cores_by_slots_where_the_cell_says_so() -> None:
+def test_jobs_without_a_binding_divide_the_cores_by_slots_if_the_cell_is_set_so() -> None:
     host, divided = assigner(), configuration(execd_params="CORES_PER_SLOT=2")
     assert host.assign(start(granted=[Grant("all.q@g1", 1)], task_id=1), divided, "g1").processors == (0, 1)
     own = start({"binding": "set linear:1"}, granted=[Grant("all.q@g1", 2)], task_id=2)

@@ -100,7 +100,7 @@ def test_a_host_sends_hello_for_itself_alone(service: Service) -> None:
 
 
 @pytest.mark.statement("QI-3")
-def test_a_daemon_that_says_goodbye_is_stopped_and_no_later_daemon_with_it(service: Service, cell: Cell) -> None:
+def test_a_goodbye_stops_its_daemon_and_no_later_daemon(service: Service, cell: Cell) -> None:
     caller = Caller("root", 0, "root", 0, "h1", daemon=True)
 
     def say(pid: int, ending: bool) -> bool:

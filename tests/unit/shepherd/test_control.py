@@ -276,7 +276,7 @@ def test_a_job_loses_all_processes_when_the_kernel_has_killed_one_for_its_memory
 
 
 @pytest.mark.statement("RL-5", "EX-6")
-def test_the_reason_says_at_how_much_memory_of_how_much_the_job_was_killed() -> None:
+def test_the_reason_has_the_memory_and_its_limit_at_the_kill() -> None:
     found = control(limits={"h_vmem": 2**30}, slots=4)
     assert found.measured(0, 0, killed_at=2**32 - 5) == [Kill("limit h_vmem of 1G exceeded, killed at 4.0G of 4G")]
     summed = control(limits={"h_vmem": 2**30})

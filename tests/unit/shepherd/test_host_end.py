@@ -72,9 +72,9 @@ def test_a_job_whose_epilog_dies_in_a_shutdown_has_ended(played_run: PlayedRun) 
 def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What systemd answers, one element; the host's process 1 is `init`."""
     (tmp_path / "comm").write_text("systemd\n")
-    said = ["running"]
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=f"{said[0]}\n"))
-    return said
+    answer = ["running"]
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=f"{answer[0]}\n"))
+    return answer
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("running", False), ("degraded", False), ("stopping", True), ("", False)])
@@ -89,7 +89,7 @@ def test_the_last_phase_of_a_shutdown_is_known_from_process_1(manager: list[str]
     assert host_end.is_shutting_down(tmp_path, tmp_path / "none")
 
 
-def test_a_manager_that_does_not_answer_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_manager_without_an_answer_is_no_shutdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "comm").write_text("systemd\n")
 
     def hang(*_: object, timeout: float, **__: object) -> None:

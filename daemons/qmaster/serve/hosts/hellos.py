@@ -27,7 +27,7 @@ def process_of(hello: ExecdHello) -> str:
     return f"{hello.incarnation}/{hello.pid}"
 
 
-def says_goodbye(state: State, hello: ExecdHello) -> bool:
+def is_goodbye(state: State, hello: ExecdHello) -> bool:
     """Whether the daemon that serves the host now ends: the last hello of an earlier daemon may come late."""
     known = state.hosts.get(hello.host)
     return hello.ending and known is not None and known.up and known.execd == process_of(hello)

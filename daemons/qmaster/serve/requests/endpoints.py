@@ -22,7 +22,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.hosts.hellos import hello_refusal, process_of, says_goodbye
+from daemons.qmaster.serve.hosts.hellos import hello_refusal, process_of, is_goodbye
 from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
@@ -274,7 +274,7 @@ class Requests:
         if refusal := hello_refusal(self.master.state, request, caller):
             return Answer(1, [("error", refusal)])
         if request.ending:
-            if says_goodbye(self.master.state, request):
+            if is_goodbye(self.master.state, request):
                 self.note_host_ending(request.host)
             return Answer()
         joined = self._callbacks.session()
