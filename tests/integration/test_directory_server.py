@@ -84,16 +84,17 @@ def test_a_user_unknown_on_one_host_has_the_job_in_error_but_not_the_queue(
 def test_a_directory_that_hangs_holds_up_only_users_who_are_not_known_yet(
     testbed_cell: TestbedCell, directory: DirectoryServer
 ) -> None:
+    # from t3: to become a user on a host that asks the directory would hang as well
     on_t1 = ("qsub", "-b", "y", "-j", "y", "-q", "all.q@t1")
-    submitted(testbed_cell.as_user("alice", "t1", *on_t1, "-sync", "y", "-o", "/dev/null", "true"))
+    submitted(testbed_cell.as_user("alice", "t3", *on_t1, "-sync", "y", "-o", "/dev/null", "true"))
     submitted(as_user(testbed_cell, "lena", "t1", *on_t1, "-sync", "y", "true"))
     directory.hang()
     try:
-        waiting = submitted(testbed_cell.as_user("bob", "t1", *on_t1, "-o", "/dev/null", "true"))
+        waiting = submitted(testbed_cell.as_user("bob", "t3", *on_t1, "-o", "/dev/null", "true"))
         until = time.monotonic() + 15  # longer than the answers are fresh
         rounds = 0
         while time.monotonic() < until or rounds < 2:
-            submitted(testbed_cell.as_user("alice", "t1", *on_t1, "-sync", "y", "-o", "/dev/null", "true"))
+            submitted(testbed_cell.as_user("alice", "t3", *on_t1, "-sync", "y", "-o", "/dev/null", "true"))
             rounds += 1
         assert state(testbed_cell, waiting) in ("qw", "t")
     finally:
