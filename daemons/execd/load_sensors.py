@@ -152,7 +152,7 @@ def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Proc
     """The function that starts a sensor: as the admin user, with the daemon's environment where it runs as that user, and
     SGE_HOST, the host's unique name."""
 
-    environments = Lookups(lambda user: _base_environment(user, site))
+    environments: Lookups[str, Mapping[str, str]] = Lookups(lambda user: _base_environment(user, site))
 
     async def start(path: str) -> Process:
         base = await environments.find(cell.admin_user)

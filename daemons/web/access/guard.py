@@ -52,7 +52,7 @@ class Guard:
 
     def __init__(self, logins: Logins, names: frozenset[str], tls: bool) -> None:
         self._logins, self._names, self.tls = logins, names, tls
-        self._users = Lookups(lambda caller: is_user(caller), lambda caller: f'user "{caller.user}"')
+        self._users: Lookups[Caller, bool] = Lookups(lambda caller: is_user(caller), lambda caller: f'user "{caller.user}"')
         self._shares = Shares()
 
     def protect(self, app: web.Application) -> None:

@@ -40,7 +40,7 @@ class ServerVerifier:
         self._process: asyncio.subprocess.Process | None = None
         self._started_as: tuple[str, int, int, int] = ("", 0, 0, 0)
         self._lock = asyncio.Lock()
-        self._users = Lookups(lambda user: identity.named(user) if user else identity.own())
+        self._users: Lookups[str, identity.LocalUser] = Lookups(_runs_as)
 
     @property
     def configured(self) -> bool:
@@ -145,3 +145,8 @@ class ServerVerifier:
                         await process.wait()
         finally:
             await children.end(process)
+
+
+def _runs_as(user: str) -> identity.LocalUser:
+    """The user of `[user@]path`, the daemon's own for "". Blocks."""
+    return identity.named(user) if user else identity.own()
