@@ -39,7 +39,7 @@ class CgroupLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CgroupSetting:
     """One limit. `files`: the alternatives, in the order of preference, each as file -> text: the first file has to be there,
     the others are written where the kernel has them. `promised`: without it the job does not run.
     """
@@ -49,41 +49,41 @@ class Setting:
     promised: bool = False
 
 
-def settings(limits: CgroupLimits) -> list[Setting]:
+def settings(limits: CgroupLimits) -> list[CgroupSetting]:
     """The settings of these limits. A default of the kernel is no setting."""
     found = []
     if limits.memory is not None:
         size = str(limits.memory)
         v2 = {"memory.max": size, "memory.swap.max": "0", "memory.oom.group": "1"}
         v1 = {"memory.limit_in_bytes": size, "memory.memsw.limit_in_bytes": size}
-        found.append(Setting("memory", (v2, v1), promised=True))
+        found.append(CgroupSetting("memory", (v2, v1), promised=True))
     if limits.soft_memory is not None:
         size = str(limits.soft_memory)
-        found.append(Setting("memory", ({"memory.high": size}, {"memory.soft_limit_in_bytes": size})))
+        found.append(CgroupSetting("memory", ({"memory.high": size}, {"memory.soft_limit_in_bytes": size})))
     if limits.processes is not None:
-        found.append(Setting("processes", ({"pids.max": str(limits.processes)},), promised=True))
+        found.append(CgroupSetting("processes", ({"pids.max": str(limits.processes)},), promised=True))
     if limits.processors:
-        found.append(Setting("processors", ({"cpuset.cpus": ",".join(map(str, limits.processors))},)))
+        found.append(CgroupSetting("processors", ({"cpuset.cpus": ",".join(map(str, limits.processors))},)))
     if limits.quota:
         time = limits.slots * _PERIOD_US
-        found.append(Setting("processor time", ({"cpu.max": f"{time} {_PERIOD_US}"}, {"cpu.cfs_quota_us": str(time)})))
+        found.append(CgroupSetting("processor time", ({"cpu.max": f"{time} {_PERIOD_US}"}, {"cpu.cfs_quota_us": str(time)})))
     if limits.io:
         weight = _weight(limits.slots, 0, _IO_WEIGHT)
         names = ("io.weight", "io.bfq.weight", "blkio.weight", "blkio.bfq.weight")
-        found.append(Setting("block devices", tuple({name: weight} for name in names)))
+        found.append(CgroupSetting("block devices", tuple({name: weight} for name in names)))
     if (limits.slots, limits.nice) != (1, 0):
         found.append(share(limits.slots, limits.nice))
     return found
 
 
-def share(slots: int, nice: int) -> Setting:
+def share(slots: int, nice: int) -> CgroupSetting:
     """The share of processor time. In a cgroup nice values count only among the processes of the same job: the weight of
     the cgroup has to contain them."""
     v2, v1 = _weight(slots, nice, _WEIGHT), _weight(slots, nice, _SHARES)
-    return Setting("share of processor time", ({"cpu.weight": v2}, {"cpu.shares": v1}))
+    return CgroupSetting("share of processor time", ({"cpu.weight": v2}, {"cpu.shares": v1}))
 
 
-def apply(cgroups: Iterable[Path], setting: Setting) -> None:
+def apply(cgroups: Iterable[Path], setting: CgroupSetting) -> None:
     """Write the files of a setting. Raises OSError, FileNotFoundError when none of the cgroups has the controller."""
     for files in setting.files:
         first = next(iter(files))

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shepherd import cgroup_limits, group_ids, task_files
-from shepherd.cgroup_limits import Setting, put
+from shepherd.cgroup_limits import CgroupSetting, put
 from shepherd.process_tree import stat_fields
 
 _KILL_ROUNDS = 20  # where nothing keeps processes from forking while they are killed one after the other
@@ -61,7 +61,7 @@ class Containment:
                 if not _kill_each(cgroup):
                     return
 
-    def limit(self, setting: Setting) -> None:
+    def limit(self, setting: CgroupSetting) -> None:
         """Raises OSError."""
         cgroup_limits.apply(self._limited, setting)
 
