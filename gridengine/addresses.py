@@ -104,15 +104,15 @@ def host_addresses(names: Iterable[str]) -> Iterator[str]:
     as the caller reads on: a resolver that does not answer costs seconds. All addresses of the IPv4 loopback are LOOPBACK: a
     daemon with a loopback address listens there. Link-local addresses are left out.
     """
-    found: dict[str, None] = {}
+    yielded: set[str] = set()
     texts = list(dict.fromkeys(names))
     given = [address for text in texts if (address := canonical(text))]
     spoken = [text for text in texts if not is_address(text)]
     for addresses in (given, _resolved(spoken, _socket.AF_INET), _resolved(spoken, _socket.AF_INET6)):
         for address in addresses:
             known = LOOPBACK if address.startswith("127.") else address
-            if known not in found and not is_link_local(known):
-                found[known] = None
+            if known not in yielded and not is_link_local(known):
+                yielded.add(known)
                 yield known
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -159,6 +160,15 @@ def read_usage(directory: Path) -> Usage | None:
         return msgspec.json.decode((directory / "usage").read_bytes(), type=Usage, strict=False)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def current_usage(directory: Path, *, with_reservation: bool) -> Usage | None:
+    """As `read_usage`, on request with the amounts that the task has reserved on the host so far in place of the measured."""
+    usage = read_usage(directory)
+    if usage is None or not with_reservation:
+        return usage
+    running_s = running_seconds(directory, time.clock_gettime(time.CLOCK_BOOTTIME))
+    return msgspec.structs.replace(usage, **reserved_usage(directory, running_s))
 
 
 def read_checkpoint(directory: Path) -> int:

@@ -31,13 +31,13 @@ from daemons.execd.reporter import Reporter
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.saved_configuration import read_configuration, save_configuration
 from daemons.execd.site import PID_FILE, read_site
-from daemons.execd.tasks import NotReadyError, Tasks
+from daemons.execd.tasks import Tasks
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
 from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.ray_session import NAMESPACE
-from gridengine.errors import plain_fault
+from gridengine.errors import UnavailableError, plain_fault
 from gridengine.files.incarnation import incarnation
 from gridengine.protocols.delivery import (
     Acknowledgement,
@@ -142,7 +142,7 @@ class ExecdActor:
         """Carry an instruction out; its failure affects its own acknowledgement alone."""
         try:
             return await self._carry_out(instruction, batch)
-        except (NotReadyError, NameServiceError, TimeoutError) as reason:
+        except (UnavailableError, NameServiceError, TimeoutError) as reason:
             return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
         except Exception as error:  # one instruction must not fail its batch
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())
@@ -162,13 +162,13 @@ class ExecdActor:
         if kill_jobs:
             try:
                 await self._tasks.end_all(_LAST_ENDS_S)
-            except NotReadyError as reason:
+            except UnavailableError as reason:
                 _log.error("jobs go on: %s", reason)
         asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
 
     async def _carry_out(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
         if self._closing:
-            raise NotReadyError("the host's daemon is shutting down")
+            raise UnavailableError("the host's daemon is shutting down")
         match instruction:
             case Start():
                 await self._tasks.remove_earlier_attempts(instruction)

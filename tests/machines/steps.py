@@ -19,7 +19,7 @@ from tests.machines.bed import (
     try_on,
     vm,
 )
-from tests.machines.cell import NewMessages, await_host, delete, job_processes, state_letters, record, runs, start_jobs, state_of
+from tests.machines.cell import NewMessages, await_host, delete, job_processes, record, runs, start_jobs, state_letters, state_of
 
 _REBOOTED = "host was rebooted"
 

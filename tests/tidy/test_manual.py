@@ -82,7 +82,8 @@ def test_parameters_that_the_product_reads_are_described(attribute: str, read: t
     described = {name: default for names, default in rows for name in _names(names)}
     names = {re.sub(r"_s$", "", field.name).upper() for field in struct_fields(read)}
     if read is ExecdParameters:
-        names = (names - {"LIMITS"}) | {name for name in described if name[:2] in ("S_", "H_")}
+        # USE_CGROUPS is read as the default of ENABLE_CGROUPS
+        names = (names - {"LIMITS"}) | {"USE_CGROUPS"} | {name for name in described if name[:2] in ("S_", "H_")}
         assert len([name for name in described if name[:2] in ("S_", "H_")]) == 8
     assert described.keys() - _FLUSH_TIMES == names
     known = KNOWN_PARAMETERS[attribute]

@@ -10,8 +10,8 @@ import pytest
 
 from daemons.execd.actor import ExecdActor
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.tasks import NotReadyError
 from daemons.runtime.ray_session import KEPT
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
 from tests.unit.execd.instructions import start
 
@@ -34,7 +34,7 @@ def send(actor: ExecdActor, *instructions: Instruction, stamp: tuple[int, int] =
 
 
 def test_an_instruction_that_fails_fails_alone(tmp_path: Path) -> None:
-    actor = Actor(tmp_path, start=ValueError("binding"), signal=NotReadyError("no launcher"))
+    actor = Actor(tmp_path, start=ValueError("binding"), signal=UnavailableError("no launcher"))
     answer = send(actor, start(), Forget((1, 1, 1)), Signal((2, 1, 1), "run"))
     assert answer.acknowledgements == [
         Acknowledgement(False, 1, "ValueError: binding"),

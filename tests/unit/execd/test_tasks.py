@@ -16,7 +16,8 @@ from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
-from daemons.execd.tasks import NotReadyError, Tasks
+from daemons.execd.tasks import Tasks
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Acknowledgement, Forget, Signal, Start
 from gridengine.values.task_key import TaskKey
 from gridengine.values.topology import Topology
@@ -146,7 +147,7 @@ def test_an_attempt_that_was_forgotten_does_not_start_again(host: Host) -> None:
 def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
     async def scene() -> None:
         assert host.attempt_log.obey((1, 5))
-        with pytest.raises(NotReadyError):
+        with pytest.raises(UnavailableError):
             await host.start(mine(), revision=4)
         assert (await host.start(mine(), revision=5)).ok
 

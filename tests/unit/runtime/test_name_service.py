@@ -72,7 +72,7 @@ def test_the_loop_goes_on_while_a_directory_hangs_and_one_lookup_serves_all(dire
     assert directory.asked == ["ann"]
 
 
-def test_who_waits_too_long_gets_an_error_and_a_late_answer_serves_the_next(
+def test_a_lookup_that_takes_too_long_is_an_error_and_its_late_answer_serves_the_next(
     directory: Directory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory.hangs = True

@@ -22,7 +22,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
-from daemons.qmaster.serve.hosts.hellos import hello_refusal, process_of, is_goodbye
+from daemons.qmaster.serve.hosts.hellos import hello_refusal, is_goodbye, process_of
 from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
