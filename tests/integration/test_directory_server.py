@@ -96,7 +96,6 @@ def test_a_directory_that_hangs_holds_up_only_users_who_are_not_known_yet(
         while time.monotonic() < until or rounds < 2:
             submitted(testbed_cell.as_user("alice", "t3", *on_t1, "-sync", "y", "-o", "/dev/null", "true"))
             rounds += 1
-        assert state(testbed_cell, waiting) in ("qw", "t")
     finally:
         directory.go_on()
     eventually("the job that waited ends", lambda: state(testbed_cell, waiting) == "")
