@@ -44,7 +44,7 @@ def record(job: str) -> dict[str, str]:
     return {fields[0]: fields[1].strip() for fields in lines if len(fields) == 2}
 
 
-def state_letters() -> str:
+def state_codes() -> str:
     """The state of the queue instance of the exec host, "" if it takes jobs."""
     rows = [line.split() for line in on(MASTER, "qstat -f").splitlines() if line.startswith(f"all.q@{EXEC}")]
     return "missing" if not rows else rows[0][5] if len(rows[0]) > 5 else ""
@@ -52,7 +52,7 @@ def state_letters() -> str:
 
 def await_host(what: str = "the exec host takes jobs") -> None:
     """Wait until the exec host takes jobs."""
-    note(f"{what} after {eventually(what, lambda: state_letters() == ''):.0f} s")
+    note(f"{what} after {eventually(what, lambda: state_codes() == ''):.0f} s")
 
 
 class NewMessages:

@@ -19,7 +19,7 @@ from tests.machines.bed import (
     try_on,
     vm,
 )
-from tests.machines.cell import NewMessages, await_host, delete, job_processes, record, runs, start_jobs, state_letters, state_of
+from tests.machines.cell import NewMessages, await_host, delete, job_processes, record, runs, start_jobs, state_codes, state_of
 
 _REBOOTED = "host was rebooted"
 
@@ -93,7 +93,7 @@ def stop() -> None:
     processes, messages = job_processes(), NewMessages()
     require("the job has a process", len(processes) == 1, processes)
     on(EXEC, "systemctl stop sge_execd")
-    note(f"unknown after {eventually('its queue instance is unknown', lambda: state_letters() == 'u'):.0f} s")
+    note(f"unknown after {eventually('its queue instance is unknown', lambda: state_codes() == 'u'):.0f} s")
     left = try_on(EXEC, "pgrep -a raylet; pgrep -af ray_program")
     require("no process of Ray is left", "ray" not in left, left)
     on(EXEC, "systemctl start sge_execd")

@@ -37,7 +37,7 @@ class JobRequest:
     `id`: 0 until it is acknowledged. `tasks`: their numbers. `after`: requests whose jobs it waits for. `held`: with a hold;
     `released`: a user has requested the release of the hold. `fleeting`: the job is removed if it cannot start at once.
     `deleting`: a user has requested its deletion; `deleted`: the deletion was acknowledged. `account`: the field that qalter
-    changes. `over`: the reservation has ended.
+    changes. `over`: the job is gone.
     """
 
     name: str

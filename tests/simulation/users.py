@@ -129,7 +129,7 @@ class Users:
         done = await change(value)
         if not done:
             await asyncio.sleep(LONG_S[1])  # what was asked may still arrive
-        what.report(value, done)
+        what.answered(value, done)
 
     async def suspend(self) -> None:
         if request := self._any():

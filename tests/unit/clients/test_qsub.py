@@ -262,7 +262,7 @@ def test_an_interrupt_deletes_the_job(shell: Shell, cell: Cell, monkeypatch: pyt
     from clients import gdi
 
     def interrupted(name: str, body: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(gdi, "stream", interrupted)
     assert shell("qsub -h -sync y -b y true").status == 130

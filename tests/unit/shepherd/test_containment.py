@@ -154,7 +154,7 @@ def test_a_cgroup_is_recorded_before_it_is_made(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.statement("EX-6", "EX-7")
-def test_what_an_earlier_attempt_has_left_is_made_anew_and_a_parent_never(tmp_path: Path) -> None:
+def test_leftovers_of_an_earlier_attempt_are_made_anew_and_a_parent_never(tmp_path: Path) -> None:
     directory, parent = task(tmp_path), tmp_path / "cg"
     (parent / "7.1").mkdir(parents=True)
     held_open = os.open(parent / "7.1", os.O_RDONLY)  # so that no new directory gets its number

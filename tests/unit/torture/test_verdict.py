@@ -83,7 +83,7 @@ PLANTS: dict[str, Plant] = {
     "configuration: seq_no is 4, not one of ['3']": lambda e: e.queue.update(seq_no="4"),
     "sessions: session alice.i1 began 1 times and did not end": lambda e: setattr(e.tries[-1], "end", None),
     "slave_tasks: a slave task of 8 began on t2 at 20.0": lambda e: setattr(e.slaves[0], "begin", 20.0),
-    "tracebacks: alice: Traceback": lambda e: e.requests.append(asked("traceback", 9.0, requests="Traceback")),
+    "tracebacks: alice: Traceback": lambda e: e.requests.append(asked("traceback", 9.0, output="Traceback")),
     "left_over: t1: shepherd 4711": lambda e: e.left.append("t1: shepherd 4711"),
 }
 
