@@ -1,4 +1,4 @@
-"""Users who exist in a directory server alone, and what a directory server that hangs or is away does to a cell."""
+"""Users who exist in a directory server alone, and a cell whose directory server hangs or is away."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def work() -> Iterator[Path]:
 
 
 def alice(cell: CellWithIPv6, *command: str) -> str:
-    """What a command of alice on s1 prints; it must succeed."""
+    """The output of a command of alice on s1, which must succeed."""
     done = cell.as_user("alice", "s1", *command)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return str(done.stdout)

@@ -24,7 +24,7 @@ _PAUSE_S = 3.0
 
 
 class FailedStepError(Exception):
-    """The system did not do what it should; one line or some."""
+    """The system behaved wrongly; the text has one line or several."""
 
 
 def vm(*arguments: str, timeout_s: float = 1800.0) -> str:
@@ -80,11 +80,11 @@ def eventually(what: str, condition: Callable[[], bool], limit_s: float = LONG_S
 
 
 def require(what: str, holds: bool, seen: object = "") -> None:
-    """FailedStepError: it does not hold."""
+    """FailedStepError if the condition is false."""
     if not holds:
         raise FailedStepError(f"{what}: {seen}")
 
 
 def note(text: str) -> None:
-    """Say what was seen."""
+    """Print an observation."""
     print(f"    {time.strftime('%H:%M:%S')} {text}", flush=True)

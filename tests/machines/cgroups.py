@@ -41,7 +41,7 @@ class Machine:
         self.restart()
 
     def restart(self) -> None:
-        """Start a launcher, instead of the one that runs if there is one."""
+        """Start a launcher in place of a running launcher."""
         if self.launcher is not None:
             self.launcher.send_signal(signal.SIGTERM)
             self.launcher.wait()

@@ -1,6 +1,6 @@
-"""The steps of `make machines`, in order: each does what an administrator does, and says what it saw.
+"""The steps of `make machines`, in order: each does the work of an administrator, and prints the outcome.
 
-Each needs the steps `up`, `init` and `join` before it; the others can be run one by one. Raise FailedStepError.
+Each needs the steps `up`, `init` and `join` before it; all other steps can be run alone. Raise FailedStepError.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def job() -> None:
 
 
 def reboot() -> None:
-    """The exec host is rebooted in order, under a job with -r y and another with -r n."""
+    """The exec host is rebooted in order, under two jobs, with -r y and with -r n."""
     again, once = start_jobs("-r y", "-r n")
     messages = NewMessages()
     vm("reboot", EXEC)
@@ -149,7 +149,7 @@ def clock() -> None:
 
 
 def dark() -> None:
-    """The exec host boots without a network, and joins when it has one."""
+    """The exec host boots without a network, and joins when the network comes."""
     vm("off", EXEC)
     vm("cut", EXEC, "--carrier")
     vm("start", EXEC)

@@ -1,4 +1,4 @@
-"""What a cgroup limits, as files of both versions of cgroups (EX-6, RL-5, RL-10)."""
+"""The limits of a cgroup, as files of both versions of cgroups (EX-6, RL-5, RL-10)."""
 
 from __future__ import annotations
 

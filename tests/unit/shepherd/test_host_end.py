@@ -70,7 +70,7 @@ def test_a_job_whose_epilog_dies_in_a_shutdown_has_ended(played_run: PlayedRun) 
 
 @pytest.fixture
 def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What systemd answers, one element; the host's process 1 is `init`."""
+    """The answer of systemd, one element; process 1 of the host is `init`."""
     (tmp_path / "comm").write_text("systemd\n")
     answer = ["running"]
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=f"{answer[0]}\n"))
