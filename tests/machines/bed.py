@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).absolute().parents[2]
 VM = ROOT / "tests/testbed/vm"
 MASTER, EXEC = "m1", "m2"
 BIN = "/opt/gridengine/bin"
@@ -29,7 +29,8 @@ class FailedStepError(Exception):
 
 def vm(*arguments: str, timeout_s: float = 1800.0) -> str:
     """Run tests/testbed/vm; return its output. FailedStepError: it failed."""
-    environment = {"VM_BED": "machines", "VM_DEBS": str(package()), "VM_WAIT": "1200", **os.environ}
+    environment = {"VM_BED": "machines", "VM_WAIT": "1200", **os.environ}
+    environment.setdefault("VM_DEBS", str(package()))
     done = subprocess.run([str(VM), *arguments], env=environment, capture_output=True, text=True, timeout=timeout_s)
     if done.returncode:
         raise FailedStepError(f"vm {' '.join(arguments)}: {(done.stderr or done.stdout).strip()[-2000:]}")
