@@ -91,7 +91,11 @@ class ResourceAssigner:
     def _examine(self) -> None:
         if self._launcher is None:
             return
-        before, self._cgroups = self._cgroups, self._find_cgroups(self._launcher)
+        before, self._cgroups = self._cgroups, None
+        try:
+            self._cgroups = self._find_cgroups(self._launcher)
+        except OSError:
+            return  # it has just ended: the next one is examined
         if self._cgroups.obstacle and (before is None or before.obstacle != self._cgroups.obstacle):
             _log.warning("ENABLE_CGROUPS: no memory limit by cgroups on this host: %s", self._cgroups.obstacle)
 

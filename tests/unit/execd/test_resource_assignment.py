@@ -148,6 +148,17 @@ def test_a_launcher_that_is_started_again_has_its_cgroups_looked_for_before_a_ta
     assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(2, {"memory": "/8"})
 
 
+@pytest.mark.statement("EX-6")
+def test_while_the_launcher_is_gone_no_task_starts() -> None:
+    def find(pid: int) -> HostCgroups:
+        raise FileNotFoundError
+
+    host = ResourceAssigner(HOST, {0}, find)
+    host.launcher_started(7)
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    assert not host.is_ready
+
+
 @pytest.mark.statement("EX-18")
 def test_jobs_without_a_binding_divide_the_cores_by_slots_if_the_cell_is_set_so() -> None:
     host, divided = assigner(), configuration(execd_params="CORES_PER_SLOT=2")
