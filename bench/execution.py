@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.cgroups import find_cgroups
+from daemons.execd.cgroups import prepare_cgroups
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotReadyError, Tasks
@@ -56,9 +56,10 @@ class ExecHost:
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()
         self.news = asyncio.Event()
-        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), permitted_processors(), partial(find_cgroups, "bench", HOST))
+        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), permitted_processors(), partial(prepare_cgroups, site))
         self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, assigner, lambda: None)
-        self.tasks.configure(HostConfiguration.of({"execd_params": f"ENABLE_CGROUPS={cgroups}"}))
+        self.tasks.configuration = HostConfiguration.of({"execd_params": f"ENABLE_CGROUPS={cgroups}"})
+        assigner.configure(self.tasks.configuration)
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}
         self._queue = read_execution(KINDS["cluster_queue"].template("all.q").attributes())

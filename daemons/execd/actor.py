@@ -22,7 +22,7 @@ import ray
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.cgroups import find_cgroups
+from daemons.execd.cgroups import note_cgroups, prepare_cgroups
 from daemons.execd.health import Health
 from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
@@ -89,7 +89,7 @@ class ExecdActor:
             self._report_sensed_load,
             partial(write_faults, site.spool),
         )
-        self._assigner = ResourceAssigner(load.host_topology(), permitted_processors(), partial(find_cgroups, sge_cell, host))
+        self._assigner = ResourceAssigner(load.host_topology(), permitted_processors(), partial(prepare_cgroups, site))
         self._load = load.LoadReporter(
             incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use, cgroups=self._cgroups
         )
@@ -205,11 +205,13 @@ class ExecdActor:
         return Acknowledgement()
 
     def _apply(self, configuration: HostConfiguration) -> None:
-        self._tasks.configure(configuration)
+        self._tasks.configuration = configuration
         if not configuration.execd_params.keep_active and (kept := set_kept_aside(self._site)):
             _log.info("KEEP_ACTIVE is off: directories of %d ended tasks are removed", len(kept))
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
+        self._assigner.configure(configuration)
+        note_cgroups(self._site.spool, self._assigner.cgroups)
         set_loglevel(configuration.loglevel)
         self._configured.set()
         self._sensors.ask()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from daemons.execd.site import HostSite
 from daemons.execd.systemd_scope import LEAF, enter_scope, is_running
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import CGROUPS_FILE
@@ -79,6 +80,14 @@ def find_cgroups(
             return v2
     v1 = _hierarchies(mount, own, name)
     return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_reason_for_none(mount)))
+
+
+def prepare_cgroups(site: HostSite, launcher: int) -> HostCgroups:
+    """Find the cgroups for a launcher, remove what earlier tasks have left in them, and note them."""
+    found = find_cgroups(site.cell, site.host, launcher)
+    remove_leftovers(found, {directory.name for directory in site.active_jobs.iterdir()})
+    note_cgroups(site.spool, found)
+    return found
 
 
 def remove_leftovers(cgroups: HostCgroups, tasks: Collection[str]) -> None:

@@ -17,7 +17,6 @@ from typing import TypeVar
 from daemons.execd import active_jobs, task_log
 from daemons.execd.accounts import Accounts
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.cgroups import note_cgroups, remove_leftovers
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
@@ -83,7 +82,7 @@ class Tasks:
         self._idle: dict[TaskKey, Idleness] = {}
         self._checkpointed: set[TaskKey] = set()  # the checkpoint was reported to the qmaster
         self.launcher = LauncherClient(
-            site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected, self._on_launcher_started
+            site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected, assigner.launcher_started
         )
 
     def find_ends(self) -> None:
@@ -294,18 +293,6 @@ class Tasks:
         key = self._by_path.get(directory)
         if key is not None:
             self._check_end(key)
-
-    def _on_launcher_started(self, pid: int) -> None:
-        self._assigner.launcher_started(pid)
-        if self._assigner.cgroups is not None:
-            remove_leftovers(self._assigner.cgroups, {directory.name for directory in self.directories.values()})
-        note_cgroups(self._site.spool, self._assigner.cgroups)
-
-    def configure(self, configuration: HostConfiguration) -> None:
-        """Apply a configuration to the tasks that start from now on."""
-        self.configuration = configuration
-        self._assigner.configure(configuration)
-        note_cgroups(self._site.spool, self._assigner.cgroups)
 
     def _on_launcher_connected(self, running: list[str]) -> None:
         """Check the tasks whose shepherds ended while there was no connection: their ends are on disk."""

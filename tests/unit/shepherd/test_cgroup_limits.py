@@ -67,7 +67,7 @@ def test_processors_and_devices_are_shared_by_slots(tmp_path: Path, files: tuple
 
 
 @pytest.mark.statement("EX-6")
-def test_defaults_of_the_kernel_are_not_written_and_only_what_was_promised_keeps_a_job_from_running() -> None:
+def test_defaults_of_the_kernel_are_not_written_and_only_promised_limits_keep_a_job_from_running() -> None:
     assert settings(CgroupLimits()) == []
     all_of_them = settings(CgroupLimits(1, 1, 1, (0,), 2, 0, quota=True, io=True))
     assert [each.what for each in all_of_them if each.promised] == ["memory", "processes"]
