@@ -31,8 +31,9 @@ from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.cgroups import prepare_cgroups
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
-from daemons.execd.tasks import NotReadyError, Tasks
+from daemons.execd.tasks import Tasks
 from gridengine.config.kinds import KINDS
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
@@ -77,7 +78,7 @@ class ExecHost:
         job.stdout = job.stderr = (("", "/dev/null"),)
         start = Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {})
         while True:
-            with suppress(NotReadyError):  # the launcher has just been started
+            with suppress(UnavailableError):  # the launcher has just been started
                 await self.tasks.start(start, (0, 0))
                 return
             await asyncio.sleep(0.1)
