@@ -10,6 +10,9 @@ import pytest
 from tests.integration import debian
 from tests.integration.cells import TestbedCell
 
+#: minutes long: `make sites`
+pytestmark = pytest.mark.apart
+
 HOST = "t3"
 SQUASHED = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 HOME = "/home/ge-test-closed"

@@ -12,6 +12,9 @@ import pytest
 from tests.integration.cells import Done, TestbedCell, eventually
 from tests.integration.directory_server import DirectoryServer
 
+#: minutes long: `make sites`
+pytestmark = pytest.mark.apart
+
 #: the hosts that ask the directory; t3 does not
 HOSTS = ("tm", "t1", "t2")
 

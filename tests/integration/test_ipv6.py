@@ -16,6 +16,9 @@ from tests.integration.cells import ROOT, TESTBED, TestbedCell, eventually, run
 from tests.integration.debian import need
 from tests.integration.test_joining import forget
 
+#: minutes long: `make sites`
+pytestmark = pytest.mark.apart
+
 MASTER, NEW = "sm", "snew"
 PORT = 8651
 PE = """pe_name tight

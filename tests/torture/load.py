@@ -133,7 +133,7 @@ class User:
         self._journal.add(entry)
 
     def _reserved(self) -> None:
-        mine = [each for each in self._journal.output if each.what == "reserve" and each.sure and each.user == self._name]
+        mine = [each for each in self._journal.requests if each.what == "reserve" and each.sure and each.user == self._name]
         if mine and now() < mine[-1].answered + mine[-1].more["lasts"]:
             number = mine[-1].more["reservation"]
             arguments = ["-ar", str(number), "-r", "n"]
