@@ -6,6 +6,7 @@ Source: DB-22.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -101,6 +102,8 @@ def plot(
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, as .png or .svg.")] = Path("plot.png"),
 ) -> None:
     """Run a stored query and draw its rows."""
+    # else the first import on a host prints that it builds a cache of fonts
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from clients.admin.arco.plots import draw, save  # takes half a second: only for plots
 
     query = find_query(context.obj, name)

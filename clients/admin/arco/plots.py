@@ -6,7 +6,6 @@ Source: DB-22; the keys of [plot] are those of daemons/dbwriter/queries.py.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -22,7 +21,6 @@ from matplotlib.ticker import MaxNLocator
 from clients.admin.arco.dbwriter_client import Answer
 from clients.admin.errors import AdminError
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages about its font cache
 FORMATS = (".png", ".svg")
 #: colours that are distinct also for colour-blind users (Okabe and Ito), and grey for the remaining series
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
