@@ -133,7 +133,7 @@ def test_commands_start_without_the_site_module(launchers):
     assert scripts
     for script in scripts:
         interpreter, flags = script.read_text().splitlines()[0][2:].rsplit(None, 1)
-        source = script.read_text().replace("sys.exit(main())", "print('site' in sys.modules, 'ray' in sys.modules)")
+        source = f"{script.read_text().rpartition('run(')[0]}print('site' in sys.modules, 'ray' in sys.modules)"
         done = run([interpreter, flags, "-c", source])
         assert done.stdout.split() == ["False", "False"], f"{script}: {done.stderr}"
 
