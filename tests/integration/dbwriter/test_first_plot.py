@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,3 +63,25 @@ def test_five_commands_lead_to_the_first_plot(cell: FirstCell) -> None:
     drawn = cell.shell(drawing)
     assert (drawn.stdout, drawn.stderr) == ("usage.png\n", "")
     assert (cell.place / "usage.png").read_bytes().startswith(b"\x89PNG")
+
+
+#: the command up to its first question, where matplotlib reports at once that it builds its cache of fonts, not after 5 s
+_FIRST_IMPORT = """
+import threading
+class Timer(threading.Timer):
+    def __init__(self, interval, function):
+        super().__init__(0, function)
+threading.Timer = Timer
+from clients.admin.arco import commands
+try:
+    commands.plot(None, "usage")
+except AttributeError:
+    print("asked")
+"""
+
+
+@pytest.mark.statement("DB-22")
+def test_the_first_plot_on_a_host_prints_nothing_about_fonts(tmp_path: Path) -> None:
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = run([sys.executable, "-c", _FIRST_IMPORT], env=environment)
+    assert (done.stdout, done.stderr) == ("asked\n", "") and list(tmp_path.glob("fontlist*")), "the cache was built here"
